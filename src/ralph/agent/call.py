@@ -1,0 +1,143 @@
+"""One agent call: the prompt on standard input, the whole output in a log, what was said in a `Heard`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from ralph.agent.dialects import arguments, dialect_of, known
+from ralph.agent.dialects.base import Report
+from ralph.agent.speech import Speech
+from ralph.config import Provider
+from ralph.errors import RalphError
+from ralph.process import environment, spawn
+from ralph.process.spawn import Child, Ended, How, Limits
+
+PASSED_ON = ("RALPH_*",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heard:
+    """What came of a call."""
+
+    ended: Ended
+    claims: frozenset[str]
+    learnings: tuple[str, ...]
+    reset: tuple[str, ...]
+    reason: str
+    tail: str
+    errors: str
+    report: Report
+    output_bytes: int
+
+    @property
+    def completed(self) -> bool:
+        """Whether the agent came to its own end: it exited, or it was done and only failed to exit."""
+        return self.ended.how in (How.EXITED, How.LINGERED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """Everything one call needs; nothing in it depends on what the call is for."""
+
+    provider: Provider
+    prompt: Path
+    log: Path
+    cwd: Path
+    owner: str
+    variables: Mapping[str, str]
+    watcher: Callable[[str], None] | None = None
+
+
+def check_installed(provider: Provider, folder: Path) -> str:
+    """The agent's program as a path, or an error that says how to get it."""
+    path = shutil.which(provider.command) or shutil.which(str(folder / provider.command))
+    if path is None:
+        agent = known(provider)
+        how = f"Install it ({agent.install})" if agent else "Install it"
+        raise RalphError(
+            f"The agent {provider.command!r} was not found.",
+            remedy=f"{how}, or set provider.command in ralph.config.json to the one you use.",
+        )
+    return path
+
+
+def environment_for(provider: Provider) -> dict[str, str]:
+    """What the agent sees of a person's environment: an allow-list."""
+    agent = known(provider)
+    return environment.allowed(os.environ, (*PASSED_ON, *(agent.env if agent else ()), *provider.env))
+
+
+async def make(call: Call) -> Heard:
+    """Run the agent and listen."""
+    dialect = dialect_of(call.provider)
+    env = {**environment_for(call.provider), **call.variables}
+    secrets = environment.secrets_in(env)
+    speech = Speech(call.prompt.read_text(encoding="utf-8"), call.watcher)
+    reader = dialect.reader(speech)
+    errors = Speech()
+    children: list[Child] = []
+
+    def listen(data: bytes) -> None:
+        reader.feed(data)
+        if reader.finished and children:
+            children.pop().last_word()
+
+    with call.log.open("wb", buffering=1 << 16) as log:
+        out = _Tap(log, environment.Redactor(secrets), listen)
+        err = _Tap(log, environment.Redactor(secrets), errors.feed)
+        ended = await spawn.run(
+            arguments(call.provider),
+            cwd=call.cwd,
+            env=env,
+            owner=call.owner,
+            stdin=call.prompt,
+            out=out.take,
+            err=err.take,
+            limits=Limits(total=call.provider.timeout, idle=call.provider.idle_timeout or dialect.idle),
+            started=children.append,
+        )
+        out.close()
+        err.close()
+    return _heard(ended, speech, errors, reader.close(), out.size + err.size)
+
+
+class _Tap:
+    """One of the agent's output streams: cleaned of secrets, logged, listened to."""
+
+    def __init__(self, log: BinaryIO, redactor: environment.Redactor, feed: Callable[[bytes], None]) -> None:
+        self._log, self._redactor, self._feed = log, redactor, feed
+        self.size = 0
+
+    def take(self, data: bytes) -> None:
+        self.size += len(data)
+        self._pass_on(self._redactor.feed(data))
+
+    def close(self) -> None:
+        self._pass_on(self._redactor.flush())
+
+    def _pass_on(self, data: bytes) -> None:
+        self._log.write(data)
+        self._feed(data)
+
+
+def _heard(ended: Ended, speech: Speech, errors: Speech, report: Report, size: int) -> Heard:
+    errors.close()
+    reset = tuple(
+        dict.fromkeys(name for text in speech.texts("RESET") for name in text.replace(",", " ").split() if name)
+    )
+    return Heard(
+        ended=ended,
+        claims=frozenset(marker.kind for marker in speech.markers),
+        learnings=speech.texts("LEARNING"),
+        reset=reset,
+        reason=" ".join(speech.texts("REASON")),
+        tail=speech.tail,
+        errors=errors.tail,
+        report=report,
+        output_bytes=size,
+    )

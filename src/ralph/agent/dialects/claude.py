@@ -1,0 +1,121 @@
+"""Claude Code's `--output-format stream-json`: speech, usage, cost, result and limits from its own fields."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.agent.dialects.base import Reader, Report, Trouble
+from ralph.agent.dialects.lines import JsonLines
+from ralph.agent.speech import Speech
+from ralph.plan.work import Usage
+
+Json = dict[str, object]
+OLD_LIMIT = re.compile(r"usage limit reached\|(\d{10})")
+OVERLOADED = frozenset({500, 502, 503, 504, 529})
+LOGIN = frozenset({401, 403})
+
+
+class ClaudeReader(Reader):
+    """Markers count only in what the main agent itself says: no tool result, no sub-agent, no error text."""
+
+    def __init__(self, speech: Speech) -> None:
+        super().__init__(speech)
+        self._lines = JsonLines()
+        self._result: Json | None = None
+        self._resets_at: float | None = None
+        self._rejected = False
+        self._retry: Json = {}
+
+    def feed(self, data: bytes) -> None:
+        for event in self._lines.feed(data):
+            self._event(event)
+
+    def close(self) -> Report:
+        for event in self._lines.close():
+            self._event(event)
+        self.speech.close()
+        return self._report()
+
+    def _event(self, event: Json) -> None:
+        match event.get("type"):
+            case "assistant":
+                self._assistant(event)
+            case "result":
+                self._result, self.finished = event, True
+            case "rate_limit_event":
+                self._rate_limit(_object(event.get("rate_limit_info")))
+            case "system" if event.get("subtype") == "api_retry":
+                self._retry = event
+
+    def _assistant(self, event: Json) -> None:
+        if event.get("parent_tool_use_id") or event.get("is_api_error_message"):
+            return
+        content = _object(event.get("message")).get("content")
+        for block in content if isinstance(content, list) else ():
+            text = _object(block).get("text")
+            if _object(block).get("type") == "text" and isinstance(text, str):
+                self.speech.feed(text.encode(errors="replace") + b"\n")
+
+    def _rate_limit(self, info: Json) -> None:
+        resets = info.get("resetsAt")
+        if info.get("status") == "rejected":
+            self._rejected = True
+            self._resets_at = float(resets) if isinstance(resets, int | float) else None
+
+    def _report(self) -> Report:
+        if self._result is None:
+            status = self._retry.get("error_status")
+            reason = f"it was still trying to reach the model ({self._retry.get('error')})" if self._retry else ""
+            return Report(trouble=_trouble(status, reason), message=reason, usage=Usage(calls=1, unpriced=1))
+        usage = _usage(self._result)
+        if not self._result.get("is_error"):
+            return Report(usage=usage)
+        message = str(self._result.get("result") or self._result.get("terminal_reason") or "no reason given")
+        trouble = _trouble(self._result.get("api_error_status"), self._result.get("terminal_reason"))
+        old = OLD_LIMIT.search(message)
+        if old or self._rejected:
+            trouble = Trouble.LIMIT
+        retry_at = float(old[1]) if old else self._resets_at
+        return Report(trouble=trouble, message=message, retry_at=retry_at, usage=usage)
+
+
+def _trouble(status: object, reason: object) -> Trouble:
+    if status == 429:
+        return Trouble.LIMIT
+    if status in LOGIN:
+        return Trouble.LOGIN
+    if status in OVERLOADED:
+        return Trouble.OVERLOAD
+    if status is None and reason == "api_error":
+        return Trouble.OVERLOAD  # no answer at all: the network
+    return Trouble.ERROR if reason else Trouble.NONE
+
+
+def _usage(result: Json) -> Usage:
+    used = _object(result.get("usage"))
+    cost = result.get("total_cost_usd")
+    models = _object(result.get("modelUsage"))
+    priced = isinstance(cost, int | float)
+    return Usage(
+        input_tokens=_count(used.get("input_tokens")),
+        output_tokens=_count(used.get("output_tokens")),
+        cache_read_tokens=_count(used.get("cache_read_input_tokens")),
+        cache_write_tokens=_count(used.get("cache_creation_input_tokens")),
+        cost_usd=float(cost) if isinstance(cost, int | float) else None,
+        calls=1,
+        unpriced=0 if priced else 1,
+        model=max(models, key=lambda name: _spent(models[name]), default=""),
+    )
+
+
+def _spent(usage: object) -> float:
+    cost = _object(usage).get("costUSD")
+    return float(cost) if isinstance(cost, int | float) else 0.0
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,55 @@
+"""JSON Lines from an agent: complete lines as objects, at bounded memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+LONGEST = 8 << 20
+
+
+class JsonLines:
+    """Splits a byte stream into JSON objects; what is not one, or is too long to be one of interest, is skipped."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+        self._size = 0
+
+    def feed(self, data: bytes) -> Iterator[dict[str, object]]:
+        first, newline, rest = data.partition(b"\n")
+        self._keep(first)
+        if not newline:
+            return
+        *lines, last = rest.split(b"\n")
+        for line in (self._whole(), *lines):
+            found = _object(line)
+            if found is not None:
+                yield found
+        self._keep(last)
+
+    def close(self) -> Iterator[dict[str, object]]:
+        found = _object(self._whole())
+        if found is not None:
+            yield found
+
+    def _keep(self, piece: bytes) -> None:
+        self._size += len(piece)
+        if self._size <= LONGEST:
+            self._pieces.append(piece)
+        else:
+            self._pieces = []
+
+    def _whole(self) -> bytes:
+        line = b"".join(self._pieces) if self._size <= LONGEST else b""
+        self._pieces, self._size = [], 0
+        return line
+
+
+def _object(line: bytes) -> dict[str, object] | None:
+    if not line.lstrip().startswith(b"{"):
+        return None
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,149 @@
+"""What an agent says, and the markers in it: whole lines of its own speech, nothing it quotes."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+LONGEST_LINE = 1 << 16
+TAIL = 4_000
+PAUSE = 0.2  # a watcher sees a new line at most so often
+
+ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+FENCE = re.compile(r" {0,3}(```|~~~)")
+MARKER = re.compile(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
+KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
+LONE = frozenset({"DONE", "VERIFIED"})
+
+
+@dataclass(frozen=True)
+class Marker:
+    """`<ralph>KIND:text</ralph>` on a line of its own."""
+
+    kind: str
+    text: str = ""
+
+
+class Speech:
+    """Takes the agent's words as they come, in pieces of any size, at constant memory.
+
+    A marker counts when it is a whole line, not inside a quoted block, and not an echo of the prompt. A
+    fenced block that holds nothing but markers is a way of saying them, not a quotation.
+    """
+
+    def __init__(self, prompt: str = "", watcher: Callable[[str], None] | None = None) -> None:
+        self.markers: list[Marker] = []
+        self._echoes = _marker_lines_with_context(prompt)
+        self._watcher = watcher
+        self._told = 0.0
+        self._partial = b""
+        self._skipping = False
+        self._tail = b""
+        self._previous = ""
+        self._fenced = False
+        self._quotation = False
+        self._pending: list[Marker] = []
+
+    def feed(self, data: bytes) -> None:
+        if self._skipping:
+            newline = data.find(b"\n")
+            if newline < 0:
+                return
+            self._skipping, data = False, data[newline + 1 :]
+        data = self._partial + data
+        cut = data.rfind(b"\n") + 1
+        block, self._partial = data[:cut], data[cut:]
+        if len(self._partial) > LONGEST_LINE:
+            self._partial, self._skipping = b"", True
+        if block:
+            self._take(block)
+
+    def close(self) -> None:
+        """The last word was said: a line without an end is a line, a fence without an end is no fence."""
+        if self._partial:
+            self._take(self._partial + b"\n")
+            self._partial = b""
+        if self._fenced:
+            self.markers += self._pending
+            self._pending = []
+
+    @property
+    def tail(self) -> str:
+        """The last words, for a person and for notes."""
+        return plain(self._tail.decode(errors="replace")).strip()
+
+    def texts(self, kind: str) -> tuple[str, ...]:
+        return tuple(marker.text for marker in self.markers if marker.kind == kind)
+
+    def says(self, kind: str) -> bool:
+        return any(marker.kind == kind for marker in self.markers)
+
+    def _take(self, block: bytes) -> None:
+        self._tail = block[-TAIL:] if len(block) >= TAIL else (self._tail + block)[-TAIL:]
+        if b"<ralph>" in block or b"```" in block or b"~~~" in block:
+            for line in block.split(b"\n")[:-1]:
+                self._line(plain(line.decode(errors="replace")))
+        else:
+            self._quotation = self._quotation or (self._fenced and bool(block.strip()))
+            self._previous = _last_line(block) or self._previous
+        self._tell(block)
+
+    def _line(self, line: str) -> None:
+        if FENCE.match(line):
+            self._fence()
+            return
+        marker = _marker(line)
+        words = line.strip()
+        if marker and (self._previous, words) not in self._echoes:
+            (self._pending if self._fenced else self.markers).append(marker)
+        elif words:
+            self._quotation = True
+        self._previous = words or self._previous
+
+    def _fence(self) -> None:
+        if self._fenced and not self._quotation:
+            self.markers += self._pending
+        self._fenced = not self._fenced
+        self._quotation = False
+        self._pending = []
+
+    def _tell(self, block: bytes) -> None:
+        if self._watcher and time.monotonic() - self._told >= PAUSE:
+            line = _last_line(block)
+            if line:
+                self._told = time.monotonic()
+                self._watcher(line)
+
+
+def plain(text: str) -> str:
+    """Text without terminal control sequences and carriage returns."""
+    return ANSI.sub("", text).replace("\r", "") if "\x1b" in text or "\r" in text else text
+
+
+def _marker(line: str) -> Marker | None:
+    match = MARKER.fullmatch(line)
+    if not match or match[1] not in KINDS:
+        return None
+    kind, text = match[1], (match[2] or "").strip()
+    if (kind in LONE) == (match[2] is not None) or (kind not in LONE and not text):
+        return None
+    return Marker(kind, text)
+
+
+def _last_line(block: bytes) -> str:
+    end = block[-2_000:].rstrip()
+    return plain(end[end.rfind(b"\n") + 1 :].decode(errors="replace")).strip()
+
+
+def _marker_lines_with_context(prompt: str) -> frozenset[tuple[str, str]]:
+    """Each whole-line marker of a prompt with the line before it: an output that repeats both is an echo."""
+    found = set()
+    previous = ""
+    for line in prompt.splitlines():
+        if _marker(line):
+            found.add((previous, line.strip()))
+        if not FENCE.match(line):
+            previous = line.strip() or previous
+    return frozenset(found)

@@ -1,0 +1,88 @@
+"""The table of commands; each one's module is imported when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+
+import click
+
+from ralph import __version__
+
+SECTIONS = {
+    "Make a plan": {
+        "init": "Write ralph.config.json and .ralph/ for this project.",
+        "prd": "Make or change a feature's plan: questions, PRD, stories.",
+    },
+    "Work on it": {
+        "run": "Work through a feature's stories until all are verified.",
+        "verify": "Run a feature's gates, without any agent.",
+        "accept": "Vouch for a story that needs no work.",
+        "retry": "Have blocked stories tried again.",
+    },
+    "Look": {
+        "status": "Where every story stands.",
+        "next": "Which story comes next.",
+        "attempts": "Every attempt that was made, with its diff; take one back.",
+        "learnings": "What agents learned on the way.",
+        "logs": "What happened in a run.",
+    },
+    "Help": {
+        "demo": "See the whole thing work, with a scripted agent, in seconds.",
+        "doctor": "Check that everything Ralph needs is here.",
+        "validate": "Check ralph.config.json and the plans.",
+        "schema": "Print the JSON Schema of a file.",
+        "scripted": "A scripted agent, to try a configuration without a model.",
+        "completion": "Print a completion script for your shell.",
+        "upgrade": "How to get a newer Ralph.",
+    },
+}
+
+
+class Commands(click.Group):
+    """Finds a command in the table above and imports its module only then."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for commands in SECTIONS.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"ralph.cli.{cmd_name}")
+        command = module.command
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
+            from ralph.validation import nearest
+
+            ctx.fail(f"There is no command {args[0]!r}{nearest(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl(list(commands.items()))
+
+
+@click.command(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="First time? Try `ralph demo`. Then, in your own project: `ralph init --provider claude`.",
+)
+@click.version_option(__version__, message="ralph %(version)s")
+@click.option("-C", "folder", type=click.Path(exists=True, file_okay=False), help="Work in this folder.")
+@click.option("--debug", is_flag=True, help="Show where an error came from.")
+def app(folder: str | None, debug: bool) -> None:
+    """Ralph runs any AI coding agent in a loop, one fresh agent for each small task, and believes nothing it
+    says: only your own checks make a task pass."""
+    if folder:
+        os.chdir(folder)
+
+
+def here() -> Path:
+    return Path.cwd()

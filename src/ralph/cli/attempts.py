@@ -1,0 +1,132 @@
+"""`ralph attempts`: every attempt is kept; see what it changed, take it back."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from ralph import workspace as workspaces
+from ralph.errors import RalphError
+from ralph.git import look
+from ralph.git.look import AttemptRef
+from ralph.journal.reader import PastAttempt, past_attempts
+from ralph.views import words
+from ralph.workflows.features import locate
+from ralph.workspace import RALPH, Workspace
+
+
+@click.command(
+    name="attempts",
+    epilog="""\b
+Examples:
+  ralph attempts auth                      all of them, with outcome and size
+  ralph attempts auth US-002/1 --diff      what an attempt changed
+  ralph attempts auth US-002/1 --restore   its files, back in this checkout, uncommitted
+\b
+US-002 alone means its last attempt. They are ordinary git refs: refs/ralph/attempts/auth/US-002/1""",
+)
+@click.argument("feature")
+@click.argument("attempt", required=False)
+@click.option("--diff", is_flag=True, help="Show what the attempt changed.")
+@click.option("--restore", is_flag=True, help="Put the attempt's files into this checkout, uncommitted.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(feature: str, attempt: str | None, diff: bool, restore: bool, as_json: bool) -> int:
+    """List every attempt at FEATURE's stories, or show or restore one."""
+    workspace = workspaces.find(Path.cwd())
+    locate(workspace, feature)
+    refs = look.attempts(workspace.root, feature)
+    past = past_attempts(workspace.logs, feature)
+    if diff or restore:
+        chosen = _choose(refs, feature, attempt)
+        base = _base(workspace, chosen, past)
+        if diff:
+            color = ("--color",) if sys.stdout.isatty() else ()
+            click.echo(look.show(workspace.root, "diff", *color, base, chosen.commit, "--", *_beside(workspace)))
+        else:
+            _restore(workspace, chosen, base)
+        return 0
+    shown = [ref for ref in refs if attempt is None or ref.task == attempt.partition("/")[0]]
+    rows = [_row(workspace, ref, past) for ref in shown]
+    if as_json:
+        click.echo(json.dumps(rows, indent=2))
+    elif not rows:
+        click.echo(f"No attempts at {feature} are kept yet.")
+    else:
+        for row in rows:
+            _print(row)
+    return 0
+
+
+def _row(workspace: Workspace, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> dict[str, object]:
+    known = past.get((ref.task, ref.number))
+    stat = look.show(
+        workspace.root, "diff", "--shortstat", _base(workspace, ref, past), ref.commit, "--", *_beside(workspace)
+    )
+    return {
+        "attempt": f"{ref.task}/{ref.number}",
+        "outcome": known.verdict if known else "unknown",
+        "reason": known.reason if known else "",
+        "diffstat": stat.strip() or "no change",
+        "seconds": known.seconds if known else None,
+        "costUsd": known.cost_usd if known else None,
+        "at": known.at if known else ref.date,
+        "commit": ref.commit,
+        "ref": ref.name,
+    }
+
+
+def _print(row: dict[str, object]) -> None:
+    colour = {"passed": "green", "failed": "red", "blocked": "red"}.get(str(row["outcome"]), "yellow")
+    click.echo(f"{row['attempt']!s:14} ", nl=False)
+    click.secho(f"{row['outcome']!s:12}", fg=colour, nl=False)
+    click.echo(f" {row['diffstat']}")
+    if row["reason"]:
+        click.echo(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 140)}")
+
+
+def _choose(refs: list[AttemptRef], feature: str, wanted: str | None) -> AttemptRef:
+    task, _, number = (wanted or "").partition("/")
+    found = [ref for ref in refs if ref.task == task and (not number or str(ref.number) == number)]
+    if not found:
+        raise RalphError(
+            f"There is no kept attempt {wanted!r} at {feature}." if wanted else "Which attempt?",
+            remedy=f"Name one of `ralph attempts {feature}`, for example: ralph attempts {feature} "
+            + (f"{refs[-1].task}/{refs[-1].number} --diff" if refs else "US-001/1 --diff"),
+        )
+    return found[-1]
+
+
+def _base(workspace: Workspace, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> str:
+    """What the attempt began on: from the journal, else the commit before its own."""
+    known = past.get((ref.task, ref.number))
+    return known.base if known and known.base else f"{ref.commit}^"
+
+
+def _beside(workspace: Workspace) -> tuple[str, str]:
+    return ".", f":(exclude){RALPH}"
+
+
+def _restore(workspace: Workspace, ref: AttemptRef, base: str) -> None:
+    from ralph.git.repo import open_repo
+
+    async def lay() -> list[str]:
+        repo = await open_repo(workspace.root)
+        own = f"{repo.prefix}{RALPH}/"
+        status = await repo.status()
+        paths = [path for path in await repo.between(base, ref.commit) if not path.startswith(own)]
+        in_the_way = sorted(set(paths).intersection((*status.changed, *status.untracked)))
+        if in_the_way:
+            raise RalphError(
+                "These files have uncommitted changes that would be overwritten:",
+                details=tuple(f"  {path}" for path in in_the_way[:10]),
+                remedy="Commit or stash them first.",
+            )
+        await repo.lay(ref.commit, paths, stage=False)
+        return paths
+
+    paths = asyncio.run(lay())
+    click.echo(f"Restored {words.count(len(paths), 'file')} of {ref.task}/{ref.number}, uncommitted: see `git status`.")

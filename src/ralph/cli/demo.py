@@ -1,0 +1,56 @@
+"""`ralph demo`: the main job, with nothing to install and no account."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import click
+
+from ralph import config as configuration
+from ralph.cli.run import run_feature
+from ralph.demo.show import FEATURE, prepare
+from ralph.errors import EXIT_UNFINISHED, RalphError
+from ralph.loop.engine import Options
+from ralph.plan.work import Ending
+from ralph.workspace import Workspace
+
+STORY = """This is a real run on a small sample project: real git, real gates, a real retry. Only the agent is scripted.
+It will say that it is done while a test is red. Watch it being caught.
+"""
+
+
+@click.command(name="demo")
+@click.option(
+    "--into", type=click.Path(path_type=Path), help="Make the sample project here instead of in a temporary folder."
+)
+def command(into: Path | None) -> int:
+    """See the whole thing work in seconds: a scripted agent lies, is caught, retries, and is reviewed."""
+    if into and into.exists() and any(into.iterdir()):
+        raise RalphError(f"{into} is not empty.", remedy="Name a folder that does not exist yet.")
+    folder = into.resolve() if into else Path(tempfile.mkdtemp(prefix="ralph-demo-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    demo = prepare(folder)
+    click.echo(STORY)
+    workspace = Workspace(root=demo.project)
+    ended, _ = run_feature(workspace, configuration.load(demo.project), FEATURE, Options())
+    if ended.ending is not Ending.DONE:
+        return EXIT_UNFINISHED
+    click.echo(
+        f"""
+What happened
+  US-001: the agent said DONE, the gate was red. Ralph sent it back with the failure in its prompt.
+  US-002: passed its gates, but the final verification found tests missing and reset it.
+  Only then, with every gate green and the reviewer agreed, was the feature complete.
+
+Where to look ({demo.project})
+  git -C {demo.project} log --oneline             the agent's commits and Ralph's
+  ralph -C {demo.project} attempts {FEATURE}          every attempt, the refused ones too
+  ralph -C {demo.project} logs                    what happened, event by event
+
+With your own agent, in your own project
+  ralph init --provider claude --verify "your test command"
+  ralph prd my-feature
+  ralph run my-feature"""
+    )
+    return 0

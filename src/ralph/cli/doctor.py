@@ -1,0 +1,131 @@
+"""`ralph doctor`: is everything here that Ralph needs?"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+
+from ralph import __version__
+from ralph import config as configuration
+from ralph import workspace as workspaces
+from ralph.agent.call import check_installed
+from ralph.agent.dialects import dialect_of
+from ralph.config import ROLES, Config
+from ralph.errors import EXIT_WRONG, RalphError
+from ralph.git import look
+from ralph.process.now import capture_now
+from ralph.stores import lock
+from ralph.workspace import Workspace
+
+MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
+SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at."""
+
+    state: str  # good, note, bad
+    what: str
+    remedy: str = ""
+
+
+@click.command(name="doctor")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(as_json: bool) -> int:
+    """Check that everything Ralph needs is here: git, the repository, the configuration, the agent, the gates."""
+    checks = list(examine())
+    if as_json:
+        click.echo(json.dumps([asdict(check) for check in checks], indent=2))
+    else:
+        for check in checks:
+            mark, colour = MARKS[check.state]
+            click.secho(f"{mark} ", fg=colour, nl=False)
+            click.echo(check.what + (f"\n    → {check.remedy}" if check.remedy else ""))
+    return EXIT_WRONG if any(check.state == "bad" for check in checks) else 0
+
+
+def examine() -> Iterator[Check]:
+    yield Check("good", f"Ralph {__version__}, Python {sys.version.split()[0]}")
+    yield _git()
+    try:
+        workspace = workspaces.find(Path.cwd())
+    except RalphError as error:
+        yield Check("bad", error.what, error.remedy)
+        return
+    yield Check("good", f"project {workspace.root}")
+    yield from _repository(workspace.root)
+    try:
+        config = configuration.load(workspace.root)
+    except RalphError as error:
+        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
+        return
+    yield Check("good", configuration.NAME)
+    yield from _agents(workspace, config)
+    yield from _gates(config)
+    owner = lock.holder(workspace.lock)
+    if owner:
+        yield Check("note", f"a run is at work: {owner.run} (process {owner.pid})")
+
+
+def _git() -> Check:
+    code, out = capture_now(["git", "--version"], cwd=Path.cwd())
+    if code:
+        return Check("bad", "git is not installed", "Install git 2.25 or newer.")
+    return Check("good", out.decode().strip())
+
+
+def _repository(root: Path) -> Iterator[Check]:
+    if look.top(root) is None:
+        yield Check("bad", "not a git repository", "git init && git add . && git commit")
+        return
+    code, _ = capture_now(["git", "rev-parse", "--verify", "--quiet", "HEAD"], cwd=root)
+    if code:
+        yield Check("bad", "the repository has no commits yet", "git add . && git commit")
+    code, out = capture_now(["git", "var", "GIT_COMMITTER_IDENT"], cwd=root)
+    if code:
+        yield Check("note", "git has no user.name and user.email: commits would be made as Ralph <ralph@localhost>")
+    else:
+        yield Check("good", f"commits as {out.decode(errors='replace').rpartition('>')[0]}>")
+    changed = [line for line in look.show(root, "status", "--porcelain", "--untracked-files=no").splitlines() if line]
+    if changed:
+        yield Check(
+            "note",
+            f"{len(changed)} uncommitted changes: `ralph run` will refuse to touch them",
+            "Commit or stash them, or run with --worktree.",
+        )
+
+
+def _agents(workspace: Workspace, config: Config) -> Iterator[Check]:
+    seen: set[str] = set()
+    for role in ROLES:
+        provider = config.provider_for(role)
+        if provider.command in seen:
+            continue
+        seen.add(provider.command)
+        try:
+            path = check_installed(provider, workspace.root)
+        except RalphError as error:
+            yield Check("bad", error.what, error.remedy)
+            continue
+        yield Check("good", f"agent {provider.command} ({path}), read as {dialect_of(provider).name}")
+
+
+def _gates(config: Config) -> Iterator[Check]:
+    if not config.verify.default:
+        yield Check(
+            "note", "verify.default is empty: nothing will be verified", "Add your checks to ralph.config.json."
+        )
+    for gate in (*config.verify.default, *config.verify.ui):
+        word = gate.split()[0]
+        known = word in SHELL_WORDS or "=" in word or any(c in word for c in "$(`'\"") or shutil.which(word)
+        if known or Path(word).exists():
+            yield Check("good", f"gate `{gate}`")
+        else:
+            yield Check("bad", f"gate `{gate}`: {word!r} was not found", "Install it, or correct the command.")

@@ -1,0 +1,61 @@
+"""Where every `ralph` begins: errors become three lines, never a traceback."""
+
+from __future__ import annotations
+
+import sys
+
+from ralph import __version__
+from ralph.errors import EXIT_INTERRUPTED, EXIT_WRONG, RalphError
+
+
+def main() -> None:
+    if sys.argv[1:] == ["--version"]:  # before anything is imported: people's prompts ask for it often
+        sys.stdout.write(f"ralph {__version__}\n")
+        return
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]  # a terminal without our marks
+    sys.exit(_run())
+
+
+def _run() -> int:
+    debug = "--debug" in sys.argv
+    try:
+        import click
+
+        from ralph.cli.app import app
+
+        try:
+            result = app(prog_name="ralph", standalone_mode=False)
+        except click.exceptions.Abort:
+            raise KeyboardInterrupt from None
+        except click.ClickException as error:
+            error.show()
+            return error.exit_code
+    except RalphError as error:
+        if debug:
+            raise
+        return report(error)
+    except KeyboardInterrupt:
+        sys.stderr.write("\nralph: interrupted\n")
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except Exception as error:
+        if debug:
+            raise
+        sys.stderr.write(
+            f"ralph: something unexpected went wrong: {type(error).__name__}: {error}\n"
+            "This is a bug in Ralph. Run the same command with --debug to see where, and please report it.\n"
+        )
+        return EXIT_WRONG
+    return result if isinstance(result, int) else 0
+
+
+def report(error: RalphError) -> int:
+    """What happened, the details, what to do."""
+    lines = [f"ralph: {error.what}", *(f"  {detail}" for detail in error.details)]
+    if error.remedy:
+        lines.append(f"→ {error.remedy}")
+    sys.stderr.write("\n".join(lines) + "\n")
+    return error.code

@@ -1,0 +1,95 @@
+"""`ralph init`: a configuration and a `.ralph/` folder; nothing that exists is overwritten."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import click
+
+from ralph import config as configuration
+from ralph import workspace as workspaces
+from ralph.agent.dialects import AGENTS, KnownAgent
+from ralph.errors import RalphError
+from ralph.workspace import MARKERS, Workspace
+
+SCHEMA = ".ralph/config.schema.json"
+
+
+@click.command(
+    name="init",
+    epilog="""\b
+Examples:
+  ralph init --provider claude --verify "npm test" --verify "npm run lint"
+  ralph init --provider amp""",
+)
+@click.option("--provider", type=click.Choice(sorted(AGENTS)), default="claude", show_default=True, help="Your agent.")
+@click.option("--verify", multiple=True, metavar="COMMAND", help="A check every story must pass; may be repeated.")
+def command(provider: str, verify: tuple[str, ...]) -> int:
+    """Write ralph.config.json and .ralph/ here. Never overwrites anything."""
+    workspace = _workspace()
+    agent = AGENTS[provider]
+    made = write(workspace, agent, verify)
+    for path in made:
+        click.echo(f"wrote {path}")
+    if configuration.NAME not in made:
+        click.echo(f"{configuration.NAME} is there already and was left as it is.")
+        config = configuration.load(workspace.root)
+        click.echo(f"  agent {config.provider.command}, gates {', '.join(config.verify.default) or 'none'}")
+        return 0
+    _next_steps(agent, verify)
+    return 0
+
+
+def _workspace() -> Workspace:
+    """This folder if it looks like a project, else the nearest one that does."""
+    folder = Path.cwd()
+    if any((folder / marker).exists() for marker in (*MARKERS, configuration.NAME)):
+        return Workspace(root=folder)
+    try:
+        return workspaces.find(folder)
+    except RalphError:
+        return Workspace(root=folder)
+
+
+def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...]) -> list[str]:
+    """Make what is missing; the names of what was made."""
+    made = []
+    try:
+        config = workspace.root / configuration.NAME
+        if not config.exists():
+            config.write_text(_config(agent, verify), encoding="utf-8")
+            made.append(configuration.NAME)
+        if workspace.keep_out_of_git():
+            made.append(".ralph/.gitignore")
+        schema = workspace.root / SCHEMA
+        if not schema.exists():
+            schema.write_text(configuration.schema_text(), encoding="utf-8")
+            made.append(SCHEMA)
+    except OSError as error:
+        raise RalphError(f"{error.filename} could not be written: {error.strerror}.") from None
+    return made
+
+
+def _config(agent: KnownAgent, verify: tuple[str, ...]) -> str:
+    content = {
+        "$schema": f"./{SCHEMA}",
+        "maxRetries": 3,
+        "provider": {"command": agent.command, "args": list(agent.args), "timeout": 1800},
+        "services": [],
+        "verify": {"default": list(verify), "ui": []},
+        "protect": [],
+        "commits": {"prdChanges": True, "message": "chore: update prd.json"},
+    }
+    return json.dumps(content, indent=2) + "\n"
+
+
+def _next_steps(agent: KnownAgent, verify: tuple[str, ...]) -> None:
+    if not verify:
+        click.echo('→ Put your checks into verify.default, for example ["npm test"]: they decide what passes.')
+    if agent.name == "scripted":
+        click.echo("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
+    elif not shutil.which(agent.command):
+        click.echo(f"→ {agent.command} is not installed: {agent.install}")
+    click.echo("→ Commit both, check with `ralph doctor`, then plan a feature: `ralph prd NAME`.")

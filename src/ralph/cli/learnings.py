@@ -1,0 +1,60 @@
+"""`ralph learnings`: what agents learned on the way, and into the project's own notes with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ralph import workspace as workspaces
+from ralph.cli.status import read
+from ralph.plan.model import learn
+from ralph.stores import atomic
+from ralph.workflows.features import everything, locate
+
+HEADING = "## Learnings"
+
+
+@click.command(
+    name="learnings",
+    epilog="""\b
+Examples:
+  ralph learnings                          of every feature
+  ralph learnings auth --into AGENTS.md    add those that are missing there""",
+)
+@click.argument("feature", required=False)
+@click.option("--into", type=click.Path(dir_okay=False, path_type=Path), help="Add what is missing to this file.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(feature: str | None, into: Path | None, as_json: bool) -> int:
+    """Show what agents learned while they worked on FEATURE, or on every feature."""
+    workspace = workspaces.find(Path.cwd())
+    found = [locate(workspace, feature)] if feature else everything(workspace)
+    texts: tuple[str, ...] = ()
+    for located in found:
+        plan = read(workspace, located)
+        texts = learn(texts, plan.learnings if plan else ())
+    if into:
+        added = _add(into, texts)
+        click.echo(f"{into}: {len(added)} added, {len(texts) - len(added)} were there")
+    elif as_json:
+        click.echo(json.dumps(list(texts), indent=2, ensure_ascii=False))
+    elif not texts:
+        click.echo("Nothing was learned so far.")
+    else:
+        for text in texts:
+            click.echo(f"- {text}")
+    return 0
+
+
+def _add(path: Path, texts: tuple[str, ...]) -> list[str]:
+    """Append what the file does not have yet, under its own heading; the rest of the file stays as it is."""
+    current = path.read_text(encoding="utf-8") if path.exists() else ""
+    missing = [text for text in texts if text not in current]
+    if missing:
+        gap = "" if not current else "\n" if current.endswith("\n") else "\n\n"
+        head = gap if HEADING in current else f"{gap}{HEADING}\n\n"
+        if HEADING in current and current.rstrip().splitlines()[-1].startswith("- "):
+            head = "" if current.endswith("\n") else "\n"
+        atomic.write(path, (current + head + "".join(f"- {text}\n" for text in missing)).encode())
+    return missing

@@ -1,0 +1,135 @@
+"""`ralph verify`: the gates, without any agent."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from pathlib import Path
+
+import click
+
+from ralph import config as configuration
+from ralph import workspace as workspaces
+from ralph.cli.status import find_task, read
+from ralph.config import Config
+from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
+from ralph.git import look
+from ralph.journal.events import GateEnded, GateStarted, ServiceStarted
+from ralph.journal.writer import new_run_id
+from ralph.loop.run import Interrupt
+from ralph.plan.model import GateResult, Plan, Task
+from ralph.process import tree
+from ralph.verify import gates
+from ralph.verify.gates import Bench
+from ralph.verify.services import Services
+from ralph.verify.suite import Checked, check
+from ralph.views.terminal import TerminalView
+from ralph.workflows.feature import FeatureWorkflow
+from ralph.workflows.features import locate
+from ralph.workspace import Feature, Workspace
+
+
+@click.command(
+    name="verify",
+    epilog="""\b
+Examples:
+  ralph verify                       every gate, in this checkout
+  ralph verify auth --story US-003   the gates that story has to pass""",
+)
+@click.argument("feature", required=False)
+@click.option("--story", help="Only the gates of this story.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def command(feature: str | None, story: str | None, as_json: bool) -> int:
+    """Run the gates on the files as they are in this checkout. No agent, no cache, no change to any plan."""
+    workspace = workspaces.find(Path.cwd())
+    config = configuration.load(workspace.root)
+    plan = _plan(workspace, feature)
+    if story and not feature:
+        raise RalphError("--story needs a feature.", remedy=f"For example: ralph verify auth --story {story}")
+    task = find_task(plan, story) if story else None
+    if feature:
+        _warn_elsewhere(workspace, feature)
+    workflow = FeatureWorkflow(Feature(name=feature or "all", date="0000-00-00"), config, workspace.root)
+    checked = asyncio.run(_check(workspace, config, workflow, plan, task, as_json))
+    if as_json:
+        answer = {"green": not checked.reason, "problem": checked.problem, "gates": _rows(checked.results)}
+        click.echo(json.dumps(answer, indent=2))
+    elif not checked.results and not checked.problem:
+        click.secho("verify.default is empty: nothing was verified.", fg="yellow")
+    else:
+        _explain(checked)
+    return EXIT_UNFINISHED if checked.reason else 0
+
+
+def _plan(workspace: Workspace, feature: str | None) -> Plan:
+    if not feature:
+        return Plan(target="")
+    plan = read(workspace, locate(workspace, feature))
+    if plan is None:
+        raise RalphError(f"{feature!r} has no prd.json yet.", remedy=f"Finalize its PRD: ralph prd {feature}")
+    return plan
+
+
+def _warn_elsewhere(workspace: Workspace, feature: str) -> None:
+    home = locate(workspace, feature).branch
+    here = look.show(workspace.root, "branch", "--show-current").strip()
+    if home and home.name != here:
+        click.secho(
+            f"! {feature} lives on {home.name}; this checks {here or 'a detached HEAD'}.", fg="yellow", err=True
+        )
+
+
+async def _check(
+    workspace: Workspace, config: Config, workflow: FeatureWorkflow, plan: Plan, task: Task | None, as_json: bool
+) -> Checked:
+    tree.adopt_orphans()
+    run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
+    logs = Path(tempfile.mkdtemp(prefix="ralph-verify-"))
+    bench = Bench(
+        cwd=workspace.root,
+        logs=logs,
+        owner=run_id,
+        label="verify",
+        started=lambda gate: view(GateStarted(gate=gate.name, command=gate.command)),
+        ended=lambda result: view(GateEnded(result=result)),
+    )
+    services = Services(
+        services=config.services,
+        cwd=workspace.root,
+        logs=logs,
+        owner=run_id,
+        started=lambda service, s: view(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
+    )
+    with interrupt.on_signals():
+        async with services:
+            is_ui = workflow.is_ui(plan, task)
+            work = asyncio.create_task(
+                check(workflow.gates(task), workflow.ui_gates(task), services, bench, is_ui=is_ui)
+            )
+            with interrupt.scope(work):
+                try:
+                    return await work
+                except asyncio.CancelledError:
+                    raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
+
+
+def _explain(checked: Checked) -> None:
+    for result in gates.red(checked.results):
+        click.echo(f"\n{result.command}: {result.reason}\n{result.output}\n→ {result.log}")
+    if checked.problem:
+        click.echo(f"\n{checked.problem}")
+
+
+def _rows(results: tuple[GateResult, ...]) -> list[dict[str, object]]:
+    return [
+        {
+            "command": result.command,
+            "passed": result.passed,
+            "seconds": round(result.seconds, 3),
+            "reason": result.reason,
+            "output": result.output,
+            "log": result.log,
+        }
+        for result in results
+    ]

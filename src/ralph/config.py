@@ -1,0 +1,167 @@
+"""`ralph.config.json`: every setting, its default, and what it must be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from ralph import validation
+from ralph.errors import RalphError
+
+NAME = "ralph.config.json"
+ROLES = ("planner", "executor", "verifier")
+
+Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
+Line = Annotated[str, Field(min_length=1, pattern=r"\S")]
+RoleName = Literal["planner", "executor", "verifier"]
+
+
+class Section(BaseModel):
+    """A part of the file: camelCase keys, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, frozen=True, populate_by_name=True)
+
+
+class Provider(Section):
+    """An agent: the command Ralph runs, with the prompt on its standard input."""
+
+    command: Line = Field(description="The agent's program: amp, claude, opencode, a path, …")
+    args: tuple[str, ...] = Field(default=(), description="Arguments, passed as they are.")
+    timeout: Seconds = Field(default=1800, description="Seconds one call may take.")
+    idle_timeout: Seconds | None = Field(
+        default=None,
+        description="Seconds without any output before the call is ended; null: what suits the agent's output.",
+    )
+    dialect: str | None = Field(
+        default=None, description="How its output is read; null: chosen by the command and its arguments."
+    )
+    model: str | None = Field(default=None, description="The model it is told to use, if any.")
+    model_args: tuple[str, ...] = Field(
+        default=(),
+        description="How the model is passed to an agent Ralph does not know: {model} is replaced.",
+    )
+    env: tuple[str, ...] = Field(
+        default=(), description="Names (or patterns like FOO_*) of variables the agent gets beside the usual."
+    )
+
+
+class Role(Section):
+    """Which agent, and which model, plays a role."""
+
+    provider: str | None = Field(default=None, description="A name under providers; null: the default provider.")
+    model: str | None = None
+
+
+class Service(Section):
+    """Something that must be up while UI stories are checked."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    start: Line | None = Field(default=None, description="Command that starts it; without one a person manages it.")
+    ready: Annotated[str, Field(pattern=r"^https?://")] = Field(description="A URL that answers when it is up.")
+    ready_timeout: Seconds = Field(default=30, description="Seconds to wait for that.")
+    restart_before_verify: bool = Field(default=True, description="Start it anew before UI checks.")
+
+
+class Verify(Section):
+    """The gates: commands that decide whether a story passes."""
+
+    default: tuple[Line, ...] = Field(description="Run for every story. [] is allowed, and shown as unverified.")
+    ui: tuple[Line, ...] = Field(default=(), description="Run as well for stories tagged ui.")
+    timeout: Seconds = Field(default=900, description="Seconds each command may take.")
+
+
+class Browser(Section):
+    """Built-in page checks for UI stories."""
+
+    enabled: bool = True
+    executable_path: str = Field(default="", description="Path to Chrome or Chromium; empty: found.")
+    headless: bool = True
+    screenshot_dir: Line = ".ralph/screenshots"
+
+
+class Commits(Section):
+    """Whether and how Ralph commits its own state."""
+
+    prd_changes: bool = True
+    message: Line = "chore: update prd.json"
+
+
+class Config(Section):
+    """The whole file."""
+
+    schema_: str | None = Field(default=None, alias="$schema")
+    max_retries: Annotated[int, Field(ge=1, le=1000)] = Field(
+        default=3, description="Failed attempts in all before a story is blocked."
+    )
+    provider: Provider
+    providers: dict[str, Provider] = Field(default_factory=dict, description="More agents, by name.")
+    roles: dict[RoleName, Role] = Field(
+        default_factory=dict, description="Which agent plays planner, executor, verifier."
+    )
+    services: tuple[Service, ...] = ()
+    verify: Verify
+    protect: tuple[Line, ...] = Field(
+        default=(), description="Globs (as git reads them, ** for any depth) no agent may change."
+    )
+    browser: Browser = Field(default_factory=Browser)
+    commits: Commits = Field(default_factory=Commits)
+
+    def provider_for(self, role: str) -> Provider:
+        """The agent that plays `role`, with the role's model."""
+        chosen = next((value for key, value in self.roles.items() if key == role), Role())
+        provider = self.providers[chosen.provider] if chosen.provider else self.provider
+        return provider.model_copy(update={"model": chosen.model}) if chosen.model else provider
+
+
+def load(root: Path) -> Config:
+    """The configuration of the project at `root`."""
+    path = root / NAME
+    if not path.is_file():
+        raise RalphError(f"There is no {NAME} in {root}.", remedy="Write one with `ralph init`.")
+    return parse(validation.read(path), name=NAME)
+
+
+def parse(data: bytes, *, name: str = NAME) -> Config:
+    return validation.parse(Config, data, name=name, rules=_rules, remedy="`ralph schema config` describes every key.")
+
+
+def schema() -> dict[str, object]:
+    """The published JSON Schema, for editors."""
+    made = Config.model_json_schema(by_alias=True)
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **made,
+        "title": NAME,
+        "description": "Configuration of Ralph.",
+    }
+
+
+def schema_text() -> str:
+    return json.dumps(schema(), indent=2) + "\n"
+
+
+def _rules(document: validation.Json) -> Iterable[str]:
+    """What the shape alone cannot say."""
+    yield from _repeated_services(document.get("services"))
+    providers = document.get("providers")
+    names = list(providers) if isinstance(providers, dict) else []
+    roles = document.get("roles")
+    for role, settings in roles.items() if isinstance(roles, dict) else ():
+        wanted = settings.get("provider") if isinstance(settings, dict) else None
+        if isinstance(wanted, str) and wanted not in names:
+            near = validation.nearest(wanted, names)
+            yield f"roles.{role}.provider: {wanted!r} is not among providers{near}"
+
+
+def _repeated_services(services: object) -> Iterable[str]:
+    seen: set[object] = set()
+    for index, service in enumerate(services if isinstance(services, list) else ()):
+        name = service.get("name") if isinstance(service, dict) else None
+        if isinstance(name, str) and name in seen:
+            yield f"services[{index}].name: {name!r} is used twice"
+        seen.add(name if isinstance(name, str) else None)

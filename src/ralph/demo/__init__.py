@@ -1,0 +1,1 @@
+"""The demo: a small sample project, a scripted agent, and the real everything else."""

@@ -1,0 +1,289 @@
+"""One checkout, as the engine uses it: few git processes, each asked for as much as it can tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.process.spawn import Captured, capture
+
+LOCATION = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
+QUIET = (
+    "-c", "core.quotePath=false",
+    "-c", "gc.auto=0",
+    "-c", "maintenance.auto=false",
+    "-c", "advice.detachedHead=false",
+)  # fmt: skip
+OWN = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false")
+"""Ralph's own commits and switches: no hooks, no signature that would ask a person for something."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Status:
+    """A checkout at one moment; paths are relative to the top of the work tree."""
+
+    head: str  # empty: no commit yet
+    branch: str  # empty: HEAD is detached
+    changed: tuple[str, ...]  # tracked paths that differ from HEAD, in the index or on disk
+    untracked: tuple[str, ...]
+    unmerged: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit:
+    """A commit on the way from one commit to another."""
+
+    id: str
+    parents: tuple[str, ...]
+    subject: str
+
+
+@dataclass
+class Repo:
+    """Git in one checkout."""
+
+    top: Path
+    prefix: str  # the project's root below `top`, "" or "sub/folder/"
+    git_dir: Path
+    common_dir: Path
+    identity: Mapping[str, str] = field(default_factory=dict)  # used where a person has set none
+
+    @property
+    def env(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if name not in LOCATION}
+        return {**inherited, **self.identity, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+
+    async def ask(self, *args: str, stdin: bytes = b"", index: Path | None = None, literal: bool = True) -> Captured:
+        """Run git, whatever it answers."""
+        env = self.env
+        if index:
+            env["GIT_INDEX_FILE"] = str(index)
+        if literal:
+            env["GIT_LITERAL_PATHSPECS"] = "1"
+        return await capture(["git", *QUIET, *args], cwd=self.top, env=env, stdin=stdin)
+
+    async def git(self, *args: str, stdin: bytes = b"", index: Path | None = None, literal: bool = True) -> str:
+        """Run git and insist that it succeeds."""
+        done = await self.ask(*args, stdin=stdin, index=index, literal=literal)
+        if done.code:
+            verb = next((arg for arg in args if not arg.startswith("-") and "=" not in arg), args[0])
+            message = done.err.decode(errors="replace").strip() or done.out.decode(errors="replace").strip()
+            raise RalphError(
+                f"git {verb} failed in {self.top}: {message.splitlines()[0] if message else 'no message'}",
+                details=tuple(message.splitlines()[1:6]),
+            )
+        return done.out.decode(errors="surrogateescape")
+
+    async def status(self) -> Status:
+        out = await self.git(
+            "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=dirty"
+        )
+        return parse_status(out)
+
+    async def commits_since(self, base: str) -> tuple[Commit, ...] | None:
+        """What was committed on top of `base`, newest first; None if HEAD does not descend from it."""
+        out = await self.git("log", "-z", "--format=%m%H %P%n%s", "--left-right", f"{base}...HEAD")
+        commits = []
+        for item in filter(None, out.split("\0")):
+            line, _, subject = item.partition("\n")
+            if line[0] == "<":
+                return None
+            commit, *parents = line[1:].split()
+            commits.append(Commit(id=commit, parents=tuple(parents), subject=subject))
+        return tuple(commits)
+
+    async def changed_since(self, commit: str, *globs: str) -> tuple[str, ...]:
+        """Tracked paths whose content on disk differs from `commit`'s, filtered by globs if there are any."""
+        paths = [f":(top,glob){glob}" for glob in globs]
+        out = await self.git(
+            "diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", commit, "--", *paths,
+            literal=False,
+        )  # fmt: skip
+        return tuple(filter(None, out.split("\0")))
+
+    async def untracked_matching(self, globs: Sequence[str]) -> tuple[str, ...]:
+        """Untracked files, ignored ones too, that match a glob."""
+        paths = [f":(top,glob){glob}" for glob in globs]
+        out = await self.git("ls-files", "--others", "-z", "--full-name", "--", *paths, literal=False)
+        return tuple(filter(None, out.split("\0")))
+
+    async def between(self, old: str, new: str) -> tuple[str, ...]:
+        """Paths that differ between two commits."""
+        out = await self.git("diff-tree", "-r", "--name-only", "-z", "--no-renames", old, new)
+        return tuple(filter(None, out.split("\0")))
+
+    async def commit_own(self, paths: Iterable[str], message: str) -> bool:
+        """Commit just these paths, without hooks and without touching anything else; False: nothing to do."""
+        names = _nul(paths)
+        commit = (
+            *OWN, "commit", "--quiet", "--no-verify", "--message", message, "--only",
+            "--pathspec-from-file=-", "--pathspec-file-nul",
+        )  # fmt: skip
+        done = await self.ask(*commit, stdin=names)
+        if done.code and b"did not match any file" in done.err:
+            added = await self.ask("add", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names)
+            if b"are ignored" in added.err:
+                return False
+            done = await self.ask(*commit, stdin=names)
+        if done.code and done.err:
+            raise RalphError(f"git commit failed in {self.top}: {done.err.decode(errors='replace').strip()}")
+        return done.code == 0
+
+    async def staged(self) -> bool:
+        return (await self.ask("diff", "--cached", "--quiet")).code != 0
+
+    async def commit_index(self, message: str) -> None:
+        """Commit what Ralph itself has staged, without hooks."""
+        await self.git(*OWN, "commit", "--quiet", "--no-verify", "--message", message)
+
+    async def commit_work(self, paths: Iterable[str], message: str) -> Captured:
+        """Commit what an agent left, as a person would: with the project's hooks."""
+        names = _nul(paths)
+        await self.git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names)
+        return await self.ask(
+            "commit", "--quiet", "--message", message, "--only",
+            "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names,
+        )  # fmt: skip
+
+    async def snapshot(self, paths: Iterable[str], message: str, parent: str) -> str:
+        """A commit of HEAD's tree with these paths as they are on disk; no index and no branch is touched."""
+        index = self.git_dir / f"ralph-index-{os.getpid()}"
+        try:
+            await self.git("read-tree", parent, index=index)
+            await self.git(
+                "add", "--all", "--force", "--pathspec-from-file=-", "--pathspec-file-nul",
+                stdin=_nul(paths), index=index,
+            )  # fmt: skip
+            tree = (await self.git("write-tree", index=index)).strip()
+        finally:
+            index.unlink(missing_ok=True)
+        return (await self.git("commit-tree", tree, "-p", parent, "-m", message)).strip()
+
+    async def keep(self, ref: str, commit: str) -> None:
+        await self.git("update-ref", ref, commit)
+
+    async def differing(self, commit: str, paths: Iterable[str]) -> set[str]:
+        """Which of these paths, all of them in `commit` or removed by it, are on disk in another state."""
+        index = self.git_dir / f"ralph-index-{os.getpid()}"
+        try:
+            await self.git("read-tree", commit, index=index)
+            await self.ask("update-index", "-q", "--refresh", index=index)
+            out = await self.git("diff-files", "--name-only", "-z", index=index)
+        finally:
+            index.unlink(missing_ok=True)
+        wanted = set(paths)
+        present = set(await self._paths_in(commit))
+        back = {path for path in wanted - present if os.path.lexists(self.top / path)}
+        return (wanted & set(out.split("\0"))) | back
+
+    async def _paths_in(self, commit: str) -> list[str]:
+        out = await self.git("ls-tree", "-r", "--name-only", "-z", "--full-tree", commit)
+        return list(filter(None, out.split("\0")))
+
+    async def lay(self, commit: str, paths: Iterable[str], *, stage: bool) -> None:
+        """Make these paths on disk (and in the index, if `stage`) as `commit` has them; absent there: removed."""
+        wanted = list(paths)
+        if not wanted:
+            return
+        present = set(await self._paths_in(commit))
+        kept = [path for path in wanted if path in present]
+        gone = [path for path in wanted if path not in present]
+        if kept:
+            where = ("--staged", "--worktree") if stage else ("--worktree",)
+            await self.git(
+                "restore", f"--source={commit}", *where, "--pathspec-from-file=-", "--pathspec-file-nul",
+                stdin=_nul(kept),
+            )  # fmt: skip
+        if gone and stage:
+            await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=_nul(gone))
+        for path in gone:
+            remove(self.top, path)
+
+    async def untrack(self, paths: Iterable[str]) -> None:
+        """Take paths out of the index and leave them on disk."""
+        await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=_nul(paths))
+
+    async def switch(self, branch: str, *, create: bool) -> None:
+        await self.git(*OWN, "switch", "--quiet", *(("--create", branch) if create else (branch,)))
+
+    async def has_branch(self, branch: str) -> bool:
+        return (await self.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")).code == 0
+
+    async def resolve(self, revision: str) -> str:
+        return (await self.git("rev-parse", "--verify", f"{revision}^{{commit}}")).strip()
+
+
+def remove(top: Path, path: str) -> None:
+    """Remove a file that an agent made, and the folders that are empty without it."""
+    target = top / path
+    target.unlink(missing_ok=True)
+    for folder in target.parents:
+        if folder == top or top not in folder.parents:
+            break
+        try:
+            folder.rmdir()
+        except OSError:
+            break
+
+
+def parse_status(text: str) -> Status:
+    """`git status --porcelain=v2 --branch -z`."""
+    head = branch = ""
+    changed: list[str] = []
+    untracked: list[str] = []
+    unmerged: list[str] = []
+    items = iter(text.split("\0"))
+    for item in items:
+        kind, _, rest = item.partition(" ")
+        if kind == "#":
+            key, _, value = rest.partition(" ")
+            if key == "branch.oid":
+                head = "" if value == "(initial)" else value
+            elif key == "branch.head":
+                branch = "" if value == "(detached)" else value
+        elif kind == "1":
+            changed.append(rest.split(" ", 7)[7])
+        elif kind == "2":
+            changed += [rest.split(" ", 8)[8], next(items)]
+        elif kind == "u":
+            unmerged.append(rest.split(" ", 9)[9])
+        elif kind == "?":
+            untracked.append(rest)
+    return Status(
+        head=head,
+        branch=branch,
+        changed=tuple(changed),
+        untracked=tuple(untracked),
+        unmerged=tuple(unmerged),
+    )
+
+
+def _nul(paths: Iterable[str]) -> bytes:
+    return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+async def open_repo(root: Path) -> Repo:
+    """The repository that `root` is in, or an error that says what is missing."""
+    outside = Repo(top=root, prefix="", git_dir=root, common_dir=root)
+    done = await outside.ask(
+        "rev-parse", "--path-format=absolute", "--show-toplevel", "--show-prefix", "--git-dir", "--git-common-dir"
+    )
+    if done.code:
+        message = done.err.decode(errors="replace").strip()
+        if "dubious ownership" in message:
+            raise RalphError(f"git does not trust {root}.", details=tuple(message.splitlines()[:4]))
+        raise RalphError(
+            f"{root} is not in a git work tree.", remedy="Make it one: git init && git add . && git commit"
+        )
+    top, prefix, git_dir, common = done.out.decode(errors="surrogateescape").split("\n")[:4]
+    repo = Repo(top=Path(top), prefix=prefix, git_dir=Path(git_dir), common_dir=Path(common))
+    if (await repo.ask("var", "GIT_COMMITTER_IDENT")).code:
+        repo.identity = {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", "Ralph"), ("EMAIL", "ralph@localhost"))
+        }
+    return repo

@@ -1,0 +1,214 @@
+"""The events: one frozen class for each thing that can happen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, field, is_dataclass
+from enum import Enum
+
+from ralph.plan.model import GateResult
+from ralph.plan.work import Ending, Kind, Usage, Verdict
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """Something that happened; `kept` events go into the journal, the others only to views."""
+
+    @classmethod
+    def name(cls) -> str:
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
+
+    @property
+    def kept(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStarted(Event):
+    run: str
+    target: str
+    workflow: str
+    version: str
+    tasks: int
+    passed: int
+    blocked: int
+    branch: str
+    place: str
+    agent: str
+    gates: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Noted(Event):
+    """Something a person should know that changes nothing."""
+
+    text: str
+    warning: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineStarted(Event):
+    gates: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineEnded(Event):
+    red: tuple[str, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptStarted(Event):
+    target: str
+    work: str
+    kind: Kind
+    title: str
+    number: int
+    failures: int
+    max_failures: int
+    base: str
+    resumed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepStarted(Event):
+    work: str
+    number: int
+    step: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepRetried(Event):
+    work: str
+    step: str
+    reason: str
+    delay: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentStarted(Event):
+    work: str
+    number: int
+    command: str
+    prompt_chars: int
+    log: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentSpoke(Event):
+    """A line the agent said, for whoever watches."""
+
+    text: str
+
+    @property
+    def kept(self) -> bool:
+        return False
+
+
+@dataclass(frozen=True, kw_only=True)
+class AgentEnded(Event):
+    work: str
+    number: int
+    how: str
+    code: int
+    seconds: float
+    output_bytes: int
+    claims: tuple[str, ...]
+    usage: Usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned(Event):
+    work: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undone(Event):
+    """What an agent did to files that are not its own, and where its version was put."""
+
+    work: str
+    number: int
+    paths: tuple[str, ...]
+    kept_in: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceStarted(Event):
+    service: str
+    ready: str
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateStarted(Event):
+    gate: str
+    command: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateEnded(Event):
+    result: GateResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptEnded(Event):
+    target: str
+    work: str
+    kind: Kind
+    number: int
+    verdict: Verdict
+    reason: str
+    base: str
+    commit: str
+    ref: str
+    seconds: float
+    usage: Usage = field(default_factory=Usage)
+    gates: tuple[GateResult, ...] = ()
+    reopened: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskBlocked(Event):
+    work: str
+    reason: str
+    ref: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waited(Event):
+    """A usage limit: the run waits."""
+
+    reason: str
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEnded(Event):
+    run: str
+    target: str
+    ending: Ending
+    reason: str
+    seconds: float
+    tasks: int
+    passed: int
+    blocked: int
+    attempts: int
+    verified: bool
+    gates: int
+    usage: Usage
+
+
+def to_json(value: object) -> object:
+    """Events as plain JSON values."""
+    match value:
+        case Enum():
+            return value.value
+        case dict():
+            return {key: to_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [to_json(item) for item in value]
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return to_json(asdict(value))
+        case _:
+            return value

@@ -1,0 +1,26 @@
+"""What a run used and did, added up from its events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ralph.journal.events import AgentEnded, AttemptEnded, Event, GateEnded
+from ralph.plan.work import Usage
+
+
+@dataclass
+class Metrics:
+    """Listens to a journal and counts."""
+
+    attempts: int = 0
+    gates: int = 0
+    usage: Usage = field(default_factory=Usage)
+
+    def __call__(self, event: Event) -> None:
+        match event:
+            case AttemptEnded():
+                self.attempts += 1
+            case GateEnded():
+                self.gates += 1
+            case AgentEnded():
+                self.usage += event.usage

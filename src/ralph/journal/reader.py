@@ -1,0 +1,76 @@
+"""Reading journals back: what earlier runs did."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.journal.writer import FILE
+
+
+@dataclass(frozen=True, kw_only=True)
+class PastAttempt:
+    """What the journal says of an ended attempt."""
+
+    run: str
+    target: str
+    work: str
+    number: int
+    verdict: str
+    reason: str
+    base: str
+    seconds: float
+    cost_usd: float | None
+    at: str
+
+
+def runs(logs: Path) -> list[Path]:
+    """The folders of all runs, oldest first."""
+    if not logs.is_dir():
+        return []
+    return sorted(path for path in logs.iterdir() if (path / FILE).is_file())
+
+
+def events(run: Path, *names: str) -> Iterator[dict[str, object]]:
+    """A run's events of these kinds; lines that a crash cut are passed over."""
+    wanted = tuple(f'"event": "{name}"' for name in names)
+    with (run / FILE).open(encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if not wanted or any(line.startswith(mark, 1) for mark in wanted):
+                try:
+                    found = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(found, dict):
+                    yield found
+
+
+def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]:
+    """Every ended attempt of a target, by task and number."""
+    found: dict[tuple[str, int], PastAttempt] = {}
+    for run in runs(logs):
+        for event in events(run, "attempt_ended"):
+            if event.get("target") == target:
+                attempt = _attempt(run.name, event)
+                found[attempt.work, attempt.number] = attempt
+    return found
+
+
+def _attempt(run: str, event: dict[str, object]) -> PastAttempt:
+    usage = event.get("usage")
+    cost = usage.get("cost_usd") if isinstance(usage, dict) else None
+    number, seconds = event.get("number"), event.get("seconds")
+    return PastAttempt(
+        run=run,
+        target=str(event.get("target", "")),
+        work=str(event.get("work", "")),
+        number=number if isinstance(number, int) else 0,
+        verdict=str(event.get("verdict", "")),
+        reason=str(event.get("reason", "")),
+        base=str(event.get("base", "")),
+        seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
+        cost_usd=float(cost) if isinstance(cost, int | float) else None,
+        at=str(event.get("at", "")),
+    )

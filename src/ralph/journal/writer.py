@@ -1,0 +1,78 @@
+"""The journal of one run: a line for each event, and whoever wants to hear of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.journal.events import Event, to_json
+
+Listener = Callable[[Event], None]
+FILE = "journal.jsonl"
+
+
+class Journal:
+    """Writes `.ralph/logs/<run>/journal.jsonl` and tells the listeners."""
+
+    def __init__(self, folder: Path, clean: Callable[[str], str] = str) -> None:
+        self.folder = folder
+        self._clean = clean
+        self._listeners: list[Listener] = []
+        self._descriptor = -1
+
+    def __enter__(self) -> Journal:
+        self._open()
+        return self
+
+    def _open(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(self.folder / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise RalphError(
+                f"The logs folder {self.folder} could not be made: {error.strerror}.",
+                remedy="Free some space or correct the folder's permissions, then run again.",
+            ) from None
+
+    def __exit__(self, *_: object) -> None:
+        os.close(self._descriptor)
+        self._descriptor = -1
+
+    def listen(self, listener: Listener) -> None:
+        self._listeners.append(listener)
+
+    def emit(self, event: Event) -> None:
+        if event.kept:
+            if not (self.folder / FILE).exists():  # an agent may have swept the folder away
+                os.close(self._descriptor)
+                self._open()
+            try:
+                os.write(self._descriptor, (self._clean(line(event)) + "\n").encode(errors="replace"))
+            except OSError as error:
+                raise RalphError(
+                    f"{self.folder / FILE} could not be written: {error.strerror}.",
+                    remedy="Free some space, then run again; the state is whole.",
+                ) from None
+        for listener in self._listeners:
+            listener(event)
+
+
+def line(event: Event) -> str:
+    """An event as one line of JSON."""
+    body = to_json(event)
+    assert isinstance(body, dict), "events are dataclasses"
+    return json.dumps({"event": event.name(), "at": now(), **body}, ensure_ascii=False)
+
+
+def now() -> str:
+    """This moment, as every file of ours writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def new_run_id() -> str:
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"

@@ -1,0 +1,111 @@
+"""Asking an agent for an answer in a file: validated, mistakes sent back, at most three times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ralph.errors import EXIT_INTERRUPTED, EXIT_LIMIT, RalphError
+from ralph.journal.events import AttemptEnded, AttemptStarted
+from ralph.journal.writer import now
+from ralph.loop import record as records
+from ralph.loop.attempt import run_attempt
+from ralph.loop.record import Record, StepResult
+from ralph.loop.run import Run
+from ralph.loop.verdict import conclude
+from ralph.plan.work import Outcome, Verdict, Work
+
+T = TypeVar("T")
+TRIES = 3
+LARGEST_ANSWER = 16 << 20
+
+
+async def ask(run: Run, work: Work, answer: Path, read: Callable[[bytes], T]) -> T:
+    """The agent's answer, as `read` understands it; what `read` refuses goes back to the agent."""
+    mistakes = ""
+    for number in range(1, TRIES + 1):
+        answer.parent.mkdir(parents=True, exist_ok=True)
+        answer.unlink(missing_ok=True)
+        outcome = await _attempt(run, work, number, mistakes)
+        if outcome.verdict is Verdict.PASSED:
+            try:
+                return read(_content(answer))
+            except RalphError as error:
+                mistakes = "\n".join((error.what, *(f"- {detail}" for detail in error.details)))
+        else:
+            mistakes = outcome.reason
+    raise RalphError(
+        f"The agent gave no usable answer in {TRIES} tries ({work.title.lower()}).",
+        details=tuple(mistakes.splitlines()[:20]),
+        remedy=f"Nothing was changed. Look at what it said: {run.logs}",
+    )
+
+
+async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
+    before = (StepResult(step="answer", verdict=Verdict.FAILED, reason=mistakes),) if mistakes else ()
+    record = Record(
+        run=run.id,
+        target=run.plan.target,
+        kind=work.kind,
+        work=work.id,
+        number=number,
+        base="",
+        branch="",
+        began=run.clock(),
+        steps=before,
+    )
+    run.emit(
+        AttemptStarted(
+            target=record.target,
+            work=work.id,
+            kind=work.kind,
+            title=work.title,
+            number=number,
+            failures=number - 1,
+            max_failures=TRIES,
+            base="",
+        )
+    )
+    record = await run_attempt(run, work, record)
+    records.remove(run.workspace.records, record.target)
+    outcome = conclude(run.plan, work, _without(record, before), now())
+    run.emit(
+        AttemptEnded(
+            target=record.target,
+            work=work.id,
+            kind=work.kind,
+            number=number,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            base="",
+            commit="",
+            ref="",
+            seconds=run.clock() - record.began,
+            usage=outcome.usage,
+        )
+    )
+    if outcome.fatal:
+        raise RalphError(outcome.reason, remedy="Log in to the agent, then run this again.")
+    if outcome.verdict is Verdict.INTERRUPTED:
+        raise RalphError("Interrupted.", remedy="Nothing was changed; run this again.", code=EXIT_INTERRUPTED)
+    if outcome.verdict is Verdict.LIMITED:
+        raise RalphError(outcome.reason, remedy="Run this again later.", code=EXIT_LIMIT)
+    return outcome
+
+
+def _without(record: Record, before: tuple[StepResult, ...]) -> Record:
+    from dataclasses import replace
+
+    return replace(record, steps=tuple(result for result in record.steps if result not in before))
+
+
+def _content(answer: Path) -> bytes:
+    if answer.is_symlink() or not answer.is_file():
+        raise RalphError(f"The file {answer} was not written.")
+    if answer.stat().st_size > LARGEST_ANSWER:
+        raise RalphError(f"The file {answer} is too large.")
+    data = answer.read_bytes()
+    if not data.strip():
+        raise RalphError(f"The file {answer} is empty.")
+    return data

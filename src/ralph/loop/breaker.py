@@ -1,0 +1,42 @@
+"""The circuit breaker: a step that failed too often in a row is left out for a while."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+
+class State(Enum):
+    CLOSED = "closed"  # all is well
+    OPEN = "open"  # left out until the time is over
+    HALF_OPEN = "half-open"  # one try decides
+
+
+@dataclass
+class Breaker:
+    """Opens after `threshold` failures in a row; after `reset_after` seconds one try is let through."""
+
+    threshold: int
+    reset_after: float
+    clock: Callable[[], float]
+    failures: int = 0
+    opened_at: float | None = None
+
+    @property
+    def state(self) -> State:
+        if self.opened_at is None:
+            return State.CLOSED
+        over = self.clock() - self.opened_at >= self.reset_after
+        return State.HALF_OPEN if over else State.OPEN
+
+    def allows(self) -> bool:
+        return self.state is not State.OPEN
+
+    def succeeded(self) -> None:
+        self.failures, self.opened_at = 0, None
+
+    def failed(self) -> None:
+        self.failures += 1
+        if self.state is State.HALF_OPEN or self.failures >= self.threshold:
+            self.opened_at = self.clock()

@@ -1,0 +1,118 @@
+"""Getting a place to work in: this checkout on its branch, or a worktree beside it."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.git.repo import OWN, Repo, open_repo
+from ralph.git.shield import lower
+from ralph.loop import record as records
+from ralph.loop.place import Place, bring_back, claim
+from ralph.loop.recover import rescue
+from ralph.workspace import Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which branch a target's work belongs on, and where it is to be done."""
+
+    target: str
+    branch: str
+    worktree: bool
+    carry: tuple[str, ...]  # files that come along into a new worktree, relative to the project's root
+
+
+async def open_place(workspace: Workspace, wanted: Wanted) -> Place:
+    """A checkout on the wanted branch with nobody else's uncommitted work in the way."""
+    repo = await open_repo(workspace.root)
+    if not (await repo.status()).head:
+        raise RalphError("This repository has no commits yet.", remedy="Make the first one: git add . && git commit")
+    lower(repo.common_dir)
+    if wanted.worktree:
+        return await _in_worktree(workspace, repo, wanted)
+    return await _in_checkout(workspace, repo, wanted)
+
+
+async def _in_checkout(workspace: Workspace, repo: Repo, wanted: Wanted) -> Place:
+    status = await repo.status()
+    place = Place(repo=repo, branch=status.branch, root=workspace.root, records=workspace.records)
+    await _claim(place, workspace, wanted.target)
+    if status.branch != wanted.branch:
+        await _switch(repo, wanted.branch)
+        place.branch = wanted.branch
+    await bring_back(place, wanted.target)
+    return place
+
+
+async def _claim(place: Place, workspace: Workspace, target: str) -> None:
+    """First rescue what killed attempts left on this branch, then see whose the rest is."""
+    for record in records.load_all(workspace.records):
+        if record.branch == place.branch and record.result_of("agent") is None:
+            await rescue(place, record)
+    await claim(place, target)
+
+
+async def _switch(repo: Repo, branch: str) -> None:
+    exists = await repo.has_branch(branch)
+    try:
+        await repo.switch(branch, create=not exists)
+    except RalphError as error:
+        if "already checked out" in error.what or "already used by worktree" in error.what:
+            raise RalphError(
+                f"The branch {branch} is checked out in another worktree.",
+                remedy="Run with --worktree to go on there.",
+            ) from None
+        raise RalphError(
+            f"The branch {branch} could not be checked out.",
+            details=(error.what, *error.details),
+            remedy="Move the files that are in the way, or run with --worktree.",
+        ) from None
+
+
+async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Place:
+    folder = workspace.worktrees / wanted.target
+    if not (folder / ".git").exists():
+        await _add_worktree(repo, folder, wanted.branch)
+    inside = await open_repo(folder)
+    inside.identity = repo.identity
+    inside.prefix = repo.prefix
+    root = folder / repo.prefix
+    place = Place(repo=inside, branch=wanted.branch, root=root, records=workspace.records / "in-worktree")
+    status = await inside.status()
+    if status.branch != wanted.branch:
+        raise RalphError(
+            f"The worktree {folder} is not on {wanted.branch} but on {status.branch or 'a detached HEAD'}.",
+            remedy=f"Put it back: git -C {folder} switch {wanted.branch}",
+        )
+    place.branch = status.branch
+    await _claim(place, workspace, wanted.target)
+    await bring_back(place, wanted.target)
+    _carry(workspace.root, root, wanted.carry)
+    return place
+
+
+async def _add_worktree(repo: Repo, folder: Path, branch: str) -> None:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    await repo.git("worktree", "prune")
+    exists = await repo.has_branch(branch)
+    name = (branch,) if exists else ("-b", branch)
+    tail = () if not exists else name
+    head = name if not exists else ()
+    try:
+        await repo.git(*OWN, "worktree", "add", "--quiet", *head, str(folder), *tail)
+    except RalphError as error:
+        raise RalphError(
+            f"A worktree for {branch} could not be made.",
+            details=(error.what, *error.details),
+            remedy="If the branch is checked out here, run without --worktree.",
+        ) from None
+
+
+def _carry(source: Path, target: Path, paths: tuple[str, ...]) -> None:
+    for path in paths:
+        if (source / path).is_file() and not (target / path).exists():
+            (target / path).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / path, target / path)

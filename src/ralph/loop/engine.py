@@ -1,0 +1,178 @@
+"""Everything around the loop: lock, journal, place, shield, services, recovery, and the end of it all."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph import __version__
+from ralph.agent import call
+from ralph.config import Config
+from ralph.git import look, shield
+from ralph.journal.events import Noted, RunEnded, RunStarted, ServiceStarted
+from ralph.journal.metrics import Metrics
+from ralph.journal.writer import Journal, Listener, new_run_id
+from ralph.loop.baseline import check_baseline
+from ralph.loop.checkout import Wanted, open_place
+from ralph.loop.loop import work_through
+from ralph.loop.place import Place
+from ralph.loop.recover import end_orphans, recover
+from ralph.loop.run import Interrupt, Run
+from ralph.loop.settle import reopen_review
+from ralph.loop.workflow import Workflow
+from ralph.plan.model import TaskState
+from ralph.plan.work import Ending, Finished, Verdict
+from ralph.process import environment, tree
+from ralph.stores import lock
+from ralph.verify.services import Services
+from ralph.workspace import Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a person asked for on the command line."""
+
+    once: bool = False
+    baseline: bool = True
+
+
+async def engage(
+    workspace: Workspace,
+    config: Config,
+    wanted: Wanted,
+    make: Callable[[Path], Workflow],
+    options: Options,
+    listener: Listener,
+) -> RunEnded:
+    """One whole run of a workflow, from the lock to the last event."""
+    run_id, interrupt = new_run_id(), Interrupt()
+    tree.adopt_orphans()
+    workspace.keep_out_of_git()
+    owner = lock.me(run_id, wanted.target)
+    secrets = environment.Redactor(environment.secrets_in(_environment(config)))
+    with (
+        interrupt.on_signals(),
+        lock.hold(workspace.lock, owner) as left_by,
+        Journal(workspace.logs / run_id, secrets.text) as journal,
+    ):
+        journal.listen(listener)
+        ended = await end_orphans(left_by, workspace.records)
+        place = await open_place(workspace, wanted)
+        workflow = make(place.root)
+        place.foreign -= {place.in_repo(path) for path in workflow.state_paths}
+        with shield.raised(place.repo.common_dir, sorted(place.foreign)):
+            async with _services(config, place.root, journal, run_id) as services:
+                run = Run(
+                    id=run_id,
+                    workspace=workspace,
+                    config=config,
+                    workflow=workflow,
+                    plan=workflow.store.load(),
+                    journal=journal,
+                    owner=owner,
+                    place=place,
+                    services=services,
+                    variables=dict(place.repo.identity),
+                    interrupt=interrupt,
+                    numbers=_numbers(workspace.root, wanted.target),
+                )
+                return await _drive(run, place, options, ended)
+
+
+async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunEnded:
+    began = time.monotonic()
+    metrics = Metrics()
+    run.journal.listen(metrics)
+    await _forget_stale_verification(run, place)
+    run.emit(_started(run, place))
+    _note(run, place, orphans)
+    await run.commit_state()
+    end = await _work(run, options)
+    plan = run.plan
+    ended = RunEnded(
+        run=run.id,
+        target=plan.target,
+        ending=end.ending,
+        reason=end.reason,
+        seconds=time.monotonic() - began,
+        tasks=len(plan.tasks),
+        passed=plan.count(TaskState.PASSED),
+        blocked=plan.count(TaskState.BLOCKED),
+        attempts=metrics.attempts,
+        verified=bool(plan.review.verified_at),
+        gates=len(run.workflow.gates(None)),
+        usage=metrics.usage,
+    )
+    run.emit(ended)
+    return ended
+
+
+async def _work(run: Run, options: Options) -> Finished:
+    outcome = await recover(run)
+    if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
+        return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
+    if options.baseline and not run.interrupt.requested:
+        run.already_red = await check_baseline(run)
+        run.workflow.already_red = run.already_red
+    return await work_through(run, once=options.once)
+
+
+def _started(run: Run, place: Place) -> RunStarted:
+    return RunStarted(
+        run=run.id,
+        target=run.plan.target,
+        workflow=run.workflow.name,
+        version=__version__,
+        tasks=len(run.plan.tasks),
+        passed=run.plan.count(TaskState.PASSED),
+        blocked=run.plan.count(TaskState.BLOCKED),
+        branch=place.branch,
+        place=str(place.root),
+        agent=Path(run.config.provider.command).name,
+        gates=tuple(gate.command for gate in run.workflow.gates(None)),
+    )
+
+
+def _note(run: Run, place: Place, orphans: int) -> None:
+    if orphans:
+        run.emit(Noted(text=f"An earlier run was killed: {orphans} of its processes were still alive and were ended."))
+    if place.repo.identity:
+        run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
+    if not run.workflow.gates(None):
+        run.emit(Noted(text="verify.default is empty: nothing will be verified.", warning=True))
+
+
+async def _forget_stale_verification(run: Run, place: Place) -> None:
+    """What was verified once and has changed since is not verified."""
+    commit = run.plan.review.verified_commit
+    if not commit:
+        return
+    known = (await place.repo.ask("cat-file", "-e", f"{commit}^{{commit}}")).code == 0
+    if not known or await place.changed_beside_own(commit):
+        await run.save(reopen_review(run.plan))
+
+
+def _services(config: Config, cwd: Path, journal: Journal, run_id: str) -> Services:
+    return Services(
+        services=config.services,
+        cwd=cwd,
+        logs=journal.folder,
+        owner=run_id,
+        started=lambda service, seconds: journal.emit(
+            ServiceStarted(service=service.name, ready=service.ready, seconds=seconds)
+        ),
+    )
+
+
+def _numbers(root: Path, target: str) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for ref in look.attempts(root, target):
+        numbers[ref.task] = max(ref.number, numbers.get(ref.task, 0))
+    return numbers
+
+
+def _environment(config: Config) -> dict[str, str]:
+    return {**os.environ, **call.environment_for(config.provider)}

@@ -1,0 +1,144 @@
+"""The loop: take the next work, make an attempt, settle what it came to, again."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from ralph.git.look import attempt_ref
+from ralph.journal.events import AttemptEnded, AttemptStarted, TaskBlocked, Waited
+from ralph.journal.writer import now
+from ralph.loop import record as records
+from ralph.loop.attempt import pause, run_attempt
+from ralph.loop.record import Record
+from ralph.loop.run import Run
+from ralph.loop.settle import settle
+from ralph.loop.verdict import conclude
+from ralph.plan.model import TaskState
+from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work
+
+MOST_WAITS = 20
+FIRST_WAIT, LONGEST_WAIT = 60.0, 1800.0
+
+
+async def work_through(run: Run, *, once: bool = False) -> Finished:
+    """Attempt after attempt until nothing is left to do, or a person or a limit says stop."""
+    waits = 0
+    while True:
+        work = run.workflow.next(run.plan)
+        if isinstance(work, Finished):
+            return work
+        if run.interrupt.requested:
+            return Finished(ending=Ending.INTERRUPTED)
+        outcome = await attempt(run, work, await begin(run, work))
+        end = _stop(outcome, once)
+        if end:
+            return end
+        waits = waits + 1 if outcome.verdict is Verdict.LIMITED else 0
+        if waits and not await _wait(run, outcome, waits):
+            return Finished(ending=Ending.LIMITED, reason=outcome.reason)
+
+
+async def begin(run: Run, work: Work) -> Record:
+    """Mark the work as begun, then write down that an attempt is under way: in this order."""
+    plan = run.plan
+    if work.kind is Kind.TASK:
+        plan = replace(plan, current=work.id)
+    await run.save(replace(plan, started_at=plan.started_at or now()))
+    task = run.plan.find(work.id)
+    settled = task.attempts if task else run.plan.review.attempts
+    status = await run.place.look() if run.place else None
+    record = Record(
+        run=run.id,
+        target=run.plan.target,
+        kind=work.kind,
+        work=work.id,
+        number=max(settled, run.numbers.get(work.id, 0)) + 1,
+        base=status.head if status else "",
+        branch=run.place.branch if run.place else "",
+        began=run.clock(),
+        persons=tuple(sorted(run.place.foreign)) if run.place else (),
+    )
+    records.save(run.workspace.records, record)
+    return record
+
+
+async def attempt(run: Run, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
+    """Make an attempt, or the rest of one, and settle it."""
+    task = run.plan.find(work.id)
+    run.emit(
+        AttemptStarted(
+            target=record.target,
+            work=work.id,
+            kind=work.kind,
+            title=work.title,
+            number=record.number,
+            failures=task.failures if task else run.plan.review.failures,
+            max_failures=run.workflow.policy.max_failures,
+            base=record.base,
+            resumed=resumed,
+        )
+    )
+    record = await run_attempt(run, work, record)
+    outcome = conclude(run.plan, work, record, now())
+    if outcome.verdict is Verdict.INTERRUPTED and _worth_keeping(record):
+        return outcome  # its agent had finished: the next run goes on from the record
+    await close(run, work, record, outcome)
+    return outcome
+
+
+def _worth_keeping(record: Record) -> bool:
+    agent = record.result_of("agent")
+    return agent is not None and agent.verdict is not Verdict.INTERRUPTED
+
+
+async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
+    """Settle, put the place right, save, commit, forget the record: a crash between any two is harmless."""
+    settled = settle(run.plan, work, outcome, run.workflow.policy)
+    ref = attempt_ref(record.target, work.id, record.number)
+    if settled.restore and run.place:
+        await run.place.restore(settled.restore, f"revert: {work.id} is blocked; its work is in {ref}")
+        run.place.forget_left(record.target)
+    await run.save(settled.plan)
+    records.remove(run.workspace.records, record.target)
+    run.emit(
+        AttemptEnded(
+            target=record.target,
+            work=work.id,
+            kind=work.kind,
+            number=record.number,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            base=record.base,
+            commit=outcome.commit,
+            ref=ref,
+            seconds=run.clock() - record.began,
+            usage=outcome.usage,
+            gates=outcome.gates,
+            reopened=outcome.reopened,
+        )
+    )
+    task = run.plan.find(work.id)
+    if task and task.state is TaskState.BLOCKED:
+        run.emit(TaskBlocked(work=work.id, reason=task.notes, ref=ref))
+
+
+def _stop(outcome: Outcome, once: bool) -> Finished | None:
+    if outcome.fatal:
+        return Finished(ending=Ending.STOPPED, reason=outcome.reason)
+    if outcome.verdict is Verdict.INTERRUPTED:
+        return Finished(ending=Ending.INTERRUPTED)
+    if once and outcome.verdict is not Verdict.LIMITED:
+        return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
+    return None
+
+
+async def _wait(run: Run, outcome: Outcome, waits: int) -> bool:
+    """Wait for a usage limit's reset, or back off; False when it has been long enough."""
+    if waits > MOST_WAITS:
+        return False
+    backoff = min(FIRST_WAIT * 2 ** (waits - 1), LONGEST_WAIT)
+    seconds = max(outcome.retry_at - time.time(), 1.0) if outcome.retry_at else backoff
+    run.emit(Waited(reason=outcome.reason, seconds=seconds))
+    await pause(run, seconds)
+    return True

@@ -1,0 +1,264 @@
+"""The checkout an attempt works in, and whose files are whose in it.
+
+A file here is a person's, the agent's, or Ralph's own. Git tells what changed; what was there before the
+agent began tells whose it is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.git.repo import Commit, Repo, Status, remove
+from ralph.process.spawn import Captured
+from ralph.stores import atomic
+from ralph.workspace import RALPH
+
+STRAYS = "refs/ralph/strays"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tip:
+    """Where the branch stands after an agent, with what was wrong about it already put right."""
+
+    status: Status
+    commits: tuple[Commit, ...] = ()
+    wrongs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """What an agent did to the checkout since the attempt's base."""
+
+    head: str
+    commits: tuple[Commit, ...]
+    committed: tuple[str, ...]
+    left: tuple[str, ...]  # changed or new, and not committed
+    wrongs: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return bool(self.committed or self.left)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Left:
+    """Uncommitted work of an attempt, as Ralph left it on disk; `commit` holds the same files."""
+
+    target: str
+    commit: str
+    parent: str
+
+
+@dataclass
+class Place:
+    """One checkout with its git, its branch, and the knowledge of whose files are in it."""
+
+    repo: Repo
+    branch: str
+    root: Path  # the project's root inside this checkout
+    records: Path
+    foreign: set[str] = field(default_factory=set)  # untracked files that no agent of ours made
+    made: set[str] = field(default_factory=set)  # untracked files that an agent of ours made
+
+    @property
+    def own(self) -> str:
+        return f"{self.repo.prefix}{RALPH}/"
+
+    def is_own(self, path: str) -> bool:
+        return path.startswith(self.own)
+
+    def in_repo(self, path: str) -> str:
+        """A path below the project's root as git names it."""
+        return f"{self.repo.prefix}{path}"
+
+    async def look(self) -> Status:
+        """Before an agent begins: what is untracked now and not known as an agent's is not an agent's."""
+        status = await self.repo.status()
+        self.foreign |= set(status.untracked) - self.made
+        return status
+
+    async def straighten(self, base: str) -> Tip:
+        """After an agent ended: where its branch stands, with its wrongs against the repository put right."""
+        status = await self.repo.status()
+        commits: tuple[Commit, ...] | None = ()
+        if status.branch == self.branch and status.head != base:
+            commits = await self.repo.commits_since(base)
+        if status.branch != self.branch or commits is None:
+            wrong = _stray(self.branch, status)
+            return Tip(status=await self._back_to(base, status), wrongs=(wrong,))
+        if status.unmerged:
+            await self.repo.git("reset", "--quiet")
+            return Tip(status=await self.repo.status(), commits=commits, wrongs=("it left a merge half done",))
+        return Tip(status=status, commits=commits)
+
+    async def changes(self, base: str, tip: Tip) -> Changes:
+        """What the agent did since `base`, committed and not."""
+        committed = await self.repo.between(base, tip.status.head) if tip.status.head != base else ()
+        status, wrongs = tip.status, tip.wrongs
+        swept = self.foreign.intersection(committed)
+        if swept:
+            wrongs = (*wrongs, f"it committed files that are not its own: {', '.join(sorted(swept))}")
+            await self.repo.untrack(swept)
+            await self.repo.commit_index("chore: take a person's files out of the branch again")
+            status = await self.repo.status()
+        self.made = {path for path in status.untracked if path not in self.foreign and not self.is_own(path)}
+        changed = {path for path in status.changed if not self.is_own(path)}
+        return Changes(
+            head=status.head,
+            commits=tip.commits,
+            committed=tuple(path for path in committed if not self.is_own(path) and path not in swept),
+            left=tuple(sorted(changed | self.made)),
+            wrongs=wrongs,
+        )
+
+    async def _back_to(self, base: str, status: Status) -> Status:
+        """The agent left its branch or rewrote it: what it made is kept, and its branch is as it was."""
+        made = set(status.untracked) - self.foreign
+        stray = await self.repo.snapshot({*status.changed, *made}, "What a stray agent left", status.head)
+        await self.repo.keep(f"{STRAYS}/{stray[:12]}", stray)
+        await self.repo.git("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")
+        await self.repo.git("update-ref", f"refs/heads/{self.branch}", base)
+        await self.repo.git("read-tree", base)
+        changed = [path for path in await self.repo.changed_since(base) if not self.is_own(path)]
+        await self.repo.lay(base, changed, stage=True)
+        for path in made:
+            remove(self.repo.top, path)
+        return await self.repo.status()
+
+    async def keep(self, ref: str, changes: Changes, message: str) -> str:
+        """Keep the attempt's tree under its ref; nothing is ever lost."""
+        commit = changes.head
+        if changes.left:
+            commit = await self.repo.snapshot(changes.left, message, changes.head)
+        await self.repo.keep(ref, commit)
+        return commit
+
+    async def changed_beside_own(self, since: str) -> bool:
+        """Whether anything but Ralph's own files differs from `since`."""
+        if self.made:
+            return True
+        return any(not self.is_own(path) for path in await self.repo.changed_since(since))
+
+    async def to_commit(self) -> tuple[Status, tuple[str, ...]]:
+        """What is left to commit: the agent's files, and tracked ones that a gate changed."""
+        status = await self.repo.status()
+        untracked = set(status.untracked)
+        changed = {path for path in status.changed if not self.is_own(path)}
+        self.foreign |= untracked - self.made
+        return status, tuple(sorted(changed | (self.made & untracked)))
+
+    async def commit_left(self, paths: Iterable[str], message: str) -> Captured:
+        done = await self.repo.commit_work(paths, message)
+        if done.code == 0:
+            self.made = set()
+        return done
+
+    async def last_subject(self) -> str:
+        """The subject of the last commit that is not one of Ralph's own state commits."""
+        out = await self.repo.git(
+            "log", "-1", "--format=%s", "--", ":(top)", f":(top,exclude){self.own}", literal=False
+        )
+        return out.strip()
+
+    async def restore(self, base: str, message: str) -> None:
+        """Bring back the files as they were at `base`, by a forward commit; the work stays in its ref."""
+        paths = {path for path in await self.repo.changed_since(base) if not self.is_own(path)}
+        await self.repo.lay(base, sorted(paths), stage=True)
+        for path in self.made:
+            remove(self.repo.top, path)
+        self.made = set()
+        if await self.repo.staged():
+            await self.repo.commit_index(message)
+
+    def remember_left(self, left: Left) -> None:
+        atomic.write(self._left_file(left.target), (json.dumps(asdict(left)) + "\n").encode())
+
+    def forget_left(self, target: str) -> None:
+        self._left_file(target).unlink(missing_ok=True)
+
+    def lefts(self) -> list[Left]:
+        """The uncommitted work of every target that has some here."""
+        found = []
+        for path in sorted(self.records.glob("left-*.json")):
+            try:
+                data = json.loads(path.read_bytes())
+                left = Left(target=data["target"], commit=data["commit"], parent=data["parent"])
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+            found.append(left)
+        return found
+
+    def _left_file(self, target: str) -> Path:
+        return self.records / f"left-{target}.json"
+
+
+async def claim(place: Place, target: str) -> None:
+    """Find out whose the uncommitted files are; a person's tracked ones stop the run."""
+    status = await place.repo.status()
+    changed = [path for path in (*status.changed, *status.unmerged) if not place.is_own(path)]
+    ours: set[str] = set()
+    for left in place.lefts():
+        untouched = await _untouched(place, left)
+        ours |= untouched
+        if left.target != target and untouched:
+            # Another target's work makes room: it is safe in its ref, and comes back with its own run.
+            await place.repo.lay(status.head, sorted(untouched), stage=True)
+            changed = [path for path in changed if path not in untouched]
+    theirs = sorted(path for path in changed if path not in ours)
+    if theirs:
+        raise dirty(theirs)
+    present = {path for path in ours if path in status.untracked and (place.repo.top / path).exists()}
+    place.made, place.foreign = present, set(status.untracked) - ours
+
+
+async def bring_back(place: Place, target: str) -> None:
+    """Put a target's uncommitted work back on disk, if it is not there and nothing else was built since."""
+    left = next((left for left in place.lefts() if left.target == target), None)
+    if left is None or not await _exists(place, left):
+        return
+    since = await place.repo.ask("diff-tree", "-r", "--name-only", "-z", left.parent, "HEAD")
+    moved = [path for path in since.out.decode().split("\0") if path and not place.is_own(path)]
+    if since.code or moved:
+        place.forget_left(target)
+        return
+    paths = [path for path in await place.repo.between(left.parent, left.commit) if not place.is_own(path)]
+    missing = sorted(await place.repo.differing(left.commit, paths))
+    await place.repo.lay(left.commit, missing, stage=False)
+    status = await place.repo.status()
+    place.made |= set(status.untracked).intersection(paths)
+    place.foreign -= place.made
+
+
+async def _untouched(place: Place, left: Left) -> set[str]:
+    """The files of a left-over that are on disk just as the attempt left them."""
+    if not await _exists(place, left):
+        return set()
+    paths = {p for p in await place.repo.between(left.parent, left.commit) if not place.is_own(p)}
+    return paths - await place.repo.differing(left.commit, paths)
+
+
+async def _exists(place: Place, left: Left) -> bool:
+    if (await place.repo.ask("cat-file", "-e", left.commit)).code == 0:
+        return True
+    place.forget_left(left.target)
+    return False
+
+
+def _stray(branch: str, status: Status) -> str:
+    if status.branch != branch:
+        return f"it moved from the branch {branch} to {status.branch or 'a detached HEAD'}"
+    return "it rewrote the history of its branch"
+
+
+def dirty(paths: list[str]) -> RalphError:
+    shown = tuple(f"  {path}" for path in paths[:10])
+    more = (f"  … and {len(paths) - 10} more",) if len(paths) > 10 else ()
+    return RalphError(
+        "There are uncommitted changes that are not Ralph's:",
+        details=shown + more,
+        remedy="Commit or stash them, or leave them alone and run with --worktree.",
+    )

@@ -1,0 +1,82 @@
+"""What an agent may not touch, from before its call to after it: noticed, undone, and told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.loop.place import Place
+from ralph.loop.run import Run
+from ralph.plan.work import Work
+from ralph.verify.guard import Guard
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrongs:
+    """What had to be undone."""
+
+    paths: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    kept_in: Path = field(default_factory=Path)
+
+
+@dataclass
+class Protection:
+    """Ralph's own files by their bytes, a person's `protect` globs by git."""
+
+    guard: Guard
+    root: Path
+    place: Place | None
+    base: str
+    globs: tuple[str, ...]
+    untracked: frozenset[str]
+
+    @classmethod
+    async def begin(cls, run: Run, work: Work, base: str) -> Protection:
+        place, globs = run.place, run.config.protect
+        prefix = place.repo.prefix if place else ""
+        globs = tuple(prefix + glob for glob in globs)
+        untracked = frozenset(await place.repo.untracked_matching(globs)) if place and globs else frozenset()
+        roots = tuple(dict.fromkeys((run.cwd, run.workspace.root)))
+        guard = Guard(
+            roots=roots,
+            writable=frozenset(run.workspace.root / path for path in work.writable),
+            extra=tuple(place.repo.top / path for path in sorted(untracked)) if place else (),
+        )
+        guard.remember()
+        return cls(guard=guard, root=run.cwd, place=place, base=base, globs=globs, untracked=untracked)
+
+    async def end(self, keep_in: Path) -> Wrongs:
+        own = [self._name(path) for path in self.guard.undo(keep_in)]
+        protected = await self._undo_protected()
+        await self._commit_undone([*own, *protected])
+        texts = []
+        if own:
+            texts.append(f"it changed Ralph's own files ({', '.join(own)})")
+        if protected:
+            texts.append(f"it changed protected files ({', '.join(protected)})")
+        return Wrongs(paths=tuple(own + protected), texts=tuple(texts), kept_in=keep_in)
+
+    def _name(self, path: Path) -> str:
+        return str(path.relative_to(self.root)) if self.root in path.parents else str(path)
+
+    async def _undo_protected(self) -> list[str]:
+        if not self.place or not self.globs:
+            return []
+        repo = self.place.repo
+        changed = await repo.changed_since(self.base, *self.globs)
+        added = set(await repo.untracked_matching(self.globs)) - self.untracked
+        found = sorted({*changed, *added})
+        await repo.lay(self.base, found, stage=False)
+        return found
+
+    async def _commit_undone(self, names: list[str]) -> None:
+        """If the agent committed what it must not, the branch gets the right files back as well."""
+        if not self.place or not names:
+            return
+        repo = self.place.repo
+        committed = set(await repo.between(self.base, "HEAD"))
+        wrong = [name for name in (self.place.in_repo(n) for n in names) if name in committed]
+        wrong += [name for name in names if name in committed and name not in wrong]
+        if wrong:
+            await repo.commit_own(wrong, "chore: undo changes to protected files")

@@ -1,0 +1,80 @@
+"""The write-ahead record of an attempt: written before it begins and as each of its steps ends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from ralph.plan.model import GateResult
+from ralph.plan.work import Kind, Usage, Verdict
+from ralph.stores import atomic
+
+FILE = "attempt.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepResult:
+    """What one step came to; a step that did its job says PASSED."""
+
+    step: str
+    verdict: Verdict
+    reason: str = ""
+    claims: frozenset[str] = frozenset()
+    learnings: tuple[str, ...] = ()
+    reset: tuple[str, ...] = ()
+    said: str = ""  # the agent's own reason
+    usage: Usage = field(default_factory=Usage)
+    gates: tuple[GateResult, ...] = ()
+    commit: str = ""
+    summary: str = ""
+    retry_at: float | None = None
+    fatal: bool = False  # nobody could do better until a person mends something
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One attempt on its way."""
+
+    run: str
+    target: str
+    kind: Kind
+    work: str
+    number: int
+    base: str
+    branch: str
+    began: float
+    persons: tuple[str, ...] = ()  # untracked files that were there before the agent
+    steps: tuple[StepResult, ...] = ()
+
+    def result_of(self, step: str) -> StepResult | None:
+        return next((result for result in self.steps if result.step == step), None)
+
+    def add(self, result: StepResult) -> Record:
+        return replace(self, steps=(*self.steps, result))
+
+
+_adapter: TypeAdapter[Record] = TypeAdapter(Record)
+
+
+def save(folder: Path, record: Record) -> None:
+    atomic.write(folder / record.target / FILE, _adapter.dump_json(record))
+
+
+def load(folder: Path, target: str) -> Record | None:
+    """The attempt that was under way when a target's last run ended, if there was one."""
+    try:
+        return _adapter.validate_json((folder / target / FILE).read_bytes())
+    except (OSError, ValidationError):
+        return None
+
+
+def load_all(folder: Path) -> list[Record]:
+    """Every attempt that a run left under way."""
+    targets = (path.parent.name for path in sorted(folder.glob(f"*/{FILE}")))
+    return [record for target in targets if (record := load(folder, target))]
+
+
+def remove(folder: Path, target: str) -> None:
+    (folder / target / FILE).unlink(missing_ok=True)

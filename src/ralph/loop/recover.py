@@ -1,0 +1,59 @@
+"""What an earlier run left: its processes end, its agent's work is kept, its attempt goes on where it stopped."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ralph.git.look import attempt_ref
+from ralph.journal.events import Noted
+from ralph.journal.writer import now
+from ralph.loop import record as records
+from ralph.loop.loop import attempt, close
+from ralph.loop.place import Left, Place
+from ralph.loop.record import Record, StepResult
+from ralph.loop.run import Run
+from ralph.loop.settle import is_settled
+from ralph.loop.verdict import conclude
+from ralph.plan.work import Outcome, Verdict
+from ralph.process import tree
+from ralph.stores.lock import Owner
+
+
+async def end_orphans(left_by: Owner | None, folder: Path) -> int:
+    """End what killed runs' agents, gates and services left running; says how many processes that were."""
+    dead = {record.run for record in records.load_all(folder)} | ({left_by.run} if left_by else set())
+    orphans = {pid for run in dead for pid in tree.marked(f"{run}.")}
+    await tree.end(orphans, grace=2.0)
+    return len(orphans)
+
+
+async def rescue(place: Place, record: Record) -> None:
+    """Keep what a killed attempt's agent had made so far."""
+    if record.result_of("agent") is None:
+        place.foreign = set(record.persons)
+        changes = await place.changes(record.base, await place.straighten(record.base))
+        ref = attempt_ref(record.target, record.work, record.number)
+        commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
+        if changes.left:
+            place.remember_left(Left(target=record.target, commit=commit, parent=changes.head))
+
+
+async def recover(run: Run) -> Outcome | None:
+    """Bring the attempt that was under way to its end."""
+    record = records.load(run.workspace.records, run.plan.target)
+    if record is None:
+        return None
+    work = run.workflow.work(run.plan, record.kind, record.work)
+    if work is None or is_settled(run.plan, work, record.number):
+        records.remove(run.workspace.records, record.target)
+        return None
+    if record.result_of("agent"):
+        run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
+        return await attempt(run, work, record, resumed=True)
+    run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
+    cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.")
+    record = replace(record, steps=(*record.steps, cut))
+    outcome = conclude(run.plan, work, record, now())
+    await close(run, work, record, outcome)
+    return outcome

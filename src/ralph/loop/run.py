@@ -1,0 +1,135 @@
+"""One run: everything its attempts share. Breakers, limits and services live here, not in an attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ralph.config import Config
+from ralph.errors import EXIT_INTERRUPTED
+from ralph.journal.events import Event
+from ralph.journal.writer import Journal
+from ralph.loop.breaker import Breaker
+from ralph.loop.place import Place
+from ralph.loop.workflow import Workflow
+from ralph.plan.model import Plan
+from ralph.plan.work import StepSpec
+from ralph.process import tree
+from ralph.stores.lock import Owner
+from ralph.verify.gates import Bench
+from ralph.verify.services import Services
+from ralph.workspace import Workspace
+
+
+class Interrupt:
+    """The first signal ends the step that runs and lets the run finish cleanly; the second ends all at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._step: asyncio.Task[Any] | None = None  # whatever it returns
+
+    @contextmanager
+    def scope(self, step: asyncio.Task[Any]) -> Iterator[None]:
+        self._step = step
+        if self.requested:
+            step.cancel()
+        try:
+            yield
+        finally:
+            self._step = None
+
+    def request(self) -> None:
+        if self.requested:
+            tree.kill_everything()
+            sys.stderr.write("\nralph: stopped at once; `ralph run` goes on from here.\n")
+            os._exit(EXIT_INTERRUPTED)
+        self.requested = True
+        if self._step:
+            self._step.cancel()
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        for number in numbers:
+            loop.add_signal_handler(number, self.request)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+
+@dataclass
+class Run:
+    """What one `ralph run` has at hand."""
+
+    id: str
+    workspace: Workspace
+    config: Config
+    workflow: Workflow
+    plan: Plan
+    journal: Journal
+    owner: Owner
+    place: Place | None
+    services: Services
+    variables: dict[str, str] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    breakers: dict[str, Breaker] = field(default_factory=dict)
+    already_red: tuple[str, ...] = ()
+    numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
+
+    @property
+    def cwd(self) -> Path:
+        return self.place.root if self.place else self.workspace.root
+
+    @property
+    def logs(self) -> Path:
+        return self.journal.folder
+
+    def emit(self, event: Event) -> None:
+        self.journal.emit(event)
+
+    def breaker(self, spec: StepSpec) -> Breaker | None:
+        settings = spec.resilience
+        if not settings.breaker_threshold:
+            return None
+        return self.breakers.setdefault(
+            spec.label, Breaker(settings.breaker_threshold, settings.breaker_reset, self.clock)
+        )
+
+    def bench(self, label: str) -> Bench:
+        from ralph.journal.events import GateEnded, GateStarted
+
+        return Bench(
+            cwd=self.cwd,
+            logs=self.logs,
+            owner=self.id,
+            label=label,
+            started=lambda gate: self.emit(GateStarted(gate=gate.name, command=gate.command)),
+            ended=lambda result: self.emit(GateEnded(result=result)),
+        )
+
+    async def save(self, plan: Plan) -> None:
+        """Save the plan if it changed, then commit it: in this order a crash between the two is harmless."""
+        if plan == self.plan:
+            return
+        self.plan = plan
+        self.workflow.store.save(plan)
+        await self.commit_state()
+
+    async def commit_state(self) -> None:
+        if self.place and self.config.commits.prd_changes:
+            paths = [
+                self.place.in_repo(path) for path in self.workflow.state_paths if (self.place.root / path).exists()
+            ]
+            await self.place.repo.commit_own(paths, self.config.commits.message)

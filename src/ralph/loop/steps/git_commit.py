@@ -1,0 +1,29 @@
+"""The git-commit step: commits what the agent left, as a person would, hooks included."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ralph.loop.record import StepResult
+from ralph.loop.steps.base import Context, Step
+
+LONGEST = 4_000
+
+
+class GitCommitStep(Step):
+    async def run(self, context: Context) -> StepResult:
+        place = context.run.place
+        assert place is not None, "work that commits has a place"
+        status, paths = await place.to_commit()
+        head, summary = status.head, ""
+        if paths:
+            summary = message = context.run.workflow.commit_message(context.run.plan, context.work)
+            done = await place.commit_left(paths, message)
+            if done.code:
+                output = (done.out + done.err).decode(errors="replace").strip()[-LONGEST:]
+                return self.failed(f"A git hook refused the commit (exit code {done.code}):\n\n{output}")
+            head = await place.repo.resolve("HEAD")
+        place.forget_left(context.record.target)
+        if not any(result.summary for result in context.record.steps):
+            summary = summary or await place.last_subject()
+        return replace(self.passed(), commit=head, summary=summary)

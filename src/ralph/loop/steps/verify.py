@@ -1,0 +1,28 @@
+"""The verify step: the project's gates, and for UI work its services and pages. Only this makes a task pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ralph.journal.events import Noted
+from ralph.loop.record import StepResult
+from ralph.loop.steps.base import Context, Step
+from ralph.plan.work import Kind
+from ralph.verify.suite import check
+
+
+class VerifyStep(Step):
+    async def run(self, context: Context) -> StepResult:
+        run, workflow = context.run, context.run.workflow
+        task = context.task if context.work.kind is Kind.TASK else None
+        checked = await check(
+            workflow.gates(task),
+            workflow.ui_gates(task),
+            run.services,
+            run.bench(context.label),
+            is_ui=workflow.is_ui(run.plan, task),
+        )
+        if not checked.results and not checked.problem:
+            run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
+        reason = checked.reason
+        return replace(self.failed(reason) if reason else self.passed(), gates=checked.results)

@@ -1,0 +1,69 @@
+"""What an attempt came to, from what its steps came to. Pure."""
+
+from __future__ import annotations
+
+from ralph.loop.record import Record, StepResult
+from ralph.plan.model import GateResult, Plan
+from ralph.plan.work import Kind, Outcome, Usage, Verdict, Work
+from ralph.verify.gates import red
+
+LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
+
+
+def conclude(plan: Plan, work: Work, record: Record, at: str) -> Outcome:
+    """The outcome of an attempt whose steps have been made, all of them or up to the first that failed."""
+    verdict, reason, reopened = _judge(plan, work, record)
+    usage = Usage()
+    for result in record.steps:
+        usage += result.usage
+    last = record.steps[-1] if record.steps else None
+    return Outcome(
+        work_id=work.id,
+        number=record.number,
+        verdict=verdict,
+        reason=reason,
+        at=at,
+        commit=next((result.commit for result in reversed(record.steps) if result.commit), ""),
+        summary=next((result.summary for result in record.steps if result.summary), ""),
+        gates=_gates(record.steps),
+        learnings=tuple(text for result in record.steps for text in result.learnings),
+        reopened=reopened,
+        usage=usage,
+        retry_at=last.retry_at if last else None,
+        fatal=any(result.fatal for result in record.steps),
+        base=record.base,
+    )
+
+
+def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
+    if not record.steps:
+        return Verdict.INTERRUPTED, "It was ended before its first step.", ()
+    off = next((result for result in record.steps if result.verdict in LEAVES_OFF), None)
+    if off:
+        return off.verdict, off.reason, ()
+    if work.kind is Kind.REVIEW:
+        return _judge_review(plan, record)
+    tolerated = {spec.label for spec in work.steps if spec.resilience.continue_on_error}
+    bad = next((r for r in record.steps if r.verdict is not Verdict.PASSED and r.step not in tolerated), None)
+    return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
+
+
+def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
+    """RESET comes before VERIFIED; VERIFIED is refused while the suite is red; neither is asked for again."""
+    review = record.steps[-1]
+    known = tuple(task_id for task_id in review.reset if plan.find(task_id))
+    if review.verdict is not Verdict.PASSED:
+        return review.verdict, review.reason, ()
+    if known:
+        return Verdict.REOPENED, review.said or "the reviewer gave no reason", known
+    if "RESET" in review.claims:
+        return Verdict.FAILED, f"It named stories that do not exist: {', '.join(review.reset)}.", ()
+    bad = red(_gates(record.steps))
+    if bad:
+        names = ", ".join(f"`{result.command}`" for result in bad)
+        return Verdict.FAILED, f"It said VERIFIED while the suite is red: {names}.", ()
+    return Verdict.PASSED, "", ()
+
+
+def _gates(steps: tuple[StepResult, ...]) -> tuple[GateResult, ...]:
+    return tuple(gate for result in steps for gate in result.gates)

@@ -1,0 +1,56 @@
+"""What the engine asks of a workflow: data and a few pure answers, never a loop of its own."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from ralph.loop.record import StepResult
+from ralph.loop.settle import Policy
+from ralph.plan.model import Plan, Task
+from ralph.plan.work import Finished, Kind, Work
+from ralph.verify.gates import Gate
+
+
+class Store(Protocol):
+    """Reads and writes one on-disk layout of a plan, atomically."""
+
+    def load(self) -> Plan: ...
+
+    def save(self, plan: Plan) -> object: ...
+
+
+class Workflow(Protocol):
+    """How a plan is worked on: what comes next, with which steps, prompts and gates."""
+
+    name: str
+    policy: Policy
+    state_paths: tuple[str, ...]  # what a state commit holds, relative to the project's root
+    already_red: tuple[str, ...]  # gates that failed before anybody did anything; set by the engine
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    def next(self, plan: Plan) -> Work | Finished: ...
+
+    def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
+        """The work that a record of an earlier run names, if it still exists."""
+        ...
+
+    def prompt(self, plan: Plan, work: Work, number: int, earlier: tuple[StepResult, ...]) -> str: ...
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        """The gates every task has; without a task, those of the whole suite."""
+        ...
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        """The gates that need services and pages; empty for a task without any."""
+        ...
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        """Whether services and pages are to be checked; without a task: for any task of the plan."""
+        ...
+
+    def commit_message(self, plan: Plan, work: Work) -> str: ...

@@ -1,0 +1,116 @@
+"""Tasks and plans: frozen values that every workflow's files are read into."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+
+class TaskState(Enum):
+    """Where a task stands."""
+
+    PENDING = "pending"  # to do, or to do again
+    PASSED = "passed"  # its gates were green, by Ralph's own count
+    BLOCKED = "blocked"  # tried too often, or an agent or a person said so
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateResult:
+    """One verification command and what it came to."""
+
+    name: str
+    command: str
+    passed: bool
+    seconds: float
+    required: bool = True
+    code: int | None = None
+    reason: str = ""
+    output: str = ""  # the useful part, for a person and for the next prompt
+    log: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """What a passed task left: the seed's `lastResult`."""
+
+    completed_at: str
+    commit: str
+    summary: str
+    gates: tuple[GateResult, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One unit of work for one fresh agent."""
+
+    id: str
+    title: str
+    description: str = ""
+    criteria: tuple[str, ...] = ()
+    tags: frozenset[str] = frozenset()
+    priority: int = 0
+    depends_on: tuple[str, ...] = ()
+    state: TaskState = TaskState.PENDING
+    failures: int = 0
+    attempts: int = 0  # settled attempts, whatever they came to; numbers are never used twice
+    base: str = ""  # the commit this task's work began on; empty until it begins
+    notes: str = ""
+    result: Result | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Review:
+    """How far the plan's final review has come."""
+
+    attempts: int = 0
+    failures: int = 0  # rounds in a row without a usable verdict
+    notes: str = ""
+    verified_at: str = ""
+    verified_commit: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """All tasks of one target with their state."""
+
+    target: str
+    branch: str = ""
+    description: str = ""
+    tasks: tuple[Task, ...] = ()
+    current: str | None = None
+    started_at: str = ""
+    learnings: tuple[str, ...] = ()
+    review: Review = field(default_factory=Review)
+
+    def __iter__(self) -> Iterator[Task]:
+        return iter(self.tasks)
+
+    def find(self, task_id: str) -> Task | None:
+        return next((task for task in self.tasks if task.id == task_id), None)
+
+    def count(self, state: TaskState) -> int:
+        return sum(task.state is state for task in self.tasks)
+
+    def change(self, task_id: str, how: Callable[[Task], Task]) -> Plan:
+        """The same plan with one task changed."""
+        return replace(self, tasks=tuple(how(task) if task.id == task_id else task for task in self.tasks))
+
+
+LONGEST_LEARNING = 500
+
+
+def learn(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
+    """Add what is new, cut to a sensible length, each thing once whatever its case and spacing."""
+    seen = {_same(text) for text in known}
+    added = list(known)
+    for raw in new:
+        text = " ".join(raw.split())[:LONGEST_LEARNING]
+        if text and _same(text) not in seen:
+            seen.add(_same(text))
+            added.append(text)
+    return tuple(added)
+
+
+def _same(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".!")

@@ -1,0 +1,143 @@
+"""What the engine does next and what it came to: the words every workflow shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar
+
+from ralph.plan.model import GateResult
+
+
+class Kind(Enum):
+    """What an attempt is for; an attempt need not be a task."""
+
+    TASK = "task"
+    REVIEW = "review"
+    PLAN = "plan"  # questions, PRDs, plans: an answer is asked for, nothing is built
+
+
+class Verdict(Enum):
+    """What an attempt came to."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    BLOCKED = "blocked"  # the agent says that it cannot go on
+    REOPENED = "reopened"  # a review sent tasks back
+    LIMITED = "limited"  # a usage limit: costs nothing, comes again later
+    INTERRUPTED = "interrupted"  # a person or a crash ended it: costs nothing
+
+
+class Ending(Enum):
+    """Why a run ends."""
+
+    DONE = "done"
+    BLOCKED = "blocked"
+    UNVERIFIED = "unverified"  # everything passed, but the final review never agreed
+    ONCE = "once"
+    LIMITED = "limited"
+    STOPPED = "stopped"  # nobody can work until a person mends something
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resilience:
+    """What the one wrapper around every step needs to know."""
+
+    timeout: float | None = None
+    max_retries: int = 0
+    retry_delay: float = 0.0
+    continue_on_error: bool = False
+    breaker_threshold: int = 0  # 0: no circuit breaker
+    breaker_reset: float = 60.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepSpec:
+    """One part of an attempt: a step type from the registry with its settings."""
+
+    type: str
+    name: str = ""
+    resilience: Resilience = field(default_factory=Resilience)
+    config: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        return self.name or self.type
+
+
+@dataclass(frozen=True, kw_only=True)
+class Work:
+    """The next thing to do, as a workflow names it."""
+
+    kind: Kind
+    id: str  # the task's id, or a name such as `final`
+    title: str
+    steps: tuple[StepSpec, ...]
+    role: str = "executor"
+    prompt: str = "run"
+    claims: frozenset[str] = frozenset()  # the agent must say one of these; empty: nothing is expected
+    writable: tuple[str, ...] = ()  # what it may write beside the project's own files
+    may_change_project: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """Nothing is left to do, and why."""
+
+    ending: Ending
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What agent calls used. None is unknown, and unknown is never 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cost_usd: float | None = None
+    calls: int = 0
+    unpriced: int = 0  # calls that did not report a cost
+    model: str = ""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=_sum(self.input_tokens, other.input_tokens),
+            output_tokens=_sum(self.output_tokens, other.output_tokens),
+            cache_read_tokens=_sum(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens=_sum(self.cache_write_tokens, other.cache_write_tokens),
+            cost_usd=_sum(self.cost_usd, other.cost_usd),
+            calls=self.calls + other.calls,
+            unpriced=self.unpriced + other.unpriced,
+            model=other.model or self.model,
+        )
+
+
+N = TypeVar("N", int, float)
+
+
+def _sum(a: N | None, b: N | None) -> N | None:
+    return b if a is None else a if b is None else a + b
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What one attempt came to, complete enough to be settled by another process tomorrow."""
+
+    work_id: str
+    number: int
+    verdict: Verdict
+    reason: str = ""
+    at: str = ""
+    commit: str = ""
+    summary: str = ""
+    gates: tuple[GateResult, ...] = ()
+    learnings: tuple[str, ...] = ()
+    reopened: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    retry_at: float | None = None
+    fatal: bool = False
+    base: str = ""

@@ -1,0 +1,35 @@
+"""Short programs for commands that only look: no event loop, no waiting."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ralph.errors import RalphError
+
+
+def capture_now(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+    """The exit code and standard output of a short program; 127 if it is not there."""
+    try:
+        done = subprocess.run(
+            list(argv),
+            cwd=cwd,
+            env=None if env is None else dict(env),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return 127, b""
+    return done.returncode, done.stdout
+
+
+def hand_over(argv: Sequence[str]) -> int:
+    """Give the terminal to a program, such as a person's editor, until it ends."""
+    try:
+        return subprocess.run(list(argv), check=False).returncode
+    except OSError as error:
+        raise RalphError(f"{argv[0]!r} could not be started: {error.strerror}.") from None

@@ -1,0 +1,322 @@
+"""One child program: started in a session of its own, streamed at constant memory, ended as a whole tree."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import fcntl
+import itertools
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.errors import RalphError
+from ralph.process import tree
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+Sink = Callable[[bytes], object]
+CHUNK = 1 << 18
+PIPE_SIZE = 1 << 20
+LINGER = 10.0
+_numbers = itertools.count(1)
+
+
+class How(Enum):
+    """How a program came to its end."""
+
+    EXITED = "exited"
+    TIMED_OUT = "timed out"
+    SILENT = "silent"
+    LINGERED = "lingered"  # it had said its last word and still did not exit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """How long a program may run, be silent, and take to end when it is asked to."""
+
+    total: float | None = None
+    idle: float | None = None
+    grace: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ended:
+    """What a program came to."""
+
+    how: How
+    code: int
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Captured:
+    """A short program's exit code and output."""
+
+    code: int
+    out: bytes
+    err: bytes
+
+
+class Child:
+    """A running program; `exited` resolves when its own process ends, whoever still holds its output."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], mark: str) -> None:
+        self._popen = popen
+        self.mark = mark
+        self.pid = popen.pid
+        loop = asyncio.get_running_loop()
+        self.last_output = self.started = loop.time()
+        self.on_last_word: Callable[[], None] = lambda: None
+        self._readers: dict[int, Sink] = {}
+        self._watch = loop.create_task(self._wait())
+
+    async def _wait(self) -> int:
+        await tree.exit_of(self.pid, None)
+        code = self._popen.wait()
+        tree.forget(self.pid)
+        return code
+
+    def running(self) -> bool:
+        return not self._watch.done()
+
+    async def exited(self) -> int:
+        return await asyncio.shield(self._watch)
+
+    def watch(self, ended: Callable[[], None]) -> None:
+        self._watch.add_done_callback(lambda _: ended())
+
+    def last_word(self) -> None:
+        """The program has said that it is done: it may take a little while to exit, no longer."""
+        self.on_last_word()
+
+    def kill(self) -> None:
+        if self.running():
+            self._popen.kill()
+
+    def read(self, descriptor: int, sink: Sink) -> None:
+        os.set_blocking(descriptor, False)
+        try:
+            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+        except (AttributeError, OSError):
+            pass
+        self._readers[descriptor] = sink
+        asyncio.get_running_loop().add_reader(descriptor, self._pump, descriptor)
+
+    def _pump(self, descriptor: int) -> bool:
+        """Pass on what is there; False when nothing more is."""
+        try:
+            data = os.read(descriptor, CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._close(descriptor)
+            return False
+        self.last_output = asyncio.get_running_loop().time()
+        self._readers[descriptor](data)
+        return True
+
+    def _close(self, descriptor: int) -> None:
+        asyncio.get_running_loop().remove_reader(descriptor)
+        del self._readers[descriptor]
+        os.close(descriptor)
+
+    async def end(self, grace: float) -> None:
+        """End the program and everything that came from it, then take the rest of its output."""
+        members = tree.family(self.pid, self.mark)
+        if members:
+            group_grace = grace if self.running() else min(grace, 1.0)
+            for _ in range(5):
+                await tree.end(members, grace=group_grace)
+                group_grace = 0.1
+                members = tree.family(self.pid, self.mark)
+                if not members:
+                    break
+        await self.drain()
+
+    async def drain(self) -> None:
+        """Take what the ended program left in its pipes, and close them."""
+        await self._watch
+        for descriptor in list(self._readers):
+            while self._pump(descriptor):
+                pass
+            if descriptor in self._readers:
+                self._close(descriptor)
+
+
+@asynccontextmanager
+async def spawn(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    owner: str,
+    out: Sink,
+    err: Sink | None = None,
+    stdin: Path | None = None,
+    grace: float = 5.0,
+) -> AsyncIterator[Child]:
+    """Start a program; when the block ends, in whatever way, its whole tree ends too."""
+    mark = f"{owner}.{next(_numbers)}"
+    child, descriptors = _start(argv, cwd, {**env, tree.MARK: mark}, mark, stdin, separate=err is not None)
+    try:
+        child.read(descriptors[0], out)
+        if err is not None:
+            child.read(descriptors[1], err)
+        yield child
+    finally:
+        await child.end(grace)
+
+
+async def run(
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    owner: str,
+    out: Sink,
+    err: Sink | None = None,
+    stdin: Path | None = None,
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    started: Callable[[Child], None] | None = None,
+) -> Ended:
+    """Run a program to its end within its limits."""
+    async with spawn(argv, cwd=cwd, env=env, owner=owner, out=out, err=err, stdin=stdin, grace=limits.grace) as child:
+        if started:
+            started(child)
+        how = await _within(child, limits)
+        seconds = asyncio.get_running_loop().time() - child.started
+    return Ended(how=how, code=await child.exited(), seconds=seconds)
+
+
+async def capture(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"", seconds: float = 120
+) -> Captured:
+    """Run a short program of ours (git) and take its output whole."""
+    out, err = bytearray(), bytearray()
+    source = _as_file(stdin) if stdin else None
+    child, descriptors = _start(argv, cwd, env, "", source, separate=True)
+    try:
+        child.read(descriptors[0], out.extend)
+        child.read(descriptors[1], err.extend)
+        async with asyncio.timeout(seconds):
+            code = await child.exited()
+    except TimeoutError:
+        raise RalphError(
+            f"{' '.join(argv[:4])} … did not answer within {seconds:.0f} seconds.",
+            remedy="Run it by hand in this folder to see what it waits for.",
+        ) from None
+    finally:
+        child.kill()
+        await child.drain()
+        if isinstance(source, int):
+            os.close(source)
+    return Captured(code=code, out=bytes(out), err=bytes(err))
+
+
+def _start(
+    argv: Sequence[str],
+    cwd: Path,
+    env: Mapping[str, str],
+    mark: str,
+    stdin: Path | int | None,
+    *,
+    separate: bool,
+) -> tuple[Child, tuple[int, int]]:
+    out_read, out_write = os.pipe()
+    err_read, err_write = os.pipe() if separate else (-1, out_write)
+    source = stdin if isinstance(stdin, int) else os.open(stdin or os.devnull, os.O_RDONLY)
+    try:
+        popen = subprocess.Popen(
+            list(argv),
+            cwd=cwd,
+            env=dict(env),
+            stdin=source,
+            stdout=out_write,
+            stderr=err_write,
+            start_new_session=True,
+        )
+    except OSError as error:
+        os.close(out_read)
+        if separate:
+            os.close(err_read)
+        raise _cannot_start(argv[0], cwd, error) from None
+    finally:
+        os.close(out_write)
+        if separate:
+            os.close(err_write)
+        if not isinstance(stdin, int):
+            os.close(source)
+    tree.register(popen.pid, mark)
+    return Child(popen, mark), (out_read, err_read)
+
+
+def _cannot_start(command: str, cwd: Path, error: OSError) -> RalphError:
+    if error.errno == errno.ENOENT and cwd.is_dir():
+        return RalphError(
+            f"The command {command!r} was not found.",
+            remedy=f"Install {command!r}, or correct its name or path.",
+        )
+    return RalphError(f"The command {command!r} could not be started: {error.strerror}.")
+
+
+def _as_file(data: bytes) -> int:
+    """A descriptor one can read `data` from, without a writer that could block."""
+    import tempfile
+
+    with tempfile.TemporaryFile() as file:
+        file.write(data)
+        file.flush()
+        descriptor = os.dup(file.fileno())
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+class _Deadlines:
+    """The first of: the program's own end, its total limit, its idle limit, its last word plus a while."""
+
+    def __init__(self, child: Child, limits: Limits) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._child, self._limits = child, limits
+        self._timers: list[asyncio.TimerHandle] = []
+        self.ending: asyncio.Future[How] = self._loop.create_future()
+        child.watch(lambda: self._over(How.EXITED))
+        child.on_last_word = lambda: self._later(LINGER, How.LINGERED)
+        if limits.total:
+            self._later(limits.total, How.TIMED_OUT)
+        if limits.idle:
+            self._check_silence(limits.idle)
+
+    def _later(self, seconds: float, how: How) -> None:
+        self._timers.append(self._loop.call_later(seconds, self._over, how))
+
+    def _check_silence(self, idle: float) -> None:
+        left = self._child.last_output + idle - self._loop.time()
+        if left <= 0:
+            self._over(How.SILENT)
+        else:
+            self._timers.append(self._loop.call_later(left, self._check_silence, idle))
+
+    def _over(self, how: How) -> None:
+        if not self.ending.done():
+            self.ending.set_result(how)
+
+    def cancel(self) -> None:
+        for timer in self._timers:
+            timer.cancel()
+
+
+async def _within(child: Child, limits: Limits) -> How:
+    deadlines = _Deadlines(child, limits)
+    try:
+        return await deadlines.ending
+    finally:
+        deadlines.cancel()

@@ -1,0 +1,261 @@
+"""Which processes stem from one of our children, wherever they moved, and how all of them end."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+MARK = "RALPH_CHILD"
+"""Every child carries this variable, and its own children inherit it: that is how leftovers are found."""
+
+_living: dict[int, str] = {}
+"""Our direct children that are still meant to run, with their marks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row of the machine's process table."""
+
+    pid: int
+    parent: int
+    group: int
+    session: int
+    dead: bool
+
+
+def register(pid: int, mark: str) -> None:
+    _living[pid] = mark
+
+
+def forget(pid: int) -> None:
+    _living.pop(pid, None)
+
+
+def adopt_orphans() -> None:
+    """Make orphaned descendants our children, so that none can slip away from us (Linux only)."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    set_child_subreaper = 36
+    ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0)
+
+
+def family(leader: int, mark: str) -> set[int]:
+    """Every living process that came from `leader`: its group, its session, its descendants, its orphans."""
+    if not _has_children():
+        return set()
+    table = _table()
+    me = os.getpid()
+    roots = {entry.pid for entry in table if leader in (entry.pid, entry.group, entry.session)}
+    roots |= {entry.pid for entry in table if entry.parent == me and _is_orphan_of(entry.pid, mark)}
+    members = _with_descendants(table, roots)
+    _reap(entry.pid for entry in table if entry.dead and entry.parent == me and entry.pid in members)
+    return {entry.pid for entry in table if entry.pid in members and not entry.dead} - {me}
+
+
+def marked(prefix: str) -> set[int]:
+    """Every living process on this machine whose mark begins with `prefix`, with its descendants."""
+    table = _table()
+    roots = {entry.pid for entry in table if (mark_of(entry.pid) or "").startswith(prefix)}
+    members = _with_descendants(table, roots)
+    return {entry.pid for entry in table if entry.pid in members and not entry.dead} - {os.getpid()}
+
+
+async def end(pids: set[int], *, grace: float) -> set[int]:
+    """TERM, then KILL after `grace` seconds; returns what is still alive (normally nothing)."""
+    _signal(pids, signal.SIGTERM)
+    left = await _gone(pids, grace)
+    _signal(left, signal.SIGKILL)
+    return await _gone(left, 2.0)
+
+
+def kill_everything() -> None:
+    """The hard way out: every living child and all that stems from it, now."""
+    for _ in range(3):
+        for pid, mark in list(_living.items()):
+            _signal(family(pid, mark) | {pid}, signal.SIGKILL)
+
+
+def mark_of(pid: int) -> str | None:
+    """The mark a process carries, or None if it has none or may not be looked at."""
+    if Path("/proc/self/environ").exists():
+        try:
+            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        except OSError:
+            return None
+        wanted = MARK.encode() + b"="
+        return next((item[len(wanted) :].decode() for item in variables if item.startswith(wanted)), None)
+    import psutil
+
+    try:
+        return psutil.Process(pid).environ().get(MARK)
+    except (psutil.Error, OSError):
+        return None
+
+
+def birth_of(pid: int) -> str:
+    """When a process began, in a form that tells it from a later one with the same number; empty if it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_bytes()
+        state, *fields = stat[stat.rindex(b")") + 2 :].split()
+        return "" if state in b"ZX" else fields[18].decode()
+    except FileNotFoundError:
+        if Path("/proc/self/stat").exists():
+            return ""
+    except OSError:
+        return ""
+    import psutil
+
+    try:
+        return str(psutil.Process(pid).create_time())
+    except psutil.Error:
+        return ""
+
+
+def _is_orphan_of(pid: int, mark: str) -> bool:
+    if pid in _living:
+        return False
+    found = mark_of(pid)
+    return found == mark or found not in _living.values()
+
+
+def _with_descendants(table: list[Entry], roots: set[int]) -> set[int]:
+    children: dict[int, list[int]] = {}
+    for entry in table:
+        children.setdefault(entry.parent, []).append(entry.pid)
+    members: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        pid = waiting.pop()
+        if pid not in members:
+            members.add(pid)
+            waiting += children.get(pid, [])
+    return members
+
+
+def _has_children() -> bool:
+    """A cheap first look: with orphans adopted, no child at all means that nothing is left."""
+    if not sys.platform.startswith("linux"):
+        return True
+    try:
+        os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:
+        return False
+    return True
+
+
+def _table() -> list[Entry]:
+    if not Path("/proc/self/stat").exists():
+        return _table_elsewhere()
+    entries = []
+    for name in os.listdir("/proc"):  # noqa: PTH208 - names are enough, and this runs often
+        if name.isdigit():
+            try:
+                stat = Path(f"/proc/{name}/stat").read_bytes()
+            except OSError:
+                continue
+            state, parent, group, session = stat[stat.rindex(b")") + 2 :].split(maxsplit=4)[:4]
+            entries.append(Entry(int(name), int(parent), int(group), int(session), state in b"ZX"))
+    return entries
+
+
+def _table_elsewhere() -> list[Entry]:
+    import psutil
+
+    entries = []
+    for process in psutil.process_iter(["pid", "ppid", "status"]):
+        pid = process.info["pid"]
+        try:
+            group, session = os.getpgid(pid), os.getsid(pid)
+        except OSError:
+            continue
+        dead = process.info["status"] == psutil.STATUS_ZOMBIE
+        entries.append(Entry(pid, process.info["ppid"] or 0, group, session, dead))
+    return entries
+
+
+def _signal(pids: Iterable[int], number: int) -> None:
+    for pid in pids:
+        try:
+            os.kill(pid, number)
+        except (ProcessLookupError, PermissionError):
+            pass
+
+
+def _reap(pids: Iterable[int]) -> None:
+    for pid in pids:
+        if pid not in _living:
+            try:
+                os.waitpid(pid, os.WNOHANG)
+            except ChildProcessError:
+                pass
+
+
+async def _gone(pids: set[int], seconds: float) -> set[int]:
+    """Wait until all of `pids` have ended, at most `seconds`; returns those that have not."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    left = set(pids)
+    while left:
+        left = {pid for pid in left if _alive(pid)}
+        remaining = deadline - loop.time()
+        if not left or remaining <= 0:
+            break
+        await exit_of(next(iter(left)), remaining)
+    return left
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    if pid in _living:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+    try:
+        return os.waitpid(pid, os.WNOHANG)[0] == 0
+    except ChildProcessError:
+        return True
+
+
+async def exit_of(pid: int, seconds: float | None) -> None:
+    """Wait until `pid` has ended (it stays to be reaped), at most `seconds`."""
+    loop = asyncio.get_running_loop()
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    except (AttributeError, OSError):
+        await _exit_by_looking(pid, seconds)
+        return
+    ended: asyncio.Future[None] = loop.create_future()
+
+    def over() -> None:
+        if not ended.done():
+            ended.set_result(None)
+
+    loop.add_reader(descriptor, over)
+    try:
+        async with asyncio.timeout(seconds):
+            await ended
+    except TimeoutError:
+        pass
+    finally:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+
+
+async def _exit_by_looking(pid: int, seconds: float | None) -> None:
+    """Where the system has no pidfd (macOS): look often."""
+    loop = asyncio.get_running_loop()
+    deadline = None if seconds is None else loop.time() + seconds
+    while _alive(pid) and (deadline is None or loop.time() < deadline):  # noqa: ASYNC110 - no event exists
+        await asyncio.sleep(0.02)

@@ -1,0 +1,1 @@
+"""How plans lie on disk: one module for each layout, atomic files, one lock."""

@@ -1,0 +1,151 @@
+"""Reading JSON that people and agents wrote: all of its mistakes at once, each with its place."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from ralph.errors import RalphError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+    from pydantic_core import ErrorDetails
+
+M = TypeVar("M", bound="BaseModel")
+Json = dict[str, object]
+Rules = Callable[[Json], Iterable[str]]
+MOST_SHOWN = 50
+
+
+class Mistakes(RalphError):
+    """A file that is not what it should be."""
+
+    def __init__(self, name: str, mistakes: list[str], remedy: str = "") -> None:
+        count = f"{len(mistakes)} mistake{'s' if len(mistakes) != 1 else ''}"
+        shown = mistakes[:MOST_SHOWN]
+        if len(mistakes) > MOST_SHOWN:
+            shown.append(f"… and {len(mistakes) - MOST_SHOWN} more")
+        super().__init__(f"{name} has {count}:", details=tuple(shown), remedy=remedy)
+        self.mistakes = mistakes
+
+
+def read(path: Path) -> bytes:
+    """A file's bytes, or an error that says what is in the way."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise RalphError(f"{path} does not exist.") from None
+    except OSError as error:
+        raise RalphError(f"{path} could not be read: {error.strerror}.") from None
+
+
+def parse(model: type[M], data: bytes, *, name: str, rules: Rules | None = None, remedy: str = "") -> M:
+    """`data` as a `model`; every mistake of shape, and every rule it breaks, in one error."""
+    from pydantic import ValidationError
+
+    document = parse_object(data, name=name)
+    mistakes: list[str] = []
+    checked: M | None = None
+    try:
+        checked = model.model_validate_json(_without_mark(data), strict=True)
+    except ValidationError as error:
+        mistakes += [_describe(item, model) for item in error.errors(include_url=False)]
+    mistakes += list(rules(document)) if rules else []
+    if mistakes or checked is None:
+        raise Mistakes(name, mistakes, remedy)
+    return checked
+
+
+def parse_object(data: bytes, *, name: str) -> Json:
+    """`data` as a JSON object."""
+    from pydantic_core import from_json
+
+    try:
+        document = from_json(_without_mark(data), allow_inf_nan=False)
+    except ValueError as error:
+        raise Mistakes(name, [f"not valid JSON: {error}"]) from None
+    if not isinstance(document, dict):
+        raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"])
+    return document
+
+
+def _without_mark(data: bytes) -> bytes:
+    """Some editors put a byte order mark in front."""
+    return data.removeprefix(b"\xef\xbb\xbf")
+
+
+def place(location: Iterable[int | str]) -> str:
+    """`("userStories", 2, "id")` as `userStories[2].id`."""
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path or "(top)"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` for a word that is almost one we know, else nothing."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _describe(error: ErrorDetails, model: type[BaseModel]) -> str:
+    location = error["loc"]
+    where = place(location)
+    match error["type"]:
+        case "extra_forbidden":
+            return f"{where}: unknown key{nearest(str(location[-1]), _keys_beside(model, location))}"
+        case "missing":
+            return f"{where}: missing, and required"
+        case _:
+            return f"{where}: {_expected(error)}, found {_kind(error['input'])}"
+
+
+def _expected(error: ErrorDetails) -> str:
+    message = error["msg"]
+    for prefix in ("Input should be ", "Value error, "):
+        if message.startswith(prefix):
+            message = ("expected " if prefix.startswith("Input") else "") + message.removeprefix(prefix)
+    return message
+
+
+def _keys_beside(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
+    """The keys that are known where an unknown one was found."""
+    current: type[BaseModel] | None = model
+    for part in location[:-1]:
+        if current is None or isinstance(part, int):
+            continue
+        current = _model_in(current, part)
+    return [field.alias or name for name, field in current.model_fields.items()] if current else []
+
+
+def _model_in(model: type[BaseModel], key: str) -> type[BaseModel] | None:
+    from typing import get_args
+
+    from pydantic import BaseModel
+
+    for name, field in model.model_fields.items():
+        if key in (name, field.alias):
+            candidates = [field.annotation, *get_args(field.annotation)]
+            candidates += [inner for outer in candidates for inner in get_args(outer)]
+            return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
+    return None
+
+
+def _kind(value: object) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case str():
+            return f"text {value[:60]!r}" if value else "empty text"
+        case int() | float():
+            return f"number {value}"
+        case list() | tuple():
+            return f"a list of {len(value)}"
+        case dict():
+            return "an object"
+        case _:
+            return type(value).__name__

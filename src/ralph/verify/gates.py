@@ -1,0 +1,99 @@
+"""Gates: the project's own commands, run as the person wrote them. Their exit codes decide, nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ralph.plan.model import GateResult
+from ralph.process import environment, spawn
+from ralph.process.spawn import Ended, How, Limits
+from ralph.verify.output import useful
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gate:
+    """One verification command."""
+
+    name: str
+    command: str
+    timeout: float
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    """Where gates are run and who hears of them."""
+
+    cwd: Path
+    logs: Path
+    owner: str
+    label: str
+    started: Callable[[Gate], None]
+    ended: Callable[[GateResult], None]
+
+
+async def run_all(gates: Iterable[Gate], bench: Bench, *, first: int = 1) -> tuple[GateResult, ...]:
+    """Run every gate, also after a red one: whoever mends it should see all that is wrong."""
+    results = []
+    for number, gate in enumerate(gates, first):
+        bench.started(gate)
+        result = await _run(gate, bench, bench.logs / f"{bench.label}-gate{number}-{_slug(gate.name)}.log")
+        bench.ended(result)
+        results.append(result)
+    return tuple(results)
+
+
+def red(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
+    """The required gates that did not pass."""
+    return tuple(result for result in results if result.required and not result.passed)
+
+
+def explain(results: Iterable[GateResult]) -> str:
+    """What is wrong, for notes and for the next prompt."""
+    parts = []
+    for result in red(results):
+        output = f"\n\n{result.output}" if result.output else ""
+        parts.append(f"The gate `{result.command}` failed: {result.reason}.{output}")
+    return "\n\n".join(parts)
+
+
+async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
+    secrets = environment.Redactor(environment.secrets_in(os.environ))
+    with log.open("wb", buffering=1 << 16) as file:
+        ended = await spawn.run(
+            ["/bin/sh", "-c", gate.command],
+            cwd=bench.cwd,
+            env=os.environ,
+            owner=bench.owner,
+            out=lambda data: file.write(secrets.feed(data)),
+            limits=Limits(total=gate.timeout, grace=2.0),
+        )
+        file.write(secrets.flush())
+    passed = ended.how is How.EXITED and ended.code == 0
+    result = GateResult(
+        name=gate.name,
+        command=gate.command,
+        passed=passed,
+        required=gate.required,
+        seconds=ended.seconds,
+        code=ended.code,
+        log=str(log),
+    )
+    return result if passed else replace(result, reason=_reason(gate, ended), output=useful(log))
+
+
+def _reason(gate: Gate, ended: Ended) -> str:
+    if ended.how is How.TIMED_OUT:
+        return f"it did not end within its time limit of {gate.timeout:g} s, so its whole process tree was ended"
+    if ended.code < 0:
+        return f"it was ended by signal {-ended.code}"
+    hint = " (command not found)" if ended.code == 127 else ""
+    return f"exit code {ended.code}{hint}"
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9]+", "-", name).strip("-")[:40] or "gate"

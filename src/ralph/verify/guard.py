@@ -1,0 +1,124 @@
+"""The files no agent may touch: Ralph's own are remembered before a call and put back after it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.config import NAME
+from ralph.stores import atomic
+from ralph.workspace import RALPH
+
+UNGUARDED = frozenset({"logs", "screenshots", "worktrees", "ralph.lock"})
+"""Below `.ralph/`: what Ralph itself writes while an agent runs, and what decides nothing."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    data: bytes
+    mode: int
+    mark: tuple[int, ...]
+    is_link: bool
+
+
+@dataclass
+class Guard:
+    """Remembers Ralph's files in one or more project folders, then notices and undoes changes to them."""
+
+    roots: tuple[Path, ...]
+    writable: frozenset[Path] = frozenset()
+    extra: tuple[Path, ...] = ()  # protected files that git does not know
+    _known: dict[Path, _Known] = field(default_factory=dict)
+
+    def remember(self) -> None:
+        self._known = {path: _look(path) for path in self._guarded()}
+
+    def undo(self, keep_in: Path) -> tuple[Path, ...]:
+        """Put back what changed; the agent's version is kept, and nothing a person made is lost with it."""
+        changed = [path for path, known in self._known.items() if not _unchanged(path, known)]
+        added = [path for path in self._guarded() if path not in self._known]
+        for path in (*changed, *added):
+            self._put_aside(path, keep_in)
+        for path in changed:
+            _put_back(path, self._known[path])
+        return tuple(sorted((*changed, *added)))
+
+    def _guarded(self) -> Iterator[Path]:
+        for root in self.roots:
+            if os.path.lexists(root / NAME):
+                yield root / NAME
+            yield from (path for path in _files(root / RALPH) if path not in self.writable)
+        yield from (path for path in self.extra if os.path.lexists(path))
+
+    def _put_aside(self, path: Path, keep_in: Path) -> None:
+        if not os.path.lexists(path):
+            return
+        root = next((root for root in self.roots if root in path.parents), path.parent)
+        target = keep_in / path.relative_to(root)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if path.is_file() and not path.is_symlink():
+            shutil.copyfile(path, target)
+        _remove(path)
+
+
+def _files(ralph: Path) -> Iterator[Path]:
+    if not ralph.is_dir() or ralph.is_symlink():
+        if os.path.lexists(ralph):
+            yield ralph
+        return
+    for entry in _sorted_entries(ralph):
+        if entry.name not in UNGUARDED:
+            yield from _below(entry)
+
+
+def _below(entry: Path) -> Iterator[Path]:
+    if entry.is_dir() and not entry.is_symlink():
+        for inner in _sorted_entries(entry):
+            yield from _below(inner)
+    else:
+        yield entry
+
+
+def _sorted_entries(folder: Path) -> Iterable[Path]:
+    return sorted(folder.iterdir())
+
+
+def _look(path: Path) -> _Known:
+    status = path.lstat()
+    link = path.is_symlink()
+    data = os.fsencode(path.readlink()) if link else path.read_bytes()
+    return _Known(data, status.st_mode & 0o777, _mark(status), link)
+
+
+def _unchanged(path: Path, known: _Known) -> bool:
+    """The kernel's change time cannot be set back: the same mark means the same bytes."""
+    try:
+        if _mark(path.lstat()) == known.mark:
+            return True
+        now = _look(path)
+    except OSError:
+        return False
+    return (now.data, now.mode, now.is_link) == (known.data, known.mode, known.is_link)
+
+
+def _put_back(path: Path, known: _Known) -> None:
+    if known.is_link:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.symlink_to(os.fsdecode(known.data))
+    else:
+        atomic.write(path, known.data)
+        path.chmod(known.mode)
+
+
+def _mark(status: os.stat_result) -> tuple[int, ...]:
+    return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

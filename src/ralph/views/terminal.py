@@ -1,0 +1,220 @@
+"""A run as a person watches it: plain lines for what happened, and on a terminal one living line for now."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from ralph.journal import events as e
+from ralph.journal.events import Event
+from ralph.plan.work import Ending, Kind, Verdict
+from ralph.views import words
+
+HEARTBEAT = 60.0
+
+
+class TerminalView:
+    """Listens to a journal. `tick` once a second keeps the living line, or a heartbeat where there is none."""
+
+    def __init__(self, *, quiet: bool = False, folder: Path | None = None) -> None:
+        self._quiet = quiet
+        self._folder = folder or Path.cwd()
+        self._live = sys.stdout.isatty() and not quiet
+        self._doing = ""
+        self._since = self._heard = self._beat = time.monotonic()
+        self._words = ""
+        self._shown = False
+        self._handlers: dict[type[Event], Callable[..., None]] = {
+            e.RunStarted: self._run_started,
+            e.Noted: self._noted,
+            e.BaselineStarted: self._baseline_started,
+            e.BaselineEnded: self._baseline_ended,
+            e.AttemptStarted: self._attempt_started,
+            e.AgentStarted: self._agent_started,
+            e.AgentSpoke: self._agent_spoke,
+            e.AgentEnded: self._agent_ended,
+            e.Learned: self._learned,
+            e.Undone: self._undone,
+            e.ServiceStarted: self._service_started,
+            e.GateStarted: self._gate_started,
+            e.GateEnded: self._gate_ended,
+            e.StepRetried: self._step_retried,
+            e.AttemptEnded: self._attempt_ended,
+            e.TaskBlocked: self._task_blocked,
+            e.Waited: self._waited,
+            e.RunEnded: self._run_ended,
+        }
+
+    def __call__(self, event: Event) -> None:
+        handler = self._handlers.get(type(event))
+        if handler:
+            handler(event)
+
+    def tick(self) -> None:
+        if not self._doing:
+            return
+        elapsed = time.monotonic() - self._since
+        if self._live:
+            said = f" · {self._words}" if self._words else ""
+            line = f"  … {self._doing}, {words.duration(int(elapsed))}{said}"
+            self._clear()
+            sys.stdout.write(click.style(words.cut(line, shutil.get_terminal_size().columns - 1), dim=True))
+            sys.stdout.flush()
+            self._shown = True
+        elif not self._quiet and time.monotonic() - self._beat >= HEARTBEAT:
+            self._beat = time.monotonic()
+            silent = time.monotonic() - self._heard
+            quiet = f", silent for {words.duration(silent)}" if silent >= HEARTBEAT / 2 else ""
+            self._line(f"     … {self._doing}, {words.duration(elapsed)} so far{quiet}")
+
+    def _now(self, doing: str) -> None:
+        self._doing = doing
+        self._words = ""
+        self._since = self._heard = self._beat = time.monotonic()
+        if self._live:
+            self.tick()
+
+    def _clear(self) -> None:
+        if self._shown:
+            sys.stdout.write("\r\x1b[2K")
+            self._shown = False
+
+    def _line(self, text: str = "", *, always: bool = False, **style: object) -> None:
+        if self._quiet and not always:
+            return
+        self._clear()
+        click.secho(text, **style)  # type: ignore[arg-type]  # click's own keywords
+
+    def _run_started(self, event: e.RunStarted) -> None:
+        stories = f"{words.count(event.tasks, 'story')}, {event.passed} passed"
+        blocked = f", {event.blocked} blocked" if event.blocked else ""
+        self._line(f"{event.target}: {stories}{blocked}", bold=True)
+        self._line(f"  branch {event.branch} · agent {event.agent} · run {event.run}", dim=True)
+
+    def _noted(self, event: e.Noted) -> None:
+        if event.warning:
+            self._line(f"  ! {event.text}", always=True, fg="yellow")
+        else:
+            self._line(f"  {event.text}", fg="cyan")
+
+    def _baseline_started(self, event: e.BaselineStarted) -> None:
+        self._line(f"\n▶ Before the first attempt: {words.count(len(event.gates), 'gate')}", bold=True)
+
+    def _baseline_ended(self, event: e.BaselineEnded) -> None:
+        self._doing = ""
+        if event.red:
+            self._line("  These are red already. Stories have to turn them green all the same.", fg="yellow")
+
+    def _attempt_started(self, event: e.AttemptStarted) -> None:
+        name = event.title if event.kind is not Kind.TASK else f"{event.work} {event.title}"
+        tries = f", try {event.failures + 1} of {event.max_failures}" if event.failures else ""
+        again = ", going on" if event.resumed else ""
+        self._line(f"\n▶ {name} (attempt {event.number}{tries}{again})", bold=True)
+
+    def _agent_started(self, event: e.AgentStarted) -> None:
+        self._now(f"agent {Path(event.command).name} at work")
+
+    def _agent_spoke(self, event: e.AgentSpoke) -> None:
+        self._heard = time.monotonic()
+        self._words = event.text
+        if self._live:
+            self.tick()
+
+    def _agent_ended(self, event: e.AgentEnded) -> None:
+        self._doing = ""
+        said = ", ".join(claim for claim in event.claims if claim not in ("LEARNING", "REASON"))
+        how = f"says {said}" if said else "says nothing of being done"
+        if event.how != "exited" or event.code:
+            how = f"{event.how}, exit code {event.code}" if event.how == "exited" else event.how
+        used = [words.tokens(event.usage), words.cost(event.usage)] if event.usage.input_tokens is not None else []
+        self._line("  " + " · ".join(["  agent " + how, words.duration(event.seconds), *used]))
+
+    def _learned(self, event: e.Learned) -> None:
+        self._line(f"    learned: {words.cut(event.text, 200)}", fg="cyan")
+
+    def _undone(self, event: e.Undone) -> None:
+        names = ", ".join(event.paths[:5]) + (" …" if len(event.paths) > 5 else "")
+        self._line(f"    undone: the agent changed {names}; its version is in {self._short(event.kept_in)}", fg="red")
+
+    def _service_started(self, event: e.ServiceStarted) -> None:
+        self._line(f"    service {event.service} answers at {event.ready} · {words.duration(event.seconds)}")
+
+    def _gate_started(self, event: e.GateStarted) -> None:
+        self._now(f"gate {event.command}")
+
+    def _gate_ended(self, event: e.GateEnded) -> None:
+        self._doing = ""
+        result = event.result
+        if result.passed:
+            self._line(f"    ✓ {result.command} · {words.duration(result.seconds)}", fg="green")
+        else:
+            self._line(f"    ✗ {result.command} · {words.duration(result.seconds)} · {result.reason}", fg="red")
+            for line in [line for line in result.output.splitlines() if line.strip()][-3:]:
+                self._line(f"        {words.cut(line, 150)}", dim=True)
+
+    def _step_retried(self, event: e.StepRetried) -> None:
+        self._line(f"    {event.step} again in {words.duration(event.delay)}: {words.first_line(event.reason)}")
+
+    def _attempt_ended(self, event: e.AttemptEnded) -> None:
+        self._doing = ""
+        reason = words.cut(words.first_line(event.reason), 300)
+        match event.verdict:
+            case Verdict.PASSED:
+                text = "answered" if event.kind is Kind.PLAN else f"passed · {event.commit[:10]}"
+                self._line(f"  ✓ {event.work} {text} · {words.duration(event.seconds)}", fg="green", bold=True)
+            case Verdict.REOPENED:
+                self._line(f"  ↺ sent back: {', '.join(event.reopened)} · {reason}", fg="yellow", bold=True)
+            case Verdict.FAILED:
+                self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
+            case Verdict.BLOCKED:
+                self._line(f"  ✗ {event.work} cannot go on: {reason}", fg="red", bold=True)
+            case _:
+                self._line(f"  ‖ {event.work} {event.verdict.value}: {reason}", fg="yellow", bold=True)
+
+    def _task_blocked(self, event: e.TaskBlocked) -> None:
+        self._line(f"  ✗ {event.work} is blocked; its work is kept in {event.ref}", fg="red")
+
+    def _waited(self, event: e.Waited) -> None:
+        self._line(f"  ‖ {words.first_line(event.reason)}", fg="yellow")
+        self._now(f"waiting {words.duration(event.seconds)} for the limit to pass")
+
+    def _run_ended(self, event: e.RunEnded) -> None:
+        self._doing = ""
+        colour = {Ending.DONE: "green", Ending.ONCE: "green"}.get(event.ending, "yellow")
+        self._line()
+        self._line(headline(event), always=True, fg=colour, bold=True)
+        blocked = f", {event.blocked} blocked" if event.blocked else ""
+        self._line(
+            f"  stories {event.passed} of {event.tasks} passed{blocked} · attempts {event.attempts} · "
+            f"time {words.duration(event.seconds)} · {words.tokens(event.usage)} · {words.cost(event.usage)}",
+            always=True,
+        )
+
+    def _short(self, path: str) -> str:
+        return str(Path(path).relative_to(self._folder)) if self._folder in Path(path).parents else path
+
+
+def headline(event: e.RunEnded) -> str:
+    """How a run ended, in one line."""
+    reason = words.cut(words.first_line(event.reason), 200)
+    match event.ending:
+        case Ending.DONE:
+            proof = "all gates green" if event.gates else "UNVERIFIED: no gates are configured"
+            return f"{event.target}: complete · {proof} · final verification agreed"
+        case Ending.BLOCKED:
+            return f"{event.target}: not finished · {reason}"
+        case Ending.UNVERIFIED:
+            return f"{event.target}: every story passed, but the final verification did not agree · {reason}"
+        case Ending.ONCE:
+            return f"{event.target}: one attempt made · {reason}"
+        case Ending.LIMITED:
+            return f"{event.target}: stopped at a limit · {reason}"
+        case Ending.STOPPED:
+            return f"{event.target}: stopped · {reason}"
+        case Ending.INTERRUPTED:
+            return f"{event.target}: interrupted · run the same command again to go on"

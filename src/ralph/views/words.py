@@ -1,0 +1,67 @@
+"""Numbers and states as a person reads them."""
+
+from __future__ import annotations
+
+from ralph.plan.model import Task, TaskState
+from ralph.plan.work import Usage
+
+MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
+COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
+
+
+def duration(seconds: float) -> str:
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} m {rest:02} s"
+    return f"{minutes // 60} h {minutes % 60:02} m"
+
+
+def count(number: int, word: str) -> str:
+    plural = word[:-1] + "ies" if word.endswith("y") else word + "s"
+    return f"{number} {word if number == 1 else plural}"
+
+
+def tokens(usage: Usage) -> str:
+    """Tokens in and out, or that nobody said."""
+    if usage.input_tokens is None and usage.output_tokens is None:
+        return "tokens unknown"
+    read = (usage.input_tokens or 0) + (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
+    return f"{_short(read)} tokens in, {_short(usage.output_tokens or 0)} out"
+
+
+def cost(usage: Usage) -> str:
+    """What was reported, and how many calls did not say; unknown is never 0."""
+    if not usage.calls:
+        return "no agent calls"
+    if usage.cost_usd is None:
+        return "cost unknown"
+    known = f"${usage.cost_usd:.2f}" if usage.cost_usd >= 0.005 or not usage.cost_usd else f"${usage.cost_usd:.4f}"
+    return f"{known} (unknown for {usage.unpriced} of {usage.calls} calls)" if usage.unpriced else known
+
+
+def first_line(text: str) -> str:
+    return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def cut(text: str, width: int) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+
+def bar(done: int, total: int, width: int = 10) -> str:
+    full = round(width * done / total) if total else 0
+    return "[" + "█" * full + "░" * (width - full) + "]"
+
+
+def state_of(task: Task) -> str:
+    return f"{task.state.value}, {count(task.failures, 'retry')}" if task.failures else task.state.value
+
+
+def _short(number: int) -> str:
+    if number < 1_000:
+        return str(number)
+    return f"{number / 1_000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"

@@ -1,0 +1,160 @@
+"""The feature workflow: stories by priority, gates after each, a final verification at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ralph import prompts
+from ralph.config import Config
+from ralph.loop.record import StepResult
+from ralph.loop.settle import Policy
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.select import ready
+from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Work
+from ralph.stores.prd import PrdStore
+from ralph.verify.gates import Gate, red
+from ralph.workspace import RALPH, Feature
+
+FINAL = "final"
+MOST_LEARNINGS = 60
+
+STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
+FINAL_STEPS = (
+    StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
+    StepSpec(type="agent"),
+)
+
+
+class FeatureWorkflow:
+    """`ralph run FEATURE`."""
+
+    name = "feature"
+
+    def __init__(self, feature: Feature, config: Config, project: Path) -> None:
+        self.target = feature.name
+        self.store = PrdStore(project / feature.prd_json, feature.name)
+        self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md, f"{RALPH}/.gitignore")
+        self.policy = Policy(max_failures=config.max_retries)
+        self._config = config
+        self._project = project
+        self.already_red: tuple[str, ...] = ()
+
+    def next(self, plan: Plan) -> Work | Finished:
+        task = ready(plan)
+        if task:
+            return self._story(task)
+        unfinished = [task for task in plan if task.state is not TaskState.PASSED]
+        if unfinished:
+            return Finished(ending=Ending.BLOCKED, reason=_blocked(unfinished))
+        if plan.review.verified_at:
+            return Finished(ending=Ending.DONE)
+        if plan.review.failures >= self.policy.max_failures:
+            return Finished(ending=Ending.UNVERIFIED, reason=plan.review.notes)
+        return self._final()
+
+    def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
+        if kind is Kind.REVIEW:
+            return self._final()
+        task = plan.find(work_id)
+        return self._story(task) if task else None
+
+    def _story(self, task: Task) -> Work:
+        return Work(
+            kind=Kind.TASK,
+            id=task.id,
+            title=task.title,
+            steps=STORY_STEPS,
+            role="executor",
+            prompt="run",
+            claims=frozenset({"DONE"}),
+        )
+
+    def _final(self) -> Work:
+        return Work(
+            kind=Kind.REVIEW,
+            id=FINAL,
+            title="Final verification",
+            steps=FINAL_STEPS,
+            role="verifier",
+            prompt="verify",
+            claims=frozenset({"VERIFIED", "RESET"}),
+            may_change_project=False,
+        )
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return self._gates(self._config.verify.default)
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return self._gates(self._config.verify.ui) if task is None or "ui" in task.tags else ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return "ui" in task.tags if task else bool(self._config.verify.ui) or any("ui" in t.tags for t in plan)
+
+    def _gates(self, commands: tuple[str, ...]) -> tuple[Gate, ...]:
+        return tuple(Gate(name=command, command=command, timeout=self._config.verify.timeout) for command in commands)
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return f"feat: {work.id} - {work.title}"
+
+    def prompt(self, plan: Plan, work: Work, number: int, earlier: tuple[StepResult, ...]) -> str:
+        if work.kind is Kind.REVIEW:
+            return prompts.render(work.prompt, self._final_variables(plan, earlier), self._project)
+        task = plan.find(work.id)
+        assert task is not None, "work is made from the plan"
+        return prompts.render(work.prompt, self._story_variables(plan, task, number), self._project)
+
+    def _story_variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
+        commands = [gate.command for gate in (*self.gates(task), *self.ui_gates(task))]
+        return {
+            "feature": plan.target,
+            "storyId": task.id,
+            "storyTitle": task.title,
+            "storyDescription": task.description,
+            "acceptanceCriteria": _bullets(task.criteria) or "- (none given)",
+            "attempt": number,
+            "failure": task.notes,
+            "ui": "ui" in task.tags,
+            "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
+            "verifyCommands": _bullets(f"`{command}`" for command in commands) or "- (none are configured)",
+            "alreadyRed": _bullets(f"`{command}`" for command in self.already_red),
+            "learnings": _bullets(plan.learnings[-MOST_LEARNINGS:]) or "Nothing was learned so far.",
+            "doneMarker": "<ralph>DONE</ralph>",
+            "learningMarker": "<ralph>LEARNING:what you learned</ralph>",
+        }
+
+    def _final_variables(self, plan: Plan, earlier: tuple[StepResult, ...]) -> dict[str, object]:
+        gates = [gate for result in earlier for gate in result.gates]
+        lines = [
+            f"`{gate.command}`: " + ("passed" if gate.passed else f"FAILED, {gate.reason}\n\n{gate.output}\n")
+            for gate in gates
+        ]
+        problems = [result.reason for result in earlier if result.reason and not red(result.gates)]
+        return {
+            "feature": plan.target,
+            "verifyCommands": _bullets([*lines, *problems]) or "- (none are configured)",
+            "suiteIsRed": bool(red(gates)) or bool(problems),
+            "failure": plan.review.notes,
+            "storySummaries": "\n".join(_summary(task) for task in plan),
+            "learnings": _bullets(plan.learnings[-MOST_LEARNINGS:]) or "Nothing was learned so far.",
+            "verifiedMarker": "<ralph>VERIFIED</ralph>",
+            "resetMarker": "<ralph>RESET:US-001,US-003</ralph>",
+            "reasonMarker": "<ralph>REASON:what is missing</ralph>",
+        }
+
+
+def _summary(task: Task) -> str:
+    done = f" ({task.result.commit[:10]}: {task.result.summary})" if task.result else ""
+    criteria = "".join(f"\n  - {criterion}" for criterion in task.criteria)
+    return f"- **{task.id}** {task.title}{done}{criteria}"
+
+
+def _blocked(tasks: list[Task]) -> str:
+    blocked = [task.id for task in tasks if task.state is TaskState.BLOCKED]
+    waiting = [task.id for task in tasks if task.state is TaskState.PENDING]
+    text = f"blocked: {', '.join(blocked)}"
+    return text + (f"; waiting for them: {', '.join(waiting)}" if waiting else "")
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

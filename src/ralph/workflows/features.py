@@ -1,0 +1,116 @@
+"""Finding a feature: on disk, and on its branch, whatever is checked out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.git import look
+from ralph.git.look import Branch
+from ralph.validation import nearest
+from ralph.workspace import RALPH, Feature, Workspace, check_name, feature_in
+
+BRANCH_PREFIX = "ralph/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """A feature and where its plan's truth lies."""
+
+    feature: Feature
+    folder: Path | None  # a project root on disk that has it; None: only on its branch
+    branch: Branch | None
+
+    def read(self, root: Path, path: str) -> bytes | None:
+        """One of its files, from wherever the truth is."""
+        if self.folder is not None:
+            try:
+                return (self.folder / path).read_bytes()
+            except OSError:
+                return None
+        assert self.branch is not None, "it is somewhere"
+        return look.file_at(root, self.branch.name, path)
+
+    @property
+    def where(self) -> str:
+        return str(self.folder) if self.folder else f"branch {self.branch.name if self.branch else '?'}"
+
+
+def locate(workspace: Workspace, name: str) -> Located:
+    """The most recent feature of this name, or an error that lists what there is."""
+    check_name(name)
+    found = [located for located in everything(workspace) if located.feature.name == name]
+    if not found:
+        raise _unknown(workspace, name)
+    return found[-1]
+
+
+def everything(workspace: Workspace) -> list[Located]:
+    """Every feature of the project, oldest first; each as its branch has it, if it has one."""
+    branches = look.branches(workspace.root)
+    prefix = _prefix(workspace.root) if branches else ""
+    here = {feature.folder: feature for feature in workspace.features()}
+    found: dict[str, Located] = {}
+    for branch in branches.values():
+        if branch.name.startswith(BRANCH_PREFIX):
+            for feature in _on_branch(workspace, branch, prefix):
+                found.setdefault(feature.folder, _at(feature, branch, prefix))
+    for folder, feature in here.items():
+        own = branches.get(_branch_name(workspace, feature))
+        if folder not in found:
+            found[folder] = Located(feature=feature, folder=workspace.root, branch=own)
+    return [found[folder] for folder in sorted(found)]
+
+
+def _on_branch(workspace: Workspace, branch: Branch, prefix: str) -> list[Feature]:
+    """The features whose home is this branch: named so by their plan, or by the branch's own name."""
+    if branch.worktree:
+        names = [feature.folder for feature in Workspace(root=branch.worktree / prefix).features()]
+    else:
+        names = look.names_at(workspace.root, branch.name, RALPH)
+    features = [feature for name in names if (feature := feature_in(name))]
+    return [f for f in features if _home(workspace, branch, prefix, f) == branch.name]
+
+
+def _home(workspace: Workspace, branch: Branch, prefix: str, feature: Feature) -> str:
+    data = _at(feature, branch, prefix).read(workspace.root, feature.prd_json)
+    return _branch_in(data) or f"{BRANCH_PREFIX}{feature.name}"
+
+
+def _at(feature: Feature, branch: Branch, prefix: str) -> Located:
+    folder = branch.worktree / prefix if branch.worktree else None
+    return Located(feature=feature, folder=folder, branch=branch)
+
+
+def _branch_name(workspace: Workspace, feature: Feature) -> str:
+    try:
+        data = (workspace.root / feature.prd_json).read_bytes()
+    except OSError:
+        data = None
+    return _branch_in(data) or f"{BRANCH_PREFIX}{feature.name}"
+
+
+def _branch_in(data: bytes | None) -> str:
+    try:
+        document = json.loads(data or b"{}")
+    except ValueError:
+        return ""
+    name = document.get("branchName") if isinstance(document, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def _prefix(root: Path) -> str:
+    top = look.top(root)
+    return "" if top is None or top == root.resolve() else str(root.resolve().relative_to(top))
+
+
+def _unknown(workspace: Workspace, name: str) -> RalphError:
+    names = [located.feature.name for located in everything(workspace)]
+    known = tuple(f"  {known}" for known in dict.fromkeys(names))
+    return RalphError(
+        f"There is no feature {name!r} here{nearest(name, names)}",
+        details=("These exist:", *known) if known else ("There are no features yet.",),
+        remedy=f"Make it with `ralph prd {name}`.",
+    )

@@ -1,0 +1,274 @@
+"""Making a feature's plan: questions, a PRD, its refinement, its prd.json. Each is an answer asked for."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_json
+
+from ralph import prompts, validation
+from ralph.errors import RalphError
+from ralph.git import look
+from ralph.journal.events import Noted
+from ralph.loop.ask import ask
+from ralph.loop.record import StepResult
+from ralph.loop.run import Run
+from ralph.loop.settle import Policy
+from ralph.plan.model import Plan, Task
+from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
+from ralph.stores import atomic, prd
+from ralph.validation import Json
+from ralph.verify.gates import Gate
+from ralph.workspace import Feature
+
+STATE_FIELDS = ("passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit")
+CONTENT_FIELDS = ("title", "description", "acceptanceCriteria", "tags", "dependsOn")
+SHORTEST_PRD = 40
+T = TypeVar("T")
+
+
+class Question(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    id: Annotated[str, Field(min_length=1, max_length=60)]
+    question: Annotated[str, Field(min_length=1, max_length=1000)]
+    options: Annotated[list[str], Field(max_length=10)] = []
+
+
+class Questions(BaseModel):
+    """What an agent wants to know before it writes a PRD."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    questions: Annotated[list[Question], Field(max_length=20)]
+
+
+class _Nothing:
+    """A planning call has no plan file of its own to save."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def load(self) -> Plan:
+        return self._plan
+
+    def save(self, plan: Plan) -> None: ...
+
+
+@dataclass
+class PrdWorkflow:
+    """The planning calls as work for the engine: one agent step each, and an answer file it may write."""
+
+    feature: Feature
+    project: Path
+    variables: dict[str, object] = field(default_factory=dict)
+    name: str = "prd"
+    policy: Policy = field(default_factory=Policy)
+    state_paths: tuple[str, ...] = ()
+    already_red: tuple[str, ...] = ()
+
+    @property
+    def target(self) -> str:
+        return f"prd-{self.feature.name}"
+
+    @property
+    def store(self) -> _Nothing:
+        return _Nothing(Plan(target=self.target))
+
+    def next(self, plan: Plan) -> Work | Finished:
+        return Finished(ending=Ending.DONE)
+
+    def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
+        return None
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return ()
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return False
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return ""
+
+    def prompt(self, plan: Plan, work: Work, number: int, earlier: tuple[StepResult, ...]) -> str:
+        mistakes = "\n\n".join(result.reason for result in earlier if result.reason)
+        return prompts.render(work.prompt, {**self.variables, "mistakes": mistakes}, self.project)
+
+
+@dataclass
+class PrdMaker:
+    """Makes and changes the two files of one feature."""
+
+    run: Run
+    workflow: PrdWorkflow
+    feature: Feature
+
+    @property
+    def root(self) -> Path:
+        return self.run.workspace.root
+
+    @property
+    def prd_md(self) -> Path:
+        return self.root / self.feature.prd_md
+
+    @property
+    def prd_json(self) -> Path:
+        return self.root / self.feature.prd_json
+
+    async def questions(self, request: str) -> list[Question]:
+        def read(data: bytes) -> list[Question]:
+            return validation.parse(Questions, data, name="the questions").questions
+
+        return await self._ask(
+            "prd-questions", "Finding out what to ask", "prd-create", {"request": request, "answers": ""}, read
+        )
+
+    async def draft(self, request: str, answers: str) -> None:
+        text = await self._ask(
+            "prd-draft", "Writing the PRD", "prd-create", {"request": request, "answers": answers}, _markdown
+        )
+        atomic.write(self.prd_md, text.encode())
+
+    async def refine(self, request: str) -> None:
+        variables = {"prdContent": self._prd(), "request": request}
+        text = await self._ask("prd-refine", "Refining the PRD", "prd-refine", variables, _markdown)
+        atomic.write(self.prd_md, text.encode())
+
+    async def finalize(self) -> int:
+        """Turn prd.md into prd.json; the old file stays until the new one is valid. Says how many stories."""
+        old = self._existing()
+        source = self.prd_md.read_bytes()
+        variables = {
+            "prdContent": self._prd(),
+            "branchName": str(old["branchName"]) if old else f"ralph/{self.feature.name}",
+            "existing": _listed(old) if old else "",
+        }
+
+        def read(data: bytes) -> Json:
+            document = validation.parse_object(data, name="prd.json")
+            merged = merge(document, old, branch=str(variables["branchName"]), prd=source)
+            prd.parse(to_json(merged), name="prd.json")
+            return merged
+
+        document = await self._ask("prd-finalize", "Turning the PRD into stories", "prd-finalize", variables, read)
+        atomic.write(self.prd_json, to_json(document, indent=2) + b"\n")
+        stories = document["userStories"]
+        return len(stories) if isinstance(stories, list) else 0
+
+    def matches(self) -> bool:
+        """Whether prd.json was made from this prd.md; one that does not say counts as such."""
+        old = self._existing()
+        return bool(old) and old.get("prdHash", "") in ("", digest(self.prd_md.read_bytes()))
+
+    def _existing(self) -> Json:
+        if not self.prd_json.is_file():
+            return {}
+        data = validation.read(self.prd_json)
+        prd.parse(data, name=str(self.prd_json))
+        return validation.parse_object(data, name=str(self.prd_json))
+
+    def _prd(self) -> str:
+        return validation.read(self.prd_md).decode(errors="replace")
+
+    async def _ask(
+        self,
+        work_id: str,
+        title: str,
+        template: str,
+        variables: Mapping[str, object],
+        read: Callable[[bytes], T],
+    ) -> T:
+        answer = self.run.workspace.records / "answers" / f"{work_id}-{self.feature.name}"
+        self.workflow.variables = {
+            "feature": self.feature.name,
+            "datetime": self.feature.date,
+            "answerFile": str(answer.relative_to(self.root)),
+            **variables,
+        }
+        work = Work(
+            kind=Kind.PLAN,
+            id=work_id,
+            title=title,
+            steps=(StepSpec(type="agent"),),
+            role="planner",
+            prompt=template,
+            writable=(str(answer.relative_to(self.root)),),
+            may_change_project=False,
+        )
+        before = look.show(self.root, "status", "--porcelain")
+        try:
+            return await ask(self.run, work, answer, read)
+        finally:
+            answer.unlink(missing_ok=True)
+            self._tell_what_changed(before)
+
+    def _tell_what_changed(self, before: str) -> None:
+        """A planning call is not to change the project; whose change it was cannot be known, so it stays."""
+        after = look.show(self.root, "status", "--porcelain")
+        changed = sorted(set(after.splitlines()) - set(before.splitlines()))
+        if changed:
+            names = ", ".join(line[3:] for line in changed[:5])
+            self.run.emit(
+                Noted(text=f"Files changed while the agent was planning: {names}. See `git status`.", warning=True)
+            )
+
+
+def merge(document: Json, old: Json, *, branch: str, prd: bytes) -> Json:
+    """An agent's stories with the state that is Ralph's: kept for an unchanged story, fresh for the others."""
+    stories = document.get("userStories")
+    known = {story["id"]: story for story in _stories(old)}
+    merged = dict(document)
+    if isinstance(stories, list):
+        merged["userStories"] = [_with_state(story, known) for story in stories]
+    merged["schemaVersion"] = 2
+    merged["branchName"] = branch
+    merged["prdHash"] = digest(prd)
+    fresh: Json = {"startedAt": None, "currentStoryId": None, "learnings": []}
+    merged["run"] = {**_object(old.get("run")), "currentStoryId": None} if old else fresh
+    _object(merged["run"]).pop("verification", None)
+    return merged
+
+
+def _with_state(story: object, known: dict[object, Json]) -> object:
+    if not isinstance(story, dict):
+        return story
+    own = {key: value for key, value in story.items() if key not in STATE_FIELDS}
+    before = known.get(story.get("id"))
+    if before is None:
+        return {**own, "passes": False, "retries": 0, "blocked": False, "lastResult": None, "notes": ""}
+    if all(own.get(key) == before.get(key) for key in CONTENT_FIELDS if key in own or key in before):
+        return {**own, **{key: before[key] for key in STATE_FIELDS if key in before}}
+    fresh = {"passes": False, "retries": 0, "blocked": False, "lastResult": None, "notes": ""}
+    return {**own, **fresh, "attempts": before.get("attempts", 0)}
+
+
+def digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _listed(old: Json) -> str:
+    return "\n".join(f"- {story['id']}: {story['title']}" for story in _stories(old))
+
+
+def _stories(document: Json) -> list[Json]:
+    stories = document.get("userStories", [])
+    return stories if isinstance(stories, list) else []
+
+
+def _object(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _markdown(data: bytes) -> str:
+    text = data.decode(errors="replace")
+    if len(text.strip()) < SHORTEST_PRD or "#" not in text:
+        raise RalphError("That is not a PRD in Markdown: it has no headings, or hardly any text.")
+    return text if text.endswith("\n") else text + "\n"

@@ -1,0 +1,111 @@
+"""Where a project's files are: its root, `.ralph/`, and the features in it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.errors import RalphError
+
+MARKERS = (".git", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "mix.exs")
+FEATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
+FOLDER_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-(.+)")
+RALPH = ".ralph"
+IGNORED = ("ralph.lock", "logs/", "run/", "screenshots/", "worktrees/", ".*.tmp")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workspace:
+    """One project that Ralph works in."""
+
+    root: Path
+
+    @property
+    def ralph(self) -> Path:
+        return self.root / RALPH
+
+    @property
+    def lock(self) -> Path:
+        return self.ralph / "ralph.lock"
+
+    @property
+    def logs(self) -> Path:
+        return self.ralph / "logs"
+
+    @property
+    def records(self) -> Path:
+        return self.ralph / "run"
+
+    @property
+    def worktrees(self) -> Path:
+        return self.ralph / "worktrees"
+
+    def keep_out_of_git(self) -> bool:
+        """Make `.ralph/.gitignore`, so that locks, logs and screenshots never reach a commit; False: it is there."""
+        path = self.ralph / ".gitignore"
+        if path.exists():
+            return False
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join(IGNORED) + "\n", encoding="utf-8")
+        return True
+
+    def features(self) -> list[Feature]:
+        """Every feature folder, oldest first."""
+        if not self.ralph.is_dir():
+            return []
+        found = (feature_in(path.name) for path in self.ralph.iterdir() if path.is_dir())
+        return sorted((feature for feature in found if feature), key=lambda feature: feature.folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Feature:
+    """A feature's folder under `.ralph/`: `<date>-<name>`."""
+
+    name: str
+    date: str
+
+    @property
+    def folder(self) -> str:
+        return f"{self.date}-{self.name}"
+
+    @property
+    def prd_md(self) -> str:
+        return f"{RALPH}/{self.folder}/prd.md"
+
+    @property
+    def prd_json(self) -> str:
+        return f"{RALPH}/{self.folder}/prd.json"
+
+
+def find(start: Path) -> Workspace:
+    """The nearest folder upwards with `ralph.config.json` or `.ralph/`, else with a project marker."""
+    folders = (start, *start.parents)
+    for folder in folders:
+        if (folder / "ralph.config.json").is_file() or (folder / RALPH).is_dir():
+            return Workspace(root=folder)
+    for folder in folders:
+        if any((folder / marker).exists() for marker in MARKERS):
+            return Workspace(root=folder)
+    raise RalphError(
+        "No project root found. Please run Ralph from within a project directory.",
+        remedy="A project has a .git, package.json, Cargo.toml, go.mod, pyproject.toml or mix.exs.",
+    )
+
+
+def feature_in(folder_name: str) -> Feature | None:
+    """The feature that a folder's name stands for."""
+    match = FOLDER_NAME.fullmatch(folder_name)
+    if not match or not FEATURE_NAME.fullmatch(match[2]):
+        return None
+    return Feature(date=match[1], name=match[2])
+
+
+def check_name(name: str) -> str:
+    """A feature's name as a person gave it; anything that could leave `.ralph/` is refused."""
+    if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock"):
+        raise RalphError(
+            f"{name!r} cannot be a feature's name.",
+            remedy="Use letters, digits, '-', '_' and single dots, for example: user-login",
+        )
+    return name

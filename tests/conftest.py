@@ -1,0 +1,199 @@
+"""What every test tier shares: a real project with real git, and the installed command."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BIN = Path(sys.executable).parent
+RALPH = BIN / "ralph"
+
+
+class Project:
+    """A small git repository with a feature `auth`, a scripted agent and the installed `ralph`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.path = folder / "project"
+        self.home = folder / "home"
+        self.script_file = folder / "agent.json"
+        self.state_file = folder / "agent.calls"
+        self.path.mkdir()
+        self.home.mkdir()
+        (self.home / ".gitconfig").write_text(
+            "[user]\n\tname = Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n"
+        )
+        self.env = {
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "HOME": str(self.home),
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(folder),
+            "GIT_CONFIG_NOSYSTEM": "1",
+        }
+        self.git("init", "-q")
+        self.write("app.txt", "app\n")
+        self.git("add", "app.txt")
+        self.git("commit", "-q", "-m", "A project")
+
+    # files
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def read(self, name: str) -> str:
+        return (self.path / name).read_text()
+
+    def exists(self, name: str) -> bool:
+        return (self.path / name).exists()
+
+    # git
+
+    def git(self, *args: str, check: bool = True) -> str:
+        done = subprocess.run(["git", *args], cwd=self.path, env=self.env, capture_output=True, text=True)
+        if check and done.returncode:
+            raise AssertionError(f"git {args}: {done.stderr}")
+        return done.stdout.strip()
+
+    def files_in(self, revision: str) -> list[str]:
+        return self.git("ls-tree", "-r", "--name-only", revision).splitlines()
+
+    def subjects(self, revision: str = "ralph/auth") -> list[str]:
+        return self.git("log", "--format=%s", revision).splitlines()
+
+    def status(self) -> list[str]:
+        return self.git("status", "--porcelain").splitlines()
+
+    # ralph
+
+    def config(self, *gates: str, **more: Any) -> None:
+        provider = {
+            "command": str(RALPH),
+            "args": ["scripted", str(self.script_file), "--state", str(self.state_file)],
+            **more.pop("provider", {}),
+        }
+        verify = {"default": list(gates), **more.pop("verify", {})}
+        self.write("ralph.config.json", json.dumps({"provider": provider, "verify": verify, **more}, indent=2))
+
+    def stories(self, *stories: str | dict[str, Any], feature: str = "auth", **more: Any) -> None:
+        full = []
+        for number, story in enumerate(stories, 1):
+            given = {"title": story} if isinstance(story, str) else story
+            full.append({"id": f"US-{number:03}", "priority": number, "acceptanceCriteria": ["It works"], **given})
+        document = {
+            "schemaVersion": 2,
+            "branchName": f"ralph/{feature}",
+            "description": "d",
+            "userStories": full,
+            **more,
+        }
+        self.write(f".ralph/2026-01-01-{feature}/prd.json", json.dumps(document, indent=2))
+
+    def script(self, *turns: dict[str, Any]) -> None:
+        self.script_file.write_text(json.dumps({"turns": list(turns)}))
+
+    def calls(self) -> int:
+        return len(self.state_file.read_text().splitlines()) if self.state_file.exists() else 0
+
+    def ralph(
+        self, *args: str, code: int | None = 0, stdin: str = "", env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            [str(RALPH), *args],
+            cwd=self.path,
+            env={**self.env, **(env or {})},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert "Traceback" not in done.stderr, done.stderr
+        assert code is None or done.returncode == code, (
+            f"exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
+        )
+        return done
+
+    def start(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [str(RALPH), *args],
+            cwd=self.path,
+            env={**self.env, **(env or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def plan(self, feature: str = "auth") -> dict[str, Any]:
+        path = max(self.path.glob(f".ralph/*-{feature}/prd.json"))
+        return json.loads(path.read_text())
+
+    def story(self, story_id: str = "US-001") -> dict[str, Any]:
+        return next(story for story in self.plan()["userStories"] if story["id"] == story_id)
+
+    def events(self, name: str | None = None) -> list[dict[str, Any]]:
+        found = []
+        for journal in sorted(self.path.glob(".ralph/logs/*/journal.jsonl")):
+            found += [json.loads(line) for line in journal.read_text().splitlines()]
+        return [event for event in found if name is None or event["event"] == name]
+
+    def prompts(self) -> list[str]:
+        """Every prompt that was sent, in order."""
+        files = sorted(self.path.glob(".ralph/logs/*/*.prompt.md"), key=lambda path: path.stat().st_mtime_ns)
+        return [path.read_text() for path in files]
+
+
+def does(story: str, name: str, text: str = "x\n", **more: Any) -> dict[str, Any]:
+    """A turn that does a story by writing and committing one file."""
+    return {
+        "match": rf"\*\*ID:\*\* {story}\b",
+        "write": {name: text},
+        "run": [f"git add {name} && git commit -q -m 'feat: {story} - done'"],
+        "done": True,
+        **more,
+    }
+
+
+VERIFIED = {"match": "# Final Verification", "say": ["<ralph>VERIFIED</ralph>"]}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Iterator[Project]:
+    made = Project(tmp_path)
+    yield made
+    leftovers = processes_in(tmp_path)
+    for pid in leftovers:
+        os.kill(pid, signal.SIGKILL)
+    assert not leftovers, f"processes outlived the test: {leftovers}"
+
+
+def processes_in(folder: Path) -> list[int]:
+    """Living processes that work below a folder."""
+    found = []
+    for entry in Path("/proc").iterdir() if Path("/proc/self").exists() else ():
+        if entry.name.isdigit():
+            try:
+                if (entry / "cwd").readlink().is_relative_to(folder):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 20, what: str = "") -> None:
+    """Wait until something is so."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"it did not happen within {seconds} s: {what or condition}"
+        time.sleep(0.01)
