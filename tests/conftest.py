@@ -73,7 +73,9 @@ class Project:
         return self.git("log", "--format=%s", revision).splitlines()
 
     def status(self) -> list[str]:
-        return self.git("status", "--porcelain").splitlines()
+        """What git calls changed or untracked, beside the `.gitignore` that Ralph makes for itself."""
+        lines = self.git("status", "--porcelain").splitlines()
+        return [line for line in lines if line != "?? .ralph/.gitignore"]
 
     # ralph
 
@@ -101,6 +103,8 @@ class Project:
         self.write(f".ralph/2026-01-01-{feature}/prd.json", json.dumps(document, indent=2))
 
     def script(self, *turns: dict[str, Any]) -> None:
+        """What the agent does from now on; its calls are counted anew."""
+        self.state_file.unlink(missing_ok=True)
         self.script_file.write_text(json.dumps({"turns": list(turns)}))
 
     def calls(self) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -21,7 +20,7 @@ from ralph.errors import (
     RalphError,
 )
 from ralph.journal.events import Event, RunEnded
-from ralph.journal.writer import line
+from ralph.journal.writer import Listener
 from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options, engage
 from ralph.plan.work import Ending
@@ -92,7 +91,7 @@ def run_feature(
     """One run, watched in the way a person asked for."""
     feature, wanted = prepare(workspace, config, name, worktree)
     view = TerminalView(quiet=quiet, folder=workspace.root)
-    listener: Callable[[Event], None] = print_json if as_json else view
+    listener: Listener = print_json if as_json else view
 
     def make(root: Path) -> FeatureWorkflow:
         return FeatureWorkflow(feature, config, root)
@@ -122,7 +121,7 @@ def prepare(workspace: Workspace, config: Config, name: str, worktree: bool) -> 
             f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph prd {name}`."
         )
     plan = prd.parse(data, name=f"{feature.prd_json} ({located.where})")
-    carry = (feature.prd_json, feature.prd_md, ".ralph/.gitignore")
+    carry = (feature.prd_json, feature.prd_md)
     return feature, Wanted(target=name, branch=plan.branch_name, worktree=worktree, carry=carry)
 
 
@@ -132,9 +131,9 @@ async def _tick(view: TerminalView | None) -> None:
         view.tick()
 
 
-def print_json(event: Event) -> None:
-    if event.kept:
-        click.echo(line(event))
+def print_json(_: Event, line: str) -> None:
+    if line:
+        click.echo(line)
 
 
 def closing(ended: RunEnded, wanted: Wanted, workspace: Workspace) -> None:

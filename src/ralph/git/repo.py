@@ -141,22 +141,23 @@ class Repo:
 
     async def commit_work(self, paths: Iterable[str], message: str) -> Captured:
         """Commit what an agent left, as a person would: with the project's hooks."""
-        names = _nul(paths)
-        await self.git("add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names)
-        return await self.ask(
-            "commit", "--quiet", "--message", message, "--only",
-            "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names,
-        )  # fmt: skip
+        await self._stage(paths)
+        done = await self.ask("commit", "--quiet", "--message", message)
+        if done.code:
+            await self.git("reset", "--quiet")
+        return done
+
+    async def _stage(self, paths: Iterable[str], index: Path | None = None) -> None:
+        """Take paths into an index as they are on disk; gone ones are taken out, other repositories left out."""
+        names = _nul(path for path in paths if not path.endswith("/"))
+        await self.git("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=names, index=index)
 
     async def snapshot(self, paths: Iterable[str], message: str, parent: str) -> str:
         """A commit of HEAD's tree with these paths as they are on disk; no index and no branch is touched."""
         index = self.git_dir / f"ralph-index-{os.getpid()}"
         try:
             await self.git("read-tree", parent, index=index)
-            await self.git(
-                "add", "--all", "--force", "--pathspec-from-file=-", "--pathspec-file-nul",
-                stdin=_nul(paths), index=index,
-            )  # fmt: skip
+            await self._stage(paths, index)
             tree = (await self.git("write-tree", index=index)).strip()
         finally:
             index.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ class Metrics:
     gates: int = 0
     usage: Usage = field(default_factory=Usage)
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event, _line: str = "") -> None:
         match event:
             case AttemptEnded():
                 self.attempts += 1

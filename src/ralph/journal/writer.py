@@ -12,7 +12,8 @@ from pathlib import Path
 from ralph.errors import RalphError
 from ralph.journal.events import Event, to_json
 
-Listener = Callable[[Event], None]
+Listener = Callable[[Event, str], None]
+"""Hears of an event, and gets its line in the journal; a line that is not kept is empty."""
 FILE = "journal.jsonl"
 
 
@@ -47,19 +48,20 @@ class Journal:
         self._listeners.append(listener)
 
     def emit(self, event: Event) -> None:
-        if event.kept:
+        text = self._clean(line(event)) if event.kept else ""
+        if text:
             if not (self.folder / FILE).exists():  # an agent may have swept the folder away
                 os.close(self._descriptor)
                 self._open()
             try:
-                os.write(self._descriptor, (self._clean(line(event)) + "\n").encode(errors="replace"))
+                os.write(self._descriptor, (text + "\n").encode(errors="replace"))
             except OSError as error:
                 raise RalphError(
                     f"{self.folder / FILE} could not be written: {error.strerror}.",
                     remedy="Free some space, then run again; the state is whole.",
                 ) from None
         for listener in self._listeners:
-            listener(event)
+            listener(event, text)
 
 
 def line(event: Event) -> str:

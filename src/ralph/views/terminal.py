@@ -50,7 +50,7 @@ class TerminalView:
             e.RunEnded: self._run_ended,
         }
 
-    def __call__(self, event: Event) -> None:
+    def __call__(self, event: Event, _line: str = "") -> None:
         handler = self._handlers.get(type(event))
         if handler:
             handler(event)

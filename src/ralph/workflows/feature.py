@@ -14,7 +14,7 @@ from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Work
 from ralph.stores.prd import PrdStore
 from ralph.verify.gates import Gate, red
-from ralph.workspace import RALPH, Feature
+from ralph.workspace import Feature
 
 FINAL = "final"
 MOST_LEARNINGS = 60
@@ -34,7 +34,7 @@ class FeatureWorkflow:
     def __init__(self, feature: Feature, config: Config, project: Path) -> None:
         self.target = feature.name
         self.store = PrdStore(project / feature.prd_json, feature.name)
-        self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md, f"{RALPH}/.gitignore")
+        self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
         self.policy = Policy(max_failures=config.max_retries)
         self._config = config
         self._project = project

@@ -1,0 +1,275 @@
+"""R3.1 to R3.3, R3.12, R3.13, R3.20: what each command tells a person."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+
+import jsonschema
+import pytest
+
+from tests.conftest import VERIFIED, Project, does, wait_for
+
+
+def test_init_writes_a_configuration_that_its_own_schema_accepts_and_never_overwrites(project: Project) -> None:
+    done = project.ralph("init", "--provider", "amp", "--verify", "make test")
+
+    config = json.loads(project.read("ralph.config.json"))
+    assert config["provider"]["command"] == "amp"
+    assert config["provider"]["args"] == ["--dangerously-allow-all", "-x"]
+    assert config["verify"]["default"] == ["make test"]
+    schema = json.loads((project.path / config["$schema"]).read_text())
+    jsonschema.validate(config, schema)
+    assert json.loads(project.ralph("schema", "config").stdout) == schema
+    assert "wrote ralph.config.json" in done.stdout
+    assert {"ralph.lock", "logs/", "screenshots/"} <= set(project.read(".ralph/.gitignore").splitlines())
+
+    before = project.read("ralph.config.json")
+    again = project.ralph("init", "--provider", "claude")
+    assert "is there already and was left as it is" in again.stdout
+    assert project.read("ralph.config.json") == before
+
+
+def test_a_wrong_configuration_is_refused_with_all_its_mistakes(project: Project) -> None:
+    project.write(
+        "ralph.config.json", json.dumps({"maxRetry": 1, "provider": {"timeout": "long"}, "verify": {"ui": [1]}})
+    )
+    project.stories("One")
+
+    for args in (["run", "auth"], ["validate"]):
+        done = project.ralph(*args, code=1)
+        text = done.stdout + done.stderr
+        assert "maxRetry: unknown key; did you mean 'maxRetries'?" in text
+        assert "provider.command: missing, and required" in text
+        assert "provider.timeout: expected a valid number, found text 'long'" in text
+        assert "verify.default: missing, and required" in text
+        assert "verify.ui[0]: expected a valid string, found number 1" in text
+    assert project.git("branch", "--show-current") == "main"
+
+
+def test_broken_json_names_the_place(project: Project) -> None:
+    project.write("ralph.config.json", '{"provider": ')
+
+    assert re.search(r"not valid JSON: .*line 1 column", project.ralph("run", "auth", code=1).stderr)
+
+
+def test_a_wrong_plan_is_refused_with_all_its_mistakes_and_nothing_changes(project: Project) -> None:
+    project.config("true")
+    project.stories("One", {"id": "US-001", "title": ""}, {"title": "c", "passes": "yes", "dependsOn": ["US-9"]})
+    before = project.git("rev-parse", "HEAD"), project.status(), project.read(".ralph/2026-01-01-auth/prd.json")
+
+    done = project.ralph("run", "auth", code=1)
+
+    assert "userStories[1].id: 'US-001' is already userStories[0]" in done.stderr
+    assert "userStories[1].title" in done.stderr
+    assert "userStories[2].passes" in done.stderr
+    assert "no story 'US-9'" in done.stderr
+    after = project.git("rev-parse", "HEAD"), project.status(), project.read(".ralph/2026-01-01-auth/prd.json")
+    assert after == before
+    assert json.loads(project.ralph("validate", "--json", code=1).stdout)["valid"] is False
+
+
+def test_an_unknown_feature_lists_what_there_is(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.stories("One", feature="billing")
+
+    for command in ("run", "status", "next", "verify", "validate", "attempts"):
+        done = project.ralph(command, "auht", code=1)
+        assert "There is no feature 'auht' here; did you mean 'auth'?" in done.stderr
+        assert "billing" in done.stderr
+    for name in ("../evil", "a/b", "..", ".hidden", "a b", ""):
+        assert "cannot be a feature's name" in project.ralph("run", name, code=1).stderr
+
+
+def test_the_most_recent_of_several_features_of_one_name_counts(project: Project) -> None:
+    project.config("true")
+    project.stories("Old")
+    project.write(
+        ".ralph/2026-05-01-auth/prd.json", project.read(".ralph/2026-01-01-auth/prd.json").replace("Old", "New")
+    )
+    project.write(".ralph/2026-06-01-oauth/prd.json", project.read(".ralph/2026-01-01-auth/prd.json"))
+
+    assert project.ralph("next", "auth").stdout == "auth: US-001 New\n"
+
+
+def test_a_missing_agent_is_named_with_how_to_get_it(project: Project) -> None:
+    project.config("true", provider={"command": "claude"})
+    project.stories("One")
+
+    done = project.ralph("run", "auth", code=1, env={"PATH": "/usr/bin:/bin"})
+
+    assert "The agent 'claude' was not found" in done.stderr
+    assert "npm install -g @anthropic-ai/claude-code" in done.stderr
+
+
+def test_a_second_run_is_refused_and_names_the_first(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.script({"match": "US-001", "run": ["touch ../begun"], "sleep": 60})
+    first = project.start("run", "auth")
+    wait_for((project.folder / "begun").exists)
+
+    done = project.ralph("run", "auth", code=5)
+
+    assert f"process {first.pid}" in done.stderr
+    assert "is at work" in project.ralph("status", "auth").stdout
+    first.terminate()
+    first.communicate(timeout=20)
+
+
+def test_a_dead_owners_lock_is_taken_over_and_a_living_ones_is_respected(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    dead = subprocess.Popen(["true"])
+    dead.wait()
+    lock = project.write(".ralph/ralph.lock", json.dumps({"pid": os.getpid(), "run": "r1"}))
+    assert str(os.getpid()) in project.ralph("run", "auth", code=5).stderr
+    lock.write_text(json.dumps({"pid": dead.pid, "run": "r2"}))
+
+    project.ralph("run", "auth")
+
+
+def test_status_next_and_logs_tell_where_everything_stands(project: Project) -> None:
+    project.config("test -f ok.txt", maxRetries=1)
+    project.stories("One", "Two", "Three")
+    project.script(does("US-001", "ok.txt"), {"match": "ID:.. US-002", "exit": 1}, does("US-003", "three.txt"))
+
+    assert project.ralph("next").stdout == "auth: US-001 One\n"
+    project.ralph("run", "auth", code=3)
+
+    status = project.ralph("status", "auth").stdout
+    assert "2/3 passed, 1 blocked" in status
+    assert "✓ US-001" in status
+    assert "✗ US-002" in status
+    assert "exit code 1" in status
+    rows = json.loads(project.ralph("status", "--json").stdout)
+    assert [story["state"] for story in rows[0]["stories"]] == ["passed", "blocked", "passed"]
+    assert "test -f ok.txt" in project.ralph("status", "auth", "--task", "US-001").stdout
+    assert "has no story 'US-01'; did you mean" in project.ralph("status", "auth", "--task", "US-01", code=1).stderr
+    assert "attempt_ended" in project.ralph("logs").stdout
+    assert "auth  blocked" in project.ralph("logs", "--list").stdout
+
+
+def test_a_person_can_accept_a_story_and_retry_a_blocked_one(project: Project) -> None:
+    project.config("true", maxRetries=1)
+    project.stories("One", "Two")
+    project.script({"match": "ID:.. US-00[12]", "done": True}, VERIFIED)
+    project.ralph("run", "auth", code=3)
+
+    project.ralph("accept", "auth", "US-001", "--why", "main does it already")
+    assert project.story()["passes"] is True
+    assert "main does it already" in project.story()["lastResult"]["summary"]
+    assert "US-002" in project.ralph("retry", "auth").stdout
+    assert project.story("US-002")["blocked"] is False
+    project.script(does("US-002", "two.txt"), VERIFIED)
+    project.ralph("run", "auth")
+    assert "Nothing in auth is blocked" in project.ralph("retry", "auth", code=1).stderr
+
+
+def test_verify_runs_the_gates_without_an_agent(project: Project) -> None:
+    project.config("test -f app.txt", "echo 'error: sadly red'; exit 4", verify={"ui": ["false"]})
+    project.stories("One", {"title": "Page", "tags": ["ui"]})
+
+    done = project.ralph("verify", "auth", "--story", "US-001", code=3)
+    assert "✓ test -f app.txt" in done.stdout
+    assert "error: sadly red" in done.stdout
+    report = json.loads(project.ralph("verify", "--json", code=3).stdout)
+    assert [gate["passed"] for gate in report["gates"]] == [True, False, False]
+    assert report["green"] is False
+    project.config("true")
+    project.ralph("verify")
+
+
+def test_doctor_finds_what_is_missing_and_says_what_to_do(project: Project) -> None:
+    project.config("no-such-tool --check", provider={"command": "no-such-agent"})
+    done = project.ralph("doctor", code=1)
+    assert "The agent 'no-such-agent' was not found" in done.stdout
+    assert "'no-such-tool' was not found" in done.stdout
+    project.config("test -f app.txt")
+    rows = json.loads(project.ralph("doctor", "--json").stdout)
+    assert {row["state"] for row in rows} <= {"good", "note"}
+
+
+def test_json_output_is_only_events_and_quiet_output_only_the_summary(project: Project) -> None:
+    project.config("true")
+    project.stories("One", "Two")
+    project.script(does("US-001", "one.txt"), does("US-002", "two.txt"), VERIFIED)
+
+    out = project.ralph("run", "auth", "--once", "--json").stdout
+    events = [json.loads(line) for line in out.splitlines()]
+    assert events[0]["event"] == "run_started"
+    assert events[-1]["event"] == "run_ended"
+    assert {"gate_ended", "agent_ended", "attempt_ended"} <= {event["event"] for event in events}
+    assert events == project.events()
+
+    quiet = project.ralph("run", "auth", "--quiet").stdout
+    assert "▶" not in quiet
+    assert "stories 2 of 2 passed" in quiet
+    assert "\x1b" not in out + quiet, "no colours where there is no terminal"
+
+
+def test_every_command_has_help_and_unknown_ones_a_suggestion(project: Project) -> None:
+    overview = project.ralph("--help").stdout
+    for name in re.findall(r"^  ([a-z]+)  ", overview, re.MULTILINE):
+        assert "Usage: ralph " + name in project.ralph(name, "--help").stdout
+    assert "did you mean 'status'?" in project.ralph("statsu", code=2).stderr
+    assert project.ralph("--version").stdout.startswith("ralph 0.")
+    assert "pipx upgrade" in project.ralph("upgrade").stdout
+    assert "_RALPH_COMPLETE" in project.ralph("completion", "bash").stdout
+    asked = {"_RALPH_COMPLETE": "bash_complete", "COMP_WORDS": "ralph st", "COMP_CWORD": "1"}
+    completed = project.ralph(env=asked)
+    assert "status" in completed.stdout
+
+
+def test_a_gate_that_hangs_is_ended_with_its_whole_tree_and_the_notes_say_so(project: Project) -> None:
+    project.config("setsid sleep 300 & sleep 300", maxRetries=1, verify={"timeout": 1})
+    project.stories("One")
+    project.script(does("US-001", "one.txt"))
+
+    project.ralph("run", "auth", "--no-baseline", code=3)
+
+    assert "did not end within its time limit of 1 s" in project.story()["notes"]
+
+
+def test_a_full_disk_leaves_the_old_file_whole_and_says_which(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    small = project.folder / "small"
+    small.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("mounting a small file system needs root")
+    try:
+        feature = project.path / ".ralph/2026-01-01-auth"
+        (small / "prd.json").write_bytes((feature / "prd.json").read_bytes())
+        before = (small / "prd.json").read_bytes()
+        subprocess.run(["mount", "--bind", str(small), str(feature)], check=True)
+        subprocess.run(["sh", "-c", f"head -c 200000 /dev/zero > {small}/filler || true"], capture_output=True)
+
+        done = project.ralph("run", "auth", code=1)
+
+        assert "prd.json could not be saved: No space left on device" in done.stderr
+        assert "The old file is whole" in done.stderr
+        assert (small / "prd.json").read_bytes() == before
+    finally:
+        subprocess.run(["umount", str(project.path / ".ralph/2026-01-01-auth")], capture_output=True)
+        subprocess.run(["umount", str(small)], capture_output=True)
+
+
+def test_templates_can_be_replaced_and_unknown_variables_are_an_error(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.write(".ralph/prompts/run.md", "MINE {{ storyId }} {{ nonsense }}\n")
+    project.script({"match": "MINE US-001", "write": {"a.txt": "a"}, "done": True}, VERIFIED)
+
+    done = project.ralph("run", "auth", code=1)
+    assert "unknown variable: 'nonsense' is undefined" in done.stderr
+    assert "storyTitle" in done.stderr
+    project.write(".ralph/prompts/run.md", "MINE {{ storyId }}\n")
+    project.ralph("run", "auth")
+    assert "MINE US-001\n" in project.prompts()

@@ -1,0 +1,224 @@
+"""R3.18: killed with `kill -9` at any instant, the next run continues; nothing is lost or done twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import VERIFIED, Project, does, processes_in, wait_for
+
+KILLER = """
+import os, signal, sys
+instant, root = int(sys.argv.pop(1)), sys.argv.pop(1)
+count = 0
+WRITES = os.O_WRONLY | os.O_RDWR
+
+def watch(event, args):
+    global count
+    if event == "open":
+        if not isinstance(args[0], str) or not args[0].startswith(root) or not (args[2] or 0) & WRITES:
+            return
+    elif event not in ("os.rename", "os.remove", "os.mkdir", "os.kill", "subprocess.Popen"):
+        return
+    count += 1
+    if count == instant:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+from ralph.cli import run, status
+from ralph.cli.entry import main
+sys.addaudithook(watch)
+try:
+    main()
+finally:
+    open(os.environ["COUNT_FILE"], "w").write(str(count))
+"""
+
+
+def killed_at(project: Project, instant: int) -> int:
+    """Run until the given write, start or kill of a process; returns how many such instants a whole run has."""
+    counter = project.folder / "count"
+    done = subprocess.run(
+        [sys.executable, "-c", KILLER, str(instant), str(project.path), "run", "auth"],
+        cwd=project.path,
+        env={**project.env, "COUNT_FILE": str(counter)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    if done.returncode == -signal.SIGKILL:
+        return 0
+    assert done.returncode == 0, done.stdout + done.stderr
+    return int(counter.read_text())
+
+
+AGENT = r"""
+prompt=$(cat)
+case "$prompt" in
+*"Final Verification"*)
+    echo '<ralph>VERIFIED</ralph>' ;;
+*"ID:** US-001"*"What Went Wrong"*)
+    rm -f bad.txt; echo more >> one.txt
+    git add -A; git commit -qm 'feat: US-001 mended'
+    echo '<ralph>DONE</ralph>' ;;
+*"ID:** US-001"*)
+    echo one > one.txt; echo bad > bad.txt
+    echo '<ralph>DONE</ralph>' ;;
+*"ID:** US-002"*)
+    test -e .git/two-was-done || { touch .git/two-was-done; echo two >> two.txt; }
+    echo '<ralph>DONE</ralph>' ;;
+esac
+"""
+
+
+def prepare(project: Project) -> None:
+    """A story that fails once, and one that leaves its work uncommitted."""
+    agent = project.folder / "agent.sh"
+    agent.write_text(AGENT)
+    project.config("! test -f bad.txt", provider={"command": "/bin/sh", "args": [str(agent)]})
+    project.stories("One", "Two")
+
+
+def check(project: Project) -> None:
+    plan = project.plan()
+    assert all(story["passes"] for story in plan["userStories"]), plan
+    assert plan["run"]["verification"]["verifiedAt"]
+    assert plan["run"]["currentStoryId"] is None
+    assert project.git("show", "ralph/auth:two.txt") == "two", "done once, whatever happened in between"
+    assert project.git("show", "ralph/auth:one.txt").startswith("one")
+    assert "bad.txt" not in project.files_in("ralph/auth")
+    assert project.status() == ["?? notes.txt", "?? ralph.config.json"], "the tree is clean but for a person's files"
+    assert project.read("notes.txt") == "a person's\n"
+    assert "ralph" not in (project.path / ".git/info/exclude").read_text()
+    refs = project.git("for-each-ref", "--format=%(refname)", "refs/ralph/attempts").splitlines()
+    for story in plan["userStories"]:
+        kept = [ref for ref in refs if f"/{story['id']}/" in ref]
+        assert len(kept) >= 1
+        assert story["attempts"] >= len(kept)
+    assert processes_in(project.folder) == []
+    records = list((project.path / ".ralph/run").glob("*/attempt.json"))
+    assert records == []
+
+
+LANES = 6
+
+
+@pytest.mark.parametrize("lane", range(LANES))
+def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(tmp_path: Path, lane: int) -> None:
+    for instant in range(1 + lane, 400, LANES):
+        (tmp_path / str(instant)).mkdir()
+        project = Project(tmp_path / str(instant))
+        prepare(project)
+        project.write("notes.txt", "a person's\n")
+        whole = killed_at(project, instant)
+        if whole:
+            assert whole >= 60, "the run has many instants, and all were tried"
+            return
+        project.ralph("run", "auth")
+        check(project)
+    raise AssertionError("the run never came to its end")
+
+
+def test_the_orphaned_agent_ends_before_the_story_starts_again(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    # The first agent would go on writing for ever, in a session of its own, if nobody ended it.
+    endless = "setsid sh -c 'while :; do echo alive >> ../orphan.log; sleep 0.05; done' & wait"
+    project.script(does("US-001", "a.txt", times=1, run=[endless]), does("US-001", "b.txt"), VERIFIED)
+    orphan_log = project.folder / "orphan.log"
+    run = project.start("run", "auth")
+    wait_for(orphan_log.exists)
+    run.kill()
+    run.communicate()
+    assert any(pid != os.getpid() for pid in processes_in(project.folder)), "the orphan lives on"
+
+    done = project.ralph("run", "auth")
+
+    assert "processes were still alive and were ended" in done.stdout
+    size = orphan_log.stat().st_size
+    assert processes_in(project.folder) == []
+    assert orphan_log.stat().st_size == size
+    assert "a.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1"), "what it made is kept"
+    assert project.story()["retries"] == 0, "a crash costs no retry"
+
+
+def test_an_agent_that_had_finished_is_verified_and_not_run_again(project: Project) -> None:
+    project.config("test -e ../go || { touch ../gate-runs; sleep 60; }")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    run = project.start("run", "auth", "--no-baseline")
+    wait_for((project.folder / "gate-runs").exists)
+    run.kill()
+    run.communicate()
+    calls = project.calls()
+    (project.folder / "go").touch()
+
+    done = project.ralph("run", "auth")
+
+    assert "goes on where it stopped" in done.stdout
+    assert calls == 1
+    assert project.calls() == 2, "only the final verification was an agent's call"
+    assert project.story()["attempts"] == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_stopped_by_a_signal_it_ends_cleanly_and_goes_on_later(project: Project, number: signal.Signals) -> None:
+    project.config("true")
+    project.stories("One")
+    project.script(
+        {"match": "ID:.. US-001", "times": 1, "write": {"half.txt": "half"}, "run": ["touch ../begun"], "sleep": 60},
+        does("US-001", "rest.txt"),
+        VERIFIED,
+    )
+    run = project.start("run", "auth")
+    wait_for((project.folder / "begun").exists)
+    run.send_signal(number)
+    out, _ = run.communicate(timeout=20)
+
+    assert run.returncode == 130, out
+    assert "interrupted · run the same command again to go on" in out
+    assert processes_in(project.folder) == []
+    assert project.story()["retries"] == 0
+    assert "half.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1")
+    assert not (project.path / ".ralph/ralph.lock").exists()
+
+    project.ralph("run", "auth")
+    assert {"half.txt", "rest.txt"} <= set(project.files_in("ralph/auth")), "it went on from its own tree"
+
+
+def test_a_second_ctrl_c_ends_everything_at_once(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    stubborn = "trap '' INT TERM; touch ../begun; while :; do sleep 0.1; done"
+    project.script({"match": "ID:.. US-001", "times": 1, "run": [stubborn]}, does("US-001", "rest.txt"), VERIFIED)
+    run = project.start("run", "auth")
+    wait_for((project.folder / "begun").exists)
+    run.send_signal(signal.SIGINT)
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=20)
+
+    assert run.returncode == 130
+    wait_for(lambda: processes_in(project.folder) == [])
+    project.ralph("run", "auth")
+
+
+def test_interrupted_in_a_gate_it_verifies_next_time_and_does_not_call_the_agent_again(project: Project) -> None:
+    project.config("test -e ../go || { touch ../gate-runs; sleep 60; }")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    run = project.start("run", "auth", "--no-baseline")
+    wait_for((project.folder / "gate-runs").exists)
+    run.send_signal(signal.SIGINT)
+    out, _ = run.communicate(timeout=20)
+    assert run.returncode == 130, out
+    (project.folder / "go").touch()
+
+    project.ralph("run", "auth")
+
+    assert project.calls() == 2
+    assert json.loads(project.ralph("status", "--json").stdout)[0]["passed"] == 1

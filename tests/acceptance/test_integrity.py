@@ -1,0 +1,175 @@
+"""RX.6, RX.7: nothing an agent does can mark work as done, and every attempt is kept."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.conftest import VERIFIED, Project, does
+
+PLAN = ".ralph/2026-01-01-auth/prd.json"
+FORGE = f'sed -i \'s/"priority": 1/"passes": true, "priority": 1/\' {PLAN}; '
+
+
+@pytest.mark.parametrize(
+    ("what", "wrong"),
+    [
+        ("marks everything as passed", FORGE),
+        ("marks everything as passed and commits it", FORGE + "git add -f .ralph; git commit -qm forged"),
+        ("removes the plan", f"rm {PLAN}"),
+        ("puts a link in its place", f"rm {PLAN}; ln -s /etc/passwd {PLAN}"),
+        ("writes a new feature", "mkdir -p .ralph/2026-01-02-evil; echo '{}' > .ralph/2026-01-02-evil/prd.json"),
+        ("weakens the gates", "sed -i 's/test -f proof.txt/true/' ralph.config.json"),
+        ("forges the attempt's record", "for f in .ralph/run/*/attempt.json; do echo '{}' > $f; done"),
+        ("sweeps the whole folder away", "rm -rf .ralph"),
+    ],
+)
+def test_an_agent_that_does_this_is_undone_and_it_costs_the_attempt(project: Project, what: str, wrong: str) -> None:
+    project.config("test -f proof.txt")
+    project.git("add", "ralph.config.json")
+    project.git("commit", "-qm", "Configure")
+    project.stories("One", "Two")
+    spoiled = does("US-001", "proof.txt", times=1, run=[wrong])
+    project.script(spoiled, does("US-001", "more.txt"), does("US-002", "two.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "The agent did what it must not: it changed Ralph's own files" in done.stdout, what
+    assert project.story()["retries"] == 1
+    assert any("The agent did what it must not" in prompt for prompt in project.prompts())
+    assert project.story("US-002")["passes"]
+    assert project.git("show", "ralph/auth:ralph.config.json") == project.git("show", "main:ralph.config.json")
+    assert not any("evil" in name for name in project.files_in("ralph/auth"))
+
+
+def test_protected_files_are_put_back_and_the_next_prompt_says_why(project: Project) -> None:
+    project.write("tests/test_a.txt", "assert real\n")
+    project.write("keys/.env", "SECRET=1\n")
+    project.write(".gitignore", "keys/\n")
+    project.git("add", "tests", ".gitignore")
+    project.git("commit", "-qm", "Tests")
+    project.config("true", protect=["tests/**", "keys/**"])
+    project.stories("One")
+    spoil = "echo no > tests/test_a.txt; echo x > tests/new.txt; echo > keys/.env; git add -A; git commit -qm s"
+    project.script(does("US-001", "one.txt", times=1, run=[spoil]), does("US-001", "two.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "it changed protected files" in done.stdout
+    assert project.git("show", "ralph/auth:tests/test_a.txt") == "assert real"
+    assert "tests/new.txt" not in project.files_in("ralph/auth")
+    assert project.read("keys/.env") == "SECRET=1\n"
+    assert "tests/test_a.txt" in project.prompts()[1]
+    assert "`tests/**`" in project.prompts()[0], "agents are told beforehand"
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [
+        "git checkout -q main",
+        "git checkout -q --detach",
+        "git checkout -q -b mine",
+        "git commit -q --amend -m 'rewritten'",
+        "git reset -q --hard main",
+    ],
+)
+def test_an_agent_that_leaves_its_branch_or_rewrites_it_is_put_back(project: Project, stray: str) -> None:
+    project.config("true")
+    project.stories("One", "Two")
+    lost = f"{stray}; echo x > two.txt; git add two.txt; git commit -qm stray"
+    project.script(
+        does("US-001", "one.txt"), does("US-002", "two.txt", times=1, run=[lost]), does("US-002", "two.txt"), VERIFIED
+    )
+    main = project.git("rev-parse", "main")
+
+    done = project.ralph("run", "auth")
+
+    assert "The agent did what it must not" in done.stdout
+    assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
+    assert project.git("branch", "--show-current") == "ralph/auth"
+    strays = project.git("for-each-ref", "--format=%(objectname)", "refs/ralph/strays").splitlines()
+    assert "two.txt" in project.files_in(strays[0]), "what it made is kept"
+    if "checkout -q main" not in stray:
+        assert project.git("rev-parse", "main") == main
+
+
+def test_the_configuration_in_force_is_the_one_read_when_the_run_began(project: Project) -> None:
+    project.config("test -f proof.txt", maxRetries=2)
+    project.stories("One")
+    project.script(does("US-001", "claim.txt", run=["sed -i s/proof/claim/ ralph.config.json"]))
+
+    project.ralph("run", "auth", code=3)
+
+    assert project.story()["blocked"] is True
+    assert "proof.txt" in project.read("ralph.config.json")
+
+
+def test_a_reviewer_that_changes_the_project_is_undone(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    change = "echo reviewed > one.txt; git commit -qam 'better'; echo more > extra.txt"
+    project.script(does("US-001", "one.txt"), {**VERIFIED, "times": 1, "run": [change]}, VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "was only to look at it" in done.stdout
+    assert project.git("show", "ralph/auth:one.txt") == "x"
+    assert not project.exists("extra.txt")
+
+
+def test_every_attempt_is_listed_with_outcome_and_size_and_can_be_shown_and_restored(project: Project) -> None:
+    project.config("! test -f bad.txt")
+    project.git("add", "ralph.config.json")
+    project.git("commit", "-qm", "Configure")
+    project.stories("One")
+    project.script(
+        {"match": "ID:.. US-001", "times": 1, "write": {"bad.txt": "bad\n"}, "done": True},
+        {"match": "ID:.. US-001", "delete": ["bad.txt"], "write": {"good.txt": "good\n"}, "done": True},
+        VERIFIED,
+    )
+    project.ralph("run", "auth")
+
+    listed = project.ralph("attempts", "auth").stdout
+    assert "US-001/1       failed" in listed
+    assert "US-001/2       passed" in listed
+    assert "1 file changed, 1 insertion(+)" in listed
+    rows = json.loads(project.ralph("attempts", "auth", "--json").stdout)
+    assert [row["outcome"] for row in rows if row["attempt"].startswith("US")] == ["failed", "passed"]
+    assert "+bad" in project.ralph("attempts", "auth", "US-001/1", "--diff").stdout
+    assert "Restored 1 file" in project.ralph("attempts", "auth", "US-001/1", "--restore").stdout
+    assert project.read("bad.txt") == "bad\n"
+    assert "would be overwritten" in project.ralph("attempts", "auth", "US-001/1", "--restore", code=1).stderr
+    assert "US-009" in project.ralph("attempts", "auth", "US-009/1", "--diff", code=1).stderr
+
+
+def test_attempt_numbers_are_never_used_twice(project: Project) -> None:
+    project.config("false", maxRetries=1)
+    project.stories("One")
+    project.script(does("US-001", "one.txt"))
+    project.ralph("run", "auth", code=3)
+    first = project.git("rev-parse", "refs/ralph/attempts/auth/US-001/1")
+
+    plan = project.plan()
+    plan["userStories"][0].update(blocked=False, retries=0, attempts=0)
+    project.write(PLAN, json.dumps(plan))
+    project.ralph("run", "auth", code=3)
+
+    assert project.git("rev-parse", "refs/ralph/attempts/auth/US-001/1") == first
+    assert project.git("rev-parse", "refs/ralph/attempts/auth/US-001/2") != first
+
+
+def test_secrets_reach_no_log_no_prompt_and_no_plan(project: Project) -> None:
+    project.config("echo $MY_API_KEY; test -f two.txt", provider={"env": ["MY_*"]})
+    project.stories("One")
+    leak = does("US-001", "one.txt", times=1, run=["echo key $MY_API_KEY; echo $MY_API_KEY >&2"])
+    project.script(leak, does("US-001", "two.txt"), VERIFIED)
+    secret = "sk-very-secret-value-123"
+
+    done = project.ralph("run", "auth", env={"MY_API_KEY": secret})
+
+    assert secret not in done.stdout
+    for path in project.path.glob(".ralph/**/*"):
+        if path.is_file():
+            assert secret not in path.read_text(errors="replace"), path
+    assert "[secret]" in next(project.path.glob(".ralph/logs/*/US-001-1.agent.log")).read_text()
