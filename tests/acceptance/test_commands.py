@@ -268,7 +268,7 @@ def test_templates_can_be_replaced_and_unknown_variables_are_an_error(project: P
     project.script({"match": "MINE US-001", "write": {"a.txt": "a"}, "done": True}, VERIFIED)
 
     done = project.ralph("run", "auth", code=1)
-    assert "unknown variable: 'nonsense' is undefined" in done.stderr
+    assert "unknown variable: nonsense" in done.stderr
     assert "storyTitle" in done.stderr
     project.write(".ralph/prompts/run.md", "MINE {{ storyId }}\n")
     project.ralph("run", "auth")

@@ -55,6 +55,7 @@ class Call:
 
 def check_installed(provider: Provider, folder: Path) -> str:
     """The agent's program as a path, or an error that says how to get it."""
+    dialect_of(provider)
     path = shutil.which(provider.command) or shutil.which(str(folder / provider.command))
     if path is None:
         agent = known(provider)

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
+from ralph import prompts
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
-from ralph.config import Config
+from ralph.config import Config, Role
 from ralph.errors import (
     EXIT_DONE,
     EXIT_INTERRUPTED,
@@ -73,9 +74,11 @@ def command(
 
 
 def with_model(config: Config, model: str | None) -> Config:
+    """The executor's model, for this run only."""
     if not model:
         return config
-    return config.model_copy(update={"provider": config.provider.model_copy(update={"model": model})})
+    executor = config.roles.get("executor", Role()).model_copy(update={"model": model})
+    return config.model_copy(update={"roles": {**config.roles, "executor": executor}})
 
 
 def run_feature(
@@ -113,6 +116,8 @@ def prepare(workspace: Workspace, config: Config, name: str, worktree: bool) -> 
     """Everything that can be wrong is found before anything is touched."""
     for role in ("executor", "verifier"):
         check_installed(config.provider_for(role), workspace.root)
+    for template in ("run", "verify"):
+        prompts.check(template, workspace.root)
     located = locate(workspace, name)
     feature = located.feature
     data = located.read(workspace.root, feature.prd_json)

@@ -10,7 +10,7 @@ import click
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.errors import EXIT_WRONG, RalphError
-from ralph.validation import Mistakes
+from ralph.validation import Mistakes, nearest
 from ralph.workflows.features import Located, everything, locate
 from ralph.workspace import Workspace
 
@@ -25,6 +25,8 @@ def command(feature: str | None, as_json: bool) -> int:
     results = {configuration.NAME: _mistakes_in_config(workspace)}
     for located in found:
         results[located.feature.prd_json] = _mistakes_in_plan(workspace, located)
+    for path in sorted((workspace.ralph / "prompts").glob("*.md")):
+        results[str(path.relative_to(workspace.root))] = _mistakes_in_template(workspace, path.stem)
     good = not any(results.values())
     if as_json:
         click.echo(json.dumps({"valid": good, "files": results}, indent=2))
@@ -54,6 +56,18 @@ def _mistakes_in_plan(workspace: Workspace, located: Located) -> list[str]:
         prd.parse(data, name=located.feature.prd_json)
     except RalphError as error:
         return _texts(error)
+    return []
+
+
+def _mistakes_in_template(workspace: Workspace, name: str) -> list[str]:
+    from ralph import prompts
+
+    if name not in prompts.NAMES:
+        return [f"there is no template of this name{nearest(name, prompts.NAMES)}"]
+    try:
+        prompts.check(name, workspace.root)
+    except RalphError as error:
+        return [error.what, error.remedy]
     return []
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from ralph import __version__
 from ralph.agent import call
 from ralph.config import Config
+from ralph.errors import RalphError
 from ralph.git import look, shield
 from ralph.journal.events import Noted, RunEnded, RunStarted, ServiceStarted
 from ralph.journal.metrics import Metrics
@@ -89,10 +90,20 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
     await _forget_stale_verification(run, place)
     run.emit(_started(run, place))
     _note(run, place, orphans)
-    await run.commit_state()
-    end = await _work(run, options)
+    try:
+        await run.commit_state()
+        end = await _work(run, options)
+    except RalphError as error:
+        run.emit(_ended(run, metrics, Finished(ending=Ending.STOPPED, reason=error.what), began))
+        raise
+    ended = _ended(run, metrics, end, began)
+    run.emit(ended)
+    return ended
+
+
+def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
     plan = run.plan
-    ended = RunEnded(
+    return RunEnded(
         run=run.id,
         target=plan.target,
         ending=end.ending,
@@ -106,8 +117,6 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
         gates=len(run.workflow.gates(None)),
         usage=metrics.usage,
     )
-    run.emit(ended)
-    return ended
 
 
 async def _work(run: Run, options: Options) -> Finished:
@@ -115,8 +124,7 @@ async def _work(run: Run, options: Options) -> Finished:
     if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
         return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
     if options.baseline and not run.interrupt.requested:
-        run.already_red = await check_baseline(run)
-        run.workflow.already_red = run.already_red
+        run.workflow.already_red = await check_baseline(run)
     return await work_through(run, once=options.once)
 
 

@@ -118,9 +118,12 @@ async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
             reopened=outcome.reopened,
         )
     )
-    task = run.plan.find(work.id)
-    if task and task.state is TaskState.BLOCKED:
-        run.emit(TaskBlocked(work=work.id, reason=task.notes, ref=ref))
+    for task_id in (work.id, *outcome.reopened):
+        task = run.plan.find(task_id)
+        if task and task.state is TaskState.BLOCKED:
+            run.emit(
+                TaskBlocked(work=task.id, reason=task.notes, ref=attempt_ref(record.target, task.id, task.attempts))
+            )
 
 
 def _stop(outcome: Outcome, once: bool) -> Finished | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ralph.config import Config
 from ralph.errors import EXIT_INTERRUPTED
-from ralph.journal.events import Event
+from ralph.journal.events import Event, GateEnded, GateStarted
 from ralph.journal.writer import Journal
 from ralph.loop.breaker import Breaker
 from ralph.loop.place import Place
@@ -85,7 +85,6 @@ class Run:
     clock: Callable[[], float] = time.time
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
-    already_red: tuple[str, ...] = ()
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
 
     @property
@@ -108,8 +107,6 @@ class Run:
         )
 
     def bench(self, label: str) -> Bench:
-        from ralph.journal.events import GateEnded, GateStarted
-
         return Bench(
             cwd=self.cwd,
             logs=self.logs,

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from ralph.errors import RalphError
 from ralph.process import tree
+from ralph.process.table import MARK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -166,7 +167,7 @@ async def spawn(
 ) -> AsyncIterator[Child]:
     """Start a program; when the block ends, in whatever way, its whole tree ends too."""
     mark = f"{owner}.{next(_numbers)}"
-    child, descriptors = _start(argv, cwd, {**env, tree.MARK: mark}, mark, stdin, separate=err is not None)
+    child, descriptors = _start(argv, cwd, {**env, MARK: mark}, mark, stdin, separate=err is not None)
     try:
         child.read(descriptors[0], out)
         if err is not None:

@@ -7,25 +7,11 @@ import os
 import signal
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
 
-MARK = "RALPH_CHILD"
-"""Every child carries this variable, and its own children inherit it: that is how leftovers are found."""
+from ralph.process.table import mark_of, table, with_descendants
 
 _living: dict[int, str] = {}
 """Our direct children that are still meant to run, with their marks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One row of the machine's process table."""
-
-    pid: int
-    parent: int
-    group: int
-    session: int
-    dead: bool
 
 
 def register(pid: int, mark: str) -> None:
@@ -50,21 +36,22 @@ def family(leader: int, mark: str) -> set[int]:
     """Every living process that came from `leader`: its group, its session, its descendants, its orphans."""
     if not _has_children():
         return set()
-    table = _table()
+    entries = table()
     me = os.getpid()
-    roots = {entry.pid for entry in table if leader in (entry.pid, entry.group, entry.session)}
-    roots |= {entry.pid for entry in table if entry.parent == me and _is_orphan_of(entry.pid, mark)}
-    members = _with_descendants(table, roots)
-    _reap(entry.pid for entry in table if entry.dead and entry.parent == me and entry.pid in members)
-    return {entry.pid for entry in table if entry.pid in members and not entry.dead} - {me}
+    roots = {entry.pid for entry in entries if leader in (entry.group, entry.session)}
+    roots |= {leader} & _living.keys()  # once it is reaped, its number may be somebody else's
+    roots |= {entry.pid for entry in entries if entry.parent == me and _is_orphan_of(entry.pid, mark)}
+    members = with_descendants(entries, roots)
+    _reap(entry.pid for entry in entries if entry.dead and entry.parent == me and entry.pid in members)
+    return {entry.pid for entry in entries if entry.pid in members and not entry.dead} - {me}
 
 
 def marked(prefix: str) -> set[int]:
     """Every living process on this machine whose mark begins with `prefix`, with its descendants."""
-    table = _table()
-    roots = {entry.pid for entry in table if (mark_of(entry.pid) or "").startswith(prefix)}
-    members = _with_descendants(table, roots)
-    return {entry.pid for entry in table if entry.pid in members and not entry.dead} - {os.getpid()}
+    entries = table()
+    roots = {entry.pid for entry in entries if (mark_of(entry.pid) or "").startswith(prefix)}
+    members = with_descendants(entries, roots)
+    return {entry.pid for entry in entries if entry.pid in members and not entry.dead} - {os.getpid()}
 
 
 async def end(pids: set[int], *, grace: float) -> set[int]:
@@ -82,61 +69,11 @@ def kill_everything() -> None:
             _signal(family(pid, mark) | {pid}, signal.SIGKILL)
 
 
-def mark_of(pid: int) -> str | None:
-    """The mark a process carries, or None if it has none or may not be looked at."""
-    if Path("/proc/self/environ").exists():
-        try:
-            variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        except OSError:
-            return None
-        wanted = MARK.encode() + b"="
-        return next((item[len(wanted) :].decode() for item in variables if item.startswith(wanted)), None)
-    import psutil
-
-    try:
-        return psutil.Process(pid).environ().get(MARK)
-    except (psutil.Error, OSError):
-        return None
-
-
-def birth_of(pid: int) -> str:
-    """When a process began, in a form that tells it from a later one with the same number; empty if it is gone."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_bytes()
-        state, *fields = stat[stat.rindex(b")") + 2 :].split()
-        return "" if state in b"ZX" else fields[18].decode()
-    except FileNotFoundError:
-        if Path("/proc/self/stat").exists():
-            return ""
-    except OSError:
-        return ""
-    import psutil
-
-    try:
-        return str(psutil.Process(pid).create_time())
-    except psutil.Error:
-        return ""
-
-
 def _is_orphan_of(pid: int, mark: str) -> bool:
     if pid in _living:
         return False
     found = mark_of(pid)
     return found == mark or found not in _living.values()
-
-
-def _with_descendants(table: list[Entry], roots: set[int]) -> set[int]:
-    children: dict[int, list[int]] = {}
-    for entry in table:
-        children.setdefault(entry.parent, []).append(entry.pid)
-    members: set[int] = set()
-    waiting = list(roots)
-    while waiting:
-        pid = waiting.pop()
-        if pid not in members:
-            members.add(pid)
-            waiting += children.get(pid, [])
-    return members
 
 
 def _has_children() -> bool:
@@ -148,36 +85,6 @@ def _has_children() -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _table() -> list[Entry]:
-    if not Path("/proc/self/stat").exists():
-        return _table_elsewhere()
-    entries = []
-    for name in os.listdir("/proc"):  # noqa: PTH208 - names are enough, and this runs often
-        if name.isdigit():
-            try:
-                stat = Path(f"/proc/{name}/stat").read_bytes()
-            except OSError:
-                continue
-            state, parent, group, session = stat[stat.rindex(b")") + 2 :].split(maxsplit=4)[:4]
-            entries.append(Entry(int(name), int(parent), int(group), int(session), state in b"ZX"))
-    return entries
-
-
-def _table_elsewhere() -> list[Entry]:
-    import psutil
-
-    entries = []
-    for process in psutil.process_iter(["pid", "ppid", "status"]):
-        pid = process.info["pid"]
-        try:
-            group, session = os.getpgid(pid), os.getsid(pid)
-        except OSError:
-            continue
-        dead = process.info["status"] == psutil.STATUS_ZOMBIE
-        entries.append(Entry(pid, process.info["ppid"] or 0, group, session, dead))
-    return entries
 
 
 def _signal(pids: Iterable[int], number: int) -> None:

@@ -12,26 +12,59 @@ from ralph.errors import RalphError
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-NAMES = ("prd-create", "prd-refine", "prd-finalize", "run", "verify")
+VARIABLES = {
+    "run": (
+        "feature", "storyId", "storyTitle", "storyDescription", "acceptanceCriteria", "attempt", "failure", "ui",
+        "protected", "verifyCommands", "alreadyRed", "learnings", "doneMarker", "learningMarker",
+    ),
+    "verify": (
+        "feature", "verifyCommands", "suiteIsRed", "failure", "storySummaries", "learnings", "verifiedMarker",
+        "resetMarker", "reasonMarker",
+    ),
+    "prd-create": ("feature", "datetime", "request", "answers", "answerFile", "mistakes"),
+    "prd-refine": ("feature", "datetime", "prdContent", "request", "answerFile", "mistakes"),
+    "prd-finalize": ("feature", "datetime", "prdContent", "branchName", "existing", "answerFile", "mistakes"),
+}  # fmt: skip
+"""Every template, and what it is given."""
+
+NAMES = tuple(VARIABLES)
 BUILT_IN = Path(__file__).parent
 
 
 def render(name: str, variables: Mapping[str, object], project: Path) -> str:
-    """A template filled in; a project's own comes first, and a variable it does not get is an error."""
-    from jinja2 import TemplateError, UndefinedError
+    """A template filled in; a project's own comes first."""
+    from jinja2 import TemplateError
+
+    check(name, project)
+    try:
+        return _environment().from_string(_text(name, project)).render(**variables)
+    except TemplateError as error:
+        raise RalphError(f"The prompt template {source(name, project)} cannot be used: {error}.") from None
+
+
+def check(name: str, project: Path) -> None:
+    """A template that cannot be read, or uses a variable it does not get, is an error that says so."""
+    from jinja2 import TemplateError, meta
 
     path = source(name, project)
     try:
-        return _environment().from_string(path.read_text(encoding="utf-8")).render(**variables)
-    except UndefinedError as error:
-        raise RalphError(
-            f"The prompt template {path} uses an unknown variable: {error.message}.",
-            remedy=f"It may use: {', '.join(sorted(variables))}.",
-        ) from None
-    except (TemplateError, UnicodeDecodeError) as error:
+        used = meta.find_undeclared_variables(_environment().parse(_text(name, project)))
+    except TemplateError as error:
         raise RalphError(f"The prompt template {path} cannot be used: {error}.") from None
-    except OSError as error:
-        raise RalphError(f"The prompt template {path} could not be read: {error.strerror}.") from None
+    unknown = sorted(used - set(VARIABLES[name]))
+    if unknown:
+        raise RalphError(
+            f"The prompt template {path} uses an unknown variable: {', '.join(unknown)}.",
+            remedy=f"It may use: {', '.join(sorted(VARIABLES[name]))}.",
+        )
+
+
+def _text(name: str, project: Path) -> str:
+    path = source(name, project)
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise RalphError(f"The prompt template {path} could not be read: {error}.") from None
 
 
 def source(name: str, project: Path) -> Path:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ralph.errors import EXIT_LOCKED, RalphError
-from ralph.process import tree
+from ralph.process.table import birth_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,12 +24,12 @@ class Owner:
     birth: str = ""  # tells the process from a later one that got the same number
 
     def lives(self) -> bool:
-        birth = tree.birth_of(self.pid)
+        birth = birth_of(self.pid)
         return bool(birth) and (not self.birth or birth == self.birth)
 
 
 def me(run: str, target: str) -> Owner:
-    return Owner(pid=os.getpid(), run=run, target=target, birth=tree.birth_of(os.getpid()))
+    return Owner(pid=os.getpid(), run=run, target=target, birth=birth_of(os.getpid()))
 
 
 @contextmanager

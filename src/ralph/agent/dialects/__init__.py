@@ -11,6 +11,8 @@ from ralph.agent.dialects.claude import ClaudeReader
 from ralph.agent.dialects.text import TextReader
 from ralph.agent.speech import Speech
 from ralph.config import Provider
+from ralph.errors import RalphError
+from ralph.validation import nearest
 
 STREAMED_IDLE = 900.0
 MODEL_KEYS = ("ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "AZURE_*", "AWS_*", "OLLAMA_*")
@@ -110,6 +112,11 @@ def known(provider: Provider) -> KnownAgent | None:
 def dialect_of(provider: Provider) -> Dialect:
     """How a configured agent's output is to be read."""
     if provider.dialect is not None:
+        if provider.dialect not in DIALECTS:
+            raise RalphError(
+                f"provider.dialect: there is no {provider.dialect!r}{nearest(provider.dialect, DIALECTS)}",
+                remedy=f"Choose one of: {', '.join(DIALECTS)}; or leave it out.",
+            )
         return DIALECTS[provider.dialect]
     agent = known(provider)
     if agent and agent.structured and all(word in provider.args for word in agent.structured):
