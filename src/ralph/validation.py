@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -86,6 +85,8 @@ def place(location: Iterable[int | str]) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str:
     """`; did you mean …?` for a word that is almost one we know, else nothing."""
+    import difflib
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
     return f"; did you mean {close[0]!r}?" if close else ""
 

@@ -46,8 +46,14 @@ class Workspace:
         path = self.ralph / ".gitignore"
         if path.exists():
             return False
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(IGNORED) + "\n", encoding="utf-8")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text("\n".join(IGNORED) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise RalphError(
+                f"{path} could not be written: {error.strerror}.",
+                remedy="Free some space or correct the folder's permissions, then run again.",
+            ) from None
         return True
 
     def features(self) -> list[Feature]:
@@ -81,6 +87,9 @@ class Feature:
 def find(start: Path) -> Workspace:
     """The nearest folder upwards with `ralph.config.json` or `.ralph/`, else with a project marker."""
     folders = (start, *start.parents)
+    for folder in folders:
+        if folder.name == "worktrees" and folder.parent.name == RALPH:
+            return Workspace(root=folder.parent.parent)  # inside a worktree of ours: its project is the root
     for folder in folders:
         if (folder / "ralph.config.json").is_file() or (folder / RALPH).is_dir():
             return Workspace(root=folder)

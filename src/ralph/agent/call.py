@@ -70,7 +70,9 @@ def check_installed(provider: Provider, folder: Path) -> str:
 def environment_for(provider: Provider) -> dict[str, str]:
     """What the agent sees of a person's environment: an allow-list."""
     agent = known(provider)
-    return environment.allowed(os.environ, (*PASSED_ON, *(agent.env if agent else ()), *provider.env))
+    settings = agent.settings if agent else {}
+    patterns = (*PASSED_ON, *(agent.env if agent else ()), *provider.env)
+    return {**settings, **environment.allowed(os.environ, patterns)}
 
 
 async def make(call: Call) -> Heard:

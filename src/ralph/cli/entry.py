@@ -41,6 +41,12 @@ def _run() -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:
+        if debug:
+            raise
+        name = f"{error.filename}: " if error.filename else ""
+        remedy = "Free some space, or correct the permissions, then run again; the state is whole."
+        return report(RalphError(f"{name}{error.strerror or error}.", remedy=remedy))
     except Exception as error:
         if debug:
             raise

@@ -23,8 +23,9 @@ from ralph.journal.writer import Journal, new_run_id
 from ralph.loop.run import Run
 from ralph.process import tree
 from ralph.process.now import hand_over
-from ralph.stores import lock, prd
+from ralph.stores import lock, prd_schema
 from ralph.verify.services import Services
+from ralph.views import words
 from ralph.views.terminal import TerminalView
 from ralph.workflows.features import everything
 from ralph.workflows.prd import PrdMaker, PrdWorkflow, Question
@@ -126,14 +127,14 @@ class Conversation:
                 _edit(maker.prd_md)
             case "edit-json":
                 _edit(maker.prd_json)
-                prd.parse(validation.read(maker.prd_json), name=maker.feature.prd_json)
+                prd_schema.parse(validation.read(maker.prd_json), name=maker.feature.prd_json)
             case "run":
                 return True
         return False
 
     def _finalize(self, maker: PrdMaker) -> None:
         stories = _wait(maker, maker.finalize())
-        click.echo(f"\nSaved to {maker.feature.prd_json}: {stories} stories.")
+        click.echo(f"\nSaved to {maker.feature.prd_json}: {words.count(stories, 'story')}.")
         click.secho(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")
 
     def _choose(self, maker: PrdMaker, menu: dict[str, str], finalized: bool) -> str | None:

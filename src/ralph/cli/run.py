@@ -125,9 +125,9 @@ def prepare(workspace: Workspace, config: Config, name: str, worktree: bool) -> 
         raise RalphError(
             f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph prd {name}`."
         )
-    plan = prd.parse(data, name=f"{feature.prd_json} ({located.where})")
+    _, plan = prd.read(data, name, name=f"{feature.prd_json} ({located.where})")
     carry = (feature.prd_json, feature.prd_md)
-    return feature, Wanted(target=name, branch=plan.branch_name, worktree=worktree, carry=carry)
+    return feature, Wanted(target=name, branch=plan.branch, worktree=worktree, carry=carry)
 
 
 async def _tick(view: TerminalView | None) -> None:

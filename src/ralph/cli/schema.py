@@ -15,7 +15,7 @@ def command(name: str) -> int:
         case "config":
             from ralph.config import schema_text
         case "prd":
-            from ralph.stores.prd import schema_text
+            from ralph.stores.prd_schema import schema_text
         case _:
             from ralph.testing.scripted import schema_text
     click.echo(schema_text(), nl=False)

@@ -47,13 +47,13 @@ def _mistakes_in_config(workspace: Workspace) -> list[str]:
 
 
 def _mistakes_in_plan(workspace: Workspace, located: Located) -> list[str]:
-    from ralph.stores import prd
+    from ralph.stores import prd_schema
 
     data = located.read(workspace.root, located.feature.prd_json)
     if data is None:
         return []  # a draft: nothing to check yet
     try:
-        prd.parse(data, name=located.feature.prd_json)
+        prd_schema.parse(data, name=located.feature.prd_json)
     except RalphError as error:
         return _texts(error)
     return []

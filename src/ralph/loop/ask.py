@@ -86,7 +86,9 @@ async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
         )
     )
     if outcome.fatal:
-        raise RalphError(outcome.reason, remedy="Log in to the agent, then run this again.")
+        raise RalphError(
+            outcome.reason, remedy="Mend that (log in, add credit, correct the model), then run this again."
+        )
     if outcome.verdict is Verdict.INTERRUPTED:
         raise RalphError("Interrupted.", remedy="Nothing was changed; run this again.", code=EXIT_INTERRUPTED)
     if outcome.verdict is Verdict.LIMITED:

@@ -75,6 +75,7 @@ class Child:
         loop = asyncio.get_running_loop()
         self.last_output = self.started = loop.time()
         self.on_last_word: Callable[[], None] = lambda: None
+        self.failure: Exception | None = None
         self._readers: dict[int, Sink] = {}
         self._watch = loop.create_task(self._wait())
 
@@ -122,7 +123,13 @@ class Child:
             self._close(descriptor)
             return False
         self.last_output = asyncio.get_running_loop().time()
-        self._readers[descriptor](data)
+        try:
+            self._readers[descriptor](data)
+        except Exception as error:  # whoever takes the output cannot: the program has nobody to talk to any more
+            self.failure = self.failure or error
+            self._close(descriptor)
+            self.kill()
+            return False
         return True
 
     def _close(self, descriptor: int) -> None:
@@ -195,6 +202,8 @@ async def run(
             started(child)
         how = await _within(child, limits)
         seconds = asyncio.get_running_loop().time() - child.started
+    if child.failure:
+        raise child.failure
     return Ended(how=how, code=await child.exited(), seconds=seconds)
 
 

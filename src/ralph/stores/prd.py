@@ -1,95 +1,20 @@
-"""The feature workflow's file: `.ralph/<date>-<feature>/prd.json`, schema version 2."""
+"""The feature workflow's file: `.ralph/<date>-<feature>/prd.json`, read into a plan and written back.
+
+Reading is plain and strict: a file that is in any way unusual goes to `prd_schema`, which knows all about it
+and explains every mistake. Looking at a plan so costs no more than reading its JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-from pydantic_core import to_json
 
 from ralph import validation
 from ralph.plan.model import GateResult, Plan, Result, Review, Task, TaskState
-from ralph.plan.select import cycle
 from ralph.stores import atomic
+from ralph.stores.prd_rules import BRANCH, LONGEST_BRANCH, LONGEST_ID, STORY_ID, broken_rules
 from ralph.validation import Json
-
-STORY_ID = r"^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$"
-BRANCH = r"^[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*$"
-
-
-class Part(BaseModel):
-    """A part of the file; what we do not know survives."""
-
-    model_config = ConfigDict(extra="allow", alias_generator=to_camel, populate_by_name=True)
-
-
-class VerifyResult(Part):
-    name: str
-    command: str
-    passed: bool
-    seconds: float = 0.0
-
-
-class LastResult(Part):
-    """Set by Ralph when a story passes."""
-
-    completed_at: str
-    commit: str
-    summary: str
-    verify: list[VerifyResult] = []
-
-
-class Story(Part):
-    """One story: a task for one fresh agent."""
-
-    id: Annotated[str, Field(pattern=STORY_ID, max_length=80)]
-    title: Annotated[str, Field(min_length=1)]
-    description: str = ""
-    acceptance_criteria: list[str] = []
-    tags: list[str] = []
-    priority: int = 0
-    depends_on: list[str] = []
-    passes: bool = False
-    retries: Annotated[int, Field(ge=0)] = 0
-    blocked: bool = False
-    last_result: LastResult | None = None
-    notes: str = ""
-    attempts: Annotated[int, Field(ge=0)] = Field(default=0, description="Set by Ralph.")
-    base_commit: str = Field(default="", description="Set by Ralph: where the story's work began.")
-
-
-class Verification(Part):
-    """How the final verification stands; set by Ralph."""
-
-    attempts: Annotated[int, Field(ge=0)] = 0
-    failures: Annotated[int, Field(ge=0)] = 0
-    notes: str = ""
-    verified_at: str = ""
-    verified_commit: str = ""
-
-
-class Run(Part):
-    started_at: str | None = None
-    current_story_id: str | None = None
-    learnings: list[str] = []
-    verification: Verification = Field(default_factory=Verification)
-
-
-class Prd(Part):
-    """The whole file."""
-
-    schema_version: Literal[2]
-    project: str = ""
-    branch_name: Annotated[str, Field(pattern=BRANCH, max_length=200)]
-    description: str = ""
-    prd_hash: str = Field(default="", description="Which prd.md this was made from; set by Ralph.")
-    run: Run = Field(default_factory=Run)
-    user_stories: Annotated[list[Story], Field(min_length=1)]
 
 
 class PrdStore:
@@ -103,8 +28,7 @@ class PrdStore:
 
     def load(self, data: bytes | None = None) -> Plan:
         data = validation.read(self.path) if data is None else data
-        self._document = validation.parse_object(data, name=str(self.path))
-        plan = to_plan(parse(data, name=str(self.path)), self.target)
+        self._document, plan = read(data, self.target, name=str(self.path))
         self._saved = plan.tasks
         return plan
 
@@ -123,6 +47,8 @@ class PrdStore:
         run = self._document.setdefault("run", {})
         assert isinstance(run, dict), "load has checked"
         run.update(_run(plan))
+        from pydantic_core import to_json
+
         return to_json(self._document, indent=2) + b"\n"
 
     def save(self, plan: Plan) -> bytes:
@@ -131,63 +57,159 @@ class PrdStore:
         return data
 
 
-def parse(data: bytes, *, name: str) -> Prd:
-    return validation.parse(Prd, data, name=name, rules=_rules, remedy="`ralph schema prd` describes every field.")
+class _Unusual(Exception):
+    """Not what is usual; perhaps right all the same, perhaps not: the schema knows."""
 
 
-def schema_text() -> str:
-    made = Prd.model_json_schema(by_alias=True)
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps({**head, **made, "title": "prd.json"}, indent=2) + "\n"
+def read(data: bytes, target: str, *, name: str) -> tuple[Json, Plan]:
+    """The document and its plan, or an error with all of its mistakes."""
+    try:
+        document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse)
+        if not isinstance(document, dict) or any(True for _ in broken_rules(document)):
+            raise _Unusual
+        return document, _plan(document, target)
+    except (_Unusual, ValueError, RecursionError):
+        return _read_with_schema(data, target, name)
 
 
-def to_plan(prd: Prd, target: str) -> Plan:
-    run = prd.run
+def _read_with_schema(data: bytes, target: str, name: str) -> tuple[Json, Plan]:
+    from ralph.stores import prd_schema
+
+    checked = prd_schema.parse(data, name=name)
+    usual = checked.model_dump(by_alias=True)
+    return validation.parse_object(data, name=name), _plan(usual, target)
+
+
+def _refuse(constant: str) -> object:
+    raise _Unusual(constant)
+
+
+def _plan(document: Json, target: str) -> Plan:
+    run = _object(document, "run")
+    review = _object(run, "verification")
+    stories = document.get("userStories")
+    if document.get("schemaVersion") != 2 or type(stories) is not list or not stories:
+        raise _Unusual
     return Plan(
         target=target,
-        branch=prd.branch_name,
-        description=prd.description,
-        tasks=tuple(_task(story) for story in prd.user_stories),
-        current=run.current_story_id,
-        started_at=run.started_at or "",
-        learnings=tuple(run.learnings),
+        branch=_name(document, "branchName", BRANCH, LONGEST_BRANCH),
+        description=_text(document, "description"),
+        tasks=tuple(_task(story) for story in stories),
+        current=_text_or_none(run, "currentStoryId") or None,
+        started_at=_text_or_none(run, "startedAt"),
+        learnings=_texts(run, "learnings"),
         review=Review(
-            attempts=run.verification.attempts,
-            failures=run.verification.failures,
-            notes=run.verification.notes,
-            verified_at=run.verification.verified_at,
-            verified_commit=run.verification.verified_commit,
+            attempts=_count(review, "attempts"),
+            failures=_count(review, "failures"),
+            notes=_text(review, "notes"),
+            verified_at=_text(review, "verifiedAt"),
+            verified_commit=_text(review, "verifiedCommit"),
         ),
     )
 
 
-def _task(story: Story) -> Task:
-    state = TaskState.PASSED if story.passes else TaskState.BLOCKED if story.blocked else TaskState.PENDING
+def _task(story: object) -> Task:
+    if type(story) is not dict:
+        raise _Unusual
+    passes, blocked = _flag(story, "passes"), _flag(story, "blocked")
+    title = _text(story, "title")
+    if not title:
+        raise _Unusual
     return Task(
-        id=story.id,
-        title=story.title,
-        description=story.description,
-        criteria=tuple(story.acceptance_criteria),
-        tags=frozenset(story.tags),
-        priority=story.priority,
-        depends_on=tuple(story.depends_on),
-        state=state,
-        failures=story.retries,
-        attempts=story.attempts,
-        base=story.base_commit,
-        notes=story.notes,
-        result=_result(story.last_result),
+        id=_name(story, "id", STORY_ID, LONGEST_ID),
+        title=title,
+        description=_text(story, "description"),
+        criteria=_texts(story, "acceptanceCriteria"),
+        tags=frozenset(_texts(story, "tags")),
+        priority=_whole(story, "priority"),
+        depends_on=_texts(story, "dependsOn"),
+        state=TaskState.PASSED if passes else TaskState.BLOCKED if blocked else TaskState.PENDING,
+        failures=_count(story, "retries"),
+        attempts=_count(story, "attempts"),
+        base=_text(story, "baseCommit"),
+        notes=_text(story, "notes"),
+        result=_result(story.get("lastResult")),
     )
 
 
-def _result(last: LastResult | None) -> Result | None:
+def _result(last: object) -> Result | None:
     if last is None:
         return None
-    gates = tuple(
-        GateResult(name=gate.name, command=gate.command, passed=gate.passed, seconds=gate.seconds)
-        for gate in last.verify
+    if type(last) is not dict or not {"completedAt", "commit", "summary"} <= last.keys():
+        raise _Unusual
+    gates = last.get("verify", [])
+    if type(gates) is not list:
+        raise _Unusual
+    return Result(
+        completed_at=_text(last, "completedAt"),
+        commit=_text(last, "commit"),
+        summary=_text(last, "summary"),
+        gates=tuple(_gate(gate) for gate in gates),
     )
-    return Result(completed_at=last.completed_at, commit=last.commit, summary=last.summary, gates=gates)
+
+
+def _gate(gate: object) -> GateResult:
+    if type(gate) is not dict or not {"name", "command", "passed"} <= gate.keys():
+        raise _Unusual
+    seconds = gate.get("seconds", 0.0)
+    if type(seconds) not in (int, float):
+        raise _Unusual
+    return GateResult(
+        name=_text(gate, "name"), command=_text(gate, "command"), passed=_flag(gate, "passed"), seconds=seconds
+    )
+
+
+def _object(parent: Json, key: str) -> Json:
+    value = parent.get(key, {})
+    if type(value) is not dict:
+        raise _Unusual
+    return value
+
+
+def _text(parent: Json, key: str) -> str:
+    value = parent.get(key, "")
+    if type(value) is not str:
+        raise _Unusual
+    return value
+
+
+def _text_or_none(parent: Json, key: str) -> str:
+    return "" if parent.get(key) is None else _text(parent, key)
+
+
+def _name(parent: Json, key: str, pattern: str, longest: int) -> str:
+    value = _text(parent, key)
+    if len(value) > longest or not re.match(pattern, value) or value.endswith("\n"):
+        raise _Unusual
+    return value
+
+
+def _texts(parent: Json, key: str) -> tuple[str, ...]:
+    value = parent.get(key, [])
+    if type(value) is not list or any(type(item) is not str for item in value):
+        raise _Unusual
+    return tuple(value)
+
+
+def _flag(parent: Json, key: str) -> bool:
+    value = parent.get(key, False)
+    if type(value) is not bool:
+        raise _Unusual
+    return value
+
+
+def _whole(parent: Json, key: str) -> int:
+    value = parent.get(key, 0)
+    if type(value) is not int:
+        raise _Unusual
+    return value
+
+
+def _count(parent: Json, key: str) -> int:
+    value = _whole(parent, key)
+    if value < 0:
+        raise _Unusual
+    return value
 
 
 def _story(task: Task) -> Json:
@@ -233,42 +255,3 @@ def _run(plan: Plan) -> Json:
             "verifiedCommit": review.verified_commit,
         }
     return run
-
-
-def _rules(document: Json) -> Iterable[str]:
-    """What the shape alone cannot say; looks only at what has the right shape."""
-    stories = document.get("userStories")
-    stories = [s if isinstance(s, dict) else {} for s in stories] if isinstance(stories, list) else []
-    first: dict[str, int] = {}
-    for index, story in enumerate(stories):
-        story_id = story.get("id")
-        if isinstance(story_id, str):
-            if story_id in first:
-                yield f"userStories[{index}].id: {story_id!r} is already userStories[{first[story_id]}]"
-            first.setdefault(story_id, index)
-            if story_id.endswith(".lock") or story_id == "final":
-                yield f"userStories[{index}].id: {story_id!r} is a reserved name"
-        if story.get("passes") is True and story.get("blocked") is True:
-            yield f"userStories[{index}]: passes and blocked are both true"
-    yield from _dependency_rules(stories, first)
-    run = document.get("run")
-    current = run.get("currentStoryId") if isinstance(run, dict) else None
-    if isinstance(current, str) and current not in first:
-        yield f"run.currentStoryId: there is no story {current!r}{validation.nearest(current, first)}"
-    branch = document.get("branchName")
-    if isinstance(branch, str) and re.search(r"\.lock(/|$)", branch):
-        yield "branchName: git does not allow names that end in .lock"
-
-
-def _dependency_rules(stories: list[Json], known: dict[str, int]) -> Iterable[str]:
-    graph: dict[str, tuple[str, ...]] = {}
-    for index, story in enumerate(stories):
-        wanted = story.get("dependsOn")
-        names = tuple(name for name in wanted if isinstance(name, str)) if isinstance(wanted, list) else ()
-        for name in names:
-            if name not in known:
-                yield f"userStories[{index}].dependsOn: no story {name!r}{validation.nearest(name, known)}"
-        graph[str(story.get("id"))] = names
-    found = cycle(graph)
-    if found:
-        yield f"userStories: dependencies run in a circle: {' → '.join(found)}"

@@ -128,7 +128,7 @@ class TerminalView:
     def _agent_ended(self, event: e.AgentEnded) -> None:
         self._doing = ""
         said = ", ".join(claim for claim in event.claims if claim not in ("LEARNING", "REASON"))
-        how = f"says {said}" if said else "says nothing of being done"
+        how = f"says {said}" if said else "finished"
         if event.how != "exited" or event.code:
             how = f"{event.how}, exit code {event.code}" if event.how == "exited" else event.how
         used = [words.tokens(event.usage), words.cost(event.usage)] if event.usage.input_tokens is not None else []
@@ -165,8 +165,12 @@ class TerminalView:
         reason = words.cut(words.first_line(event.reason), 300)
         match event.verdict:
             case Verdict.PASSED:
-                text = "answered" if event.kind is Kind.PLAN else f"passed · {event.commit[:10]}"
-                self._line(f"  ✓ {event.work} {text} · {words.duration(event.seconds)}", fg="green", bold=True)
+                text = {
+                    Kind.TASK: f"{event.work} passed · {event.commit[:10]}",
+                    Kind.REVIEW: "the final verification agrees",
+                    Kind.PLAN: "answered",
+                }[event.kind]
+                self._line(f"  ✓ {text} · {words.duration(event.seconds)}", fg="green", bold=True)
             case Verdict.REOPENED:
                 self._line(f"  ↺ sent back: {', '.join(event.reopened)} · {reason}", fg="yellow", bold=True)
             case Verdict.FAILED:

@@ -41,37 +41,37 @@ class Located:
 def locate(workspace: Workspace, name: str) -> Located:
     """The most recent feature of this name, or an error that lists what there is."""
     check_name(name)
-    found = [located for located in everything(workspace) if located.feature.name == name]
+    found = everything(workspace, only=name)
     if not found:
         raise _unknown(workspace, name)
     return found[-1]
 
 
-def everything(workspace: Workspace) -> list[Located]:
-    """Every feature of the project, oldest first; each as its branch has it, if it has one."""
+def everything(workspace: Workspace, *, only: str = "") -> list[Located]:
+    """Every feature of the project, or those of one name, oldest first; each as its branch has it, if it has one."""
     branches = look.branches(workspace.root)
-    prefix = _prefix(workspace.root) if branches else ""
-    here = {feature.folder: feature for feature in workspace.features()}
+    prefix = _prefix(workspace.root, branches)
     found: dict[str, Located] = {}
     for branch in branches.values():
         if branch.name.startswith(BRANCH_PREFIX):
-            for feature in _on_branch(workspace, branch, prefix):
+            for feature in _on_branch(workspace, branch, prefix, only):
                 found.setdefault(feature.folder, _at(feature, branch, prefix))
-    for folder, feature in here.items():
-        own = branches.get(_branch_name(workspace, feature))
-        if folder not in found:
-            found[folder] = Located(feature=feature, folder=workspace.root, branch=own)
+    for feature in workspace.features():
+        if feature.folder not in found and only in ("", feature.name):
+            own = branches.get(_branch_name(workspace, feature))
+            found[feature.folder] = Located(feature=feature, folder=workspace.root, branch=own)
     return [found[folder] for folder in sorted(found)]
 
 
-def _on_branch(workspace: Workspace, branch: Branch, prefix: str) -> list[Feature]:
+def _on_branch(workspace: Workspace, branch: Branch, prefix: str, only: str) -> list[Feature]:
     """The features whose home is this branch: named so by their plan, or by the branch's own name."""
     if branch.worktree:
         names = [feature.folder for feature in Workspace(root=branch.worktree / prefix).features()]
     else:
         names = look.names_at(workspace.root, branch.name, RALPH)
     features = [feature for name in names if (feature := feature_in(name))]
-    return [f for f in features if _home(workspace, branch, prefix, f) == branch.name]
+    wanted = [feature for feature in features if only in ("", feature.name)]
+    return [feature for feature in wanted if _home(workspace, branch, prefix, feature) == branch.name]
 
 
 def _home(workspace: Workspace, branch: Branch, prefix: str, feature: Feature) -> str:
@@ -101,9 +101,13 @@ def _branch_in(data: bytes | None) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _prefix(root: Path) -> str:
-    top = look.top(root)
-    return "" if top is None or top == root.resolve() else str(root.resolve().relative_to(top))
+def _prefix(root: Path, branches: dict[str, Branch]) -> str:
+    """Where the project lies in its work tree: "" at its top."""
+    here = root.resolve()
+    tops = [branch.worktree for branch in branches.values() if branch.worktree and here.is_relative_to(branch.worktree)]
+    top = max(tops, key=lambda path: len(path.parts), default=None) or look.top(root) or here
+    relative = str(here.relative_to(top))
+    return "" if relative == "." else relative
 
 
 def _unknown(workspace: Workspace, name: str) -> RalphError:

@@ -21,7 +21,7 @@ from ralph.loop.run import Run
 from ralph.loop.settle import Policy
 from ralph.plan.model import Plan, Task
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
-from ralph.stores import atomic, prd
+from ralph.stores import atomic, prd_schema
 from ralph.validation import Json
 from ralph.verify.gates import Gate
 from ralph.workspace import Feature
@@ -155,7 +155,7 @@ class PrdMaker:
         def read(data: bytes) -> Json:
             document = validation.parse_object(data, name="prd.json")
             merged = merge(document, old, branch=str(variables["branchName"]), prd=source)
-            prd.parse(to_json(merged), name="prd.json")
+            prd_schema.parse(to_json(merged), name="prd.json")
             return merged
 
         document = await self._ask("prd-finalize", "Turning the PRD into stories", "prd-finalize", variables, read)
@@ -172,7 +172,7 @@ class PrdMaker:
         if not self.prd_json.is_file():
             return {}
         data = validation.read(self.prd_json)
-        prd.parse(data, name=str(self.prd_json))
+        prd_schema.parse(data, name=str(self.prd_json))
         return validation.parse_object(data, name=str(self.prd_json))
 
     def _prd(self) -> str:

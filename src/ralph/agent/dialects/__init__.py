@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
@@ -36,6 +36,7 @@ class KnownAgent:
     args: tuple[str, ...]
     install: str
     env: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)  # variables it gets unless a person has set them
     model_args: tuple[str, ...] = ("--model", "{model}")
     structured: tuple[str, ...] = field(default=())  # with these among its arguments its events can be read
     dialect: str = "text"
@@ -58,6 +59,7 @@ AGENTS = {
             args=("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
             install="npm install -g @anthropic-ai/claude-code",
             env=("ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"),
+            settings={"CLAUDE_CODE_DISABLE_CRON": "1"},  # nothing that wakes up after its last word
             structured=("stream-json",),
             dialect="claude",
         ),

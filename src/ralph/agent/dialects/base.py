@@ -16,7 +16,7 @@ class Trouble(Enum):
     NONE = "none"
     LIMIT = "limit"  # a usage or rate limit: wait
     OVERLOAD = "overload"  # the service or the network: back off
-    LOGIN = "login"  # nobody can work until a person mends it
+    UNUSABLE = "unusable"  # no login, no credit, no such model: a person must mend it
     ERROR = "error"  # the agent says that its own run failed
 
 

@@ -12,7 +12,9 @@ from ralph.plan.work import Usage
 Json = dict[str, object]
 OLD_LIMIT = re.compile(r"usage limit reached\|(\d{10})")
 OVERLOADED = frozenset({500, 502, 503, 504, 529})
-LOGIN = frozenset({401, 403})
+FORBIDDEN = frozenset({401, 403})
+A_PERSON_MUST_MEND = frozenset({"authentication_failed", "billing_error", "model_not_found"})
+LAST_CLAIMS = ("DONE", "VERIFIED", "RESET")
 
 
 class ClaudeReader(Reader):
@@ -25,6 +27,8 @@ class ClaudeReader(Reader):
         self._resets_at: float | None = None
         self._rejected = False
         self._retry: Json = {}
+        self._error: object = None
+        self._in_background = False
 
     def feed(self, data: bytes) -> None:
         for event in self._lines.feed(data):
@@ -41,14 +45,20 @@ class ClaudeReader(Reader):
             case "assistant":
                 self._assistant(event)
             case "result":
-                self._result, self.finished = event, True
+                self._result = event
+                self.finished = not self._in_background or any(self.speech.says(kind) for kind in LAST_CLAIMS)
             case "rate_limit_event":
                 self._rate_limit(_object(event.get("rate_limit_info")))
             case "system" if event.get("subtype") == "api_retry":
                 self._retry = event
+            case "system" if event.get("subtype") == "background_tasks_changed":
+                self._in_background = bool(event.get("tasks"))  # while one runs, a result is not the last word
 
     def _assistant(self, event: Json) -> None:
-        if event.get("parent_tool_use_id") or event.get("is_api_error_message"):
+        if event.get("is_api_error_message"):
+            self._error = event.get("error")
+            return
+        if event.get("parent_tool_use_id"):
             return
         content = _object(event.get("message")).get("content")
         for block in content if isinstance(content, list) else ():
@@ -72,6 +82,8 @@ class ClaudeReader(Reader):
             return Report(usage=usage)
         message = str(self._result.get("result") or self._result.get("terminal_reason") or "no reason given")
         trouble = _trouble(self._result.get("api_error_status"), self._result.get("terminal_reason"))
+        if self._error in A_PERSON_MUST_MEND:
+            trouble = Trouble.UNUSABLE
         old = OLD_LIMIT.search(message)
         if old or self._rejected:
             trouble = Trouble.LIMIT
@@ -82,8 +94,8 @@ class ClaudeReader(Reader):
 def _trouble(status: object, reason: object) -> Trouble:
     if status == 429:
         return Trouble.LIMIT
-    if status in LOGIN:
-        return Trouble.LOGIN
+    if status in FORBIDDEN:
+        return Trouble.UNUSABLE
     if status in OVERLOADED:
         return Trouble.OVERLOAD
     if status is None and reason == "api_error":
@@ -92,20 +104,26 @@ def _trouble(status: object, reason: object) -> Trouble:
 
 
 def _usage(result: Json) -> Usage:
-    used = _object(result.get("usage"))
+    """What the whole call used: `modelUsage` counts sub-agents and earlier results too, `usage` does not."""
     cost = result.get("total_cost_usd")
     models = _object(result.get("modelUsage"))
+    used = _object(result.get("usage"))
     priced = isinstance(cost, int | float)
     return Usage(
-        input_tokens=_count(used.get("input_tokens")),
-        output_tokens=_count(used.get("output_tokens")),
-        cache_read_tokens=_count(used.get("cache_read_input_tokens")),
-        cache_write_tokens=_count(used.get("cache_creation_input_tokens")),
+        input_tokens=_total(models, "inputTokens", used.get("input_tokens")),
+        output_tokens=_total(models, "outputTokens", used.get("output_tokens")),
+        cache_read_tokens=_total(models, "cacheReadInputTokens", used.get("cache_read_input_tokens")),
+        cache_write_tokens=_total(models, "cacheCreationInputTokens", used.get("cache_creation_input_tokens")),
         cost_usd=float(cost) if isinstance(cost, int | float) else None,
         calls=1,
         unpriced=0 if priced else 1,
         model=max(models, key=lambda name: _spent(models[name]), default=""),
     )
+
+
+def _total(models: Json, key: str, otherwise: object) -> int | None:
+    counts = [count for model in models.values() if (count := _count(_object(model).get(key))) is not None]
+    return sum(counts) if counts else _count(otherwise)
 
 
 def _spent(usage: object) -> float:

@@ -147,7 +147,7 @@ class AgentStep(Step):
             said=heard.reason,
             usage=heard.report.usage,
             retry_at=heard.report.retry_at,
-            fatal=heard.report.trouble is Trouble.LOGIN,
+            fatal=heard.report.trouble is Trouble.UNUSABLE,
         )
 
 
@@ -157,8 +157,8 @@ def _verdict(context: Context, heard: Heard, wrongs: tuple[str, ...], changed: b
     match report.trouble:
         case Trouble.LIMIT | Trouble.OVERLOAD:
             return Verdict.LIMITED, f"The agent could not work: {report.message}"
-        case Trouble.LOGIN:
-            return Verdict.INTERRUPTED, f"The agent could not log in: {report.message}"
+        case Trouble.UNUSABLE:
+            return Verdict.INTERRUPTED, f"The agent cannot be used: {report.message}"
     if wrongs:
         return Verdict.FAILED, "The agent did what it must not: " + "; ".join(wrongs) + ". This was undone."
     if ended.how is How.TIMED_OUT:
