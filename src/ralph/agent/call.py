@@ -56,7 +56,8 @@ class Call:
 def check_installed(provider: Provider, folder: Path) -> str:
     """The agent's program as a path, or an error that says how to get it."""
     dialect_of(provider)
-    path = shutil.which(provider.command) or shutil.which(str(folder / provider.command))
+    here = str(folder / provider.command) if "/" in provider.command else ""
+    path = shutil.which(provider.command) or (shutil.which(here) if here else None)
     if path is None:
         agent = known(provider)
         how = f"Install it ({agent.install})" if agent else "Install it"

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
 
-LOCATION = ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
 QUIET = (
     "-c", "core.quotePath=false",
     "-c", "gc.auto=0",
     "-c", "maintenance.auto=false",
     "-c", "advice.detachedHead=false",
 )  # fmt: skip
+HOOKS = 1800.0
+"""Seconds a commit may take: a project's hooks may run its tests."""
+
+HALF_DONE = (
+    "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply",
+    "sequencer",
+)  # fmt: skip
+
 OWN = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false")
 """Ralph's own commits and switches: no hooks, no signature that would ask a person for something."""
 
@@ -53,17 +63,18 @@ class Repo:
 
     @property
     def env(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if name not in LOCATION}
-        return {**inherited, **self.identity, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+        return {**for_git(os.environ), **self.identity, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
 
-    async def ask(self, *args: str, stdin: bytes = b"", index: Path | None = None, literal: bool = True) -> Captured:
+    async def ask(
+        self, *args: str, stdin: bytes = b"", index: Path | None = None, literal: bool = True, seconds: float = 120
+    ) -> Captured:
         """Run git, whatever it answers."""
         env = self.env
         if index:
             env["GIT_INDEX_FILE"] = str(index)
         if literal:
             env["GIT_LITERAL_PATHSPECS"] = "1"
-        return await capture(["git", *QUIET, *args], cwd=self.top, env=env, stdin=stdin)
+        return await capture(["git", *QUIET, *args], cwd=self.top, env=env, stdin=stdin, seconds=seconds)
 
     async def git(self, *args: str, stdin: bytes = b"", index: Path | None = None, literal: bool = True) -> str:
         """Run git and insist that it succeeds."""
@@ -117,23 +128,34 @@ class Repo:
 
     async def commit_own(self, paths: Iterable[str], message: str) -> bool:
         """Commit just these paths, without hooks and without touching anything else; False: nothing to do."""
-        names = _nul(paths)
-        commit = (
-            *OWN, "commit", "--quiet", "--no-verify", "--message", message, "--only",
-            "--pathspec-from-file=-", "--pathspec-file-nul",
-        )  # fmt: skip
-        done = await self.ask(*commit, stdin=names)
+        wanted = list(paths)
+        done = await self._commit_only(wanted, message)
         if done.code and b"did not match any file" in done.err:
-            added = await self.ask("add", "--pathspec-from-file=-", "--pathspec-file-nul", stdin=names)
-            if b"are ignored" in added.err:
-                return False
-            done = await self.ask(*commit, stdin=names)
+            wanted = [path for path in wanted if path not in await self._ignored(wanted)]
+            await self._stage(wanted)
+            done = await self._commit_only(wanted, message)
         if done.code and done.err:
             raise RalphError(f"git commit failed in {self.top}: {done.err.decode(errors='replace').strip()}")
         return done.code == 0
 
+    async def _commit_only(self, paths: list[str], message: str) -> Captured:
+        if not paths:
+            return Captured(code=1, out=b"", err=b"")
+        return await self.ask(
+            *OWN, "commit", "--quiet", "--no-verify", "--message", message, "--only",
+            "--pathspec-from-file=-", "--pathspec-file-nul", stdin=_nul(paths),
+        )  # fmt: skip
+
+    async def _ignored(self, paths: list[str]) -> set[str]:
+        done = await self.ask("check-ignore", "-z", "--stdin", stdin=_nul(paths), literal=False)
+        return set(filter(None, done.out.decode(errors="surrogateescape").split("\0")))
+
     async def staged(self) -> bool:
         return (await self.ask("diff", "--cached", "--quiet")).code != 0
+
+    async def unstage(self) -> None:
+        """The index as HEAD has it; files stay as they are."""
+        await self.git("reset", "--quiet")
 
     async def commit_index(self, message: str) -> None:
         """Commit what Ralph itself has staged, without hooks."""
@@ -141,16 +163,31 @@ class Repo:
 
     async def commit_work(self, paths: Iterable[str], message: str) -> Captured:
         """Commit what an agent left, as a person would: with the project's hooks."""
+        await self.unstage()
         await self._stage(paths)
-        done = await self.ask("commit", "--quiet", "--message", message)
+        if not await self.staged():
+            return Captured(code=0, out=b"", err=b"")
+        done = await self.ask("commit", "--quiet", "--message", message, seconds=HOOKS)
         if done.code:
-            await self.git("reset", "--quiet")
+            await self.unstage()
         return done
 
     async def _stage(self, paths: Iterable[str], index: Path | None = None) -> None:
         """Take paths into an index as they are on disk; gone ones are taken out, other repositories left out."""
-        names = _nul(path for path in paths if not path.endswith("/"))
-        await self.git("update-index", "--add", "--remove", "--replace", "-z", "--stdin", stdin=names, index=index)
+        wanted = [path for path in paths if not path.endswith("/")]
+        gone = [path for path in wanted if not self._is_here(path)]
+        here = [path for path in wanted if path not in set(gone)]
+        if gone:
+            await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=_nul(gone), index=index)
+        if here:
+            await self.git("update-index", "--add", "--replace", "-z", "--stdin", stdin=_nul(here), index=index)
+
+    def _is_here(self, path: str) -> bool:
+        """Whether a path is on disk as something git can hold, and not somewhere else behind a link."""
+        target = self.top / path
+        if _is_folder(target):
+            return (target / ".git").exists()  # a submodule
+        return os.path.lexists(target) and not is_behind_link(self.top, path)
 
     async def snapshot(self, paths: Iterable[str], message: str, parent: str) -> str:
         """A commit of HEAD's tree with these paths as they are on disk; no index and no branch is touched."""
@@ -177,7 +214,7 @@ class Repo:
             index.unlink(missing_ok=True)
         wanted = set(paths)
         present = set(await self._paths_in(commit))
-        back = {path for path in wanted - present if os.path.lexists(self.top / path)}
+        back = {path for path in wanted - present if self._is_here(path)}
         return (wanted & set(out.split("\0"))) | back
 
     async def _paths_in(self, commit: str) -> list[str]:
@@ -192,20 +229,43 @@ class Repo:
         present = set(await self._paths_in(commit))
         kept = [path for path in wanted if path in present]
         gone = [path for path in wanted if path not in present]
+        for path in gone:
+            remove(self.top, path)
+        if gone and stage:
+            await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=_nul(gone))
         if kept:
             where = ("--staged", "--worktree") if stage else ("--worktree",)
             await self.git(
                 "restore", f"--source={commit}", *where, "--pathspec-from-file=-", "--pathspec-file-nul",
                 stdin=_nul(kept),
             )  # fmt: skip
-        if gone and stage:
-            await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=_nul(gone))
-        for path in gone:
-            remove(self.top, path)
+            if (self.top / ".gitmodules").exists():
+                await self.ask("submodule", "--quiet", "update", "--force", "--", *kept[:1000])
 
     async def untrack(self, paths: Iterable[str]) -> None:
         """Take paths out of the index and leave them on disk."""
         await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=_nul(paths))
+
+    def half_done(self) -> tuple[str, ...]:
+        """A merge, pick or rebase that was begun and not finished."""
+        return tuple(name for name in HALF_DONE if (self.git_dir / name).exists())
+
+    def forget_half_done(self) -> None:
+        for name in self.half_done():
+            path = self.git_dir / name
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+
+    async def release_lock(self) -> None:
+        """A git that was killed leaves its lock: nobody of ours lives any more, so it is nobody's."""
+        lock = self.git_dir / "index.lock"
+        for _ in range(20):
+            if not lock.exists():
+                return
+            await asyncio.sleep(0.05)  # unless a person is just now using git here
+        lock.unlink(missing_ok=True)
 
     async def switch(self, branch: str, *, create: bool) -> None:
         await self.git(*OWN, "switch", "--quiet", *(("--create", branch) if create else (branch,)))
@@ -218,9 +278,14 @@ class Repo:
 
 
 def remove(top: Path, path: str) -> None:
-    """Remove a file that an agent made, and the folders that are empty without it."""
+    """Remove a file that an agent made, and the folders that are empty without it; never behind a link."""
     target = top / path
-    target.unlink(missing_ok=True)
+    if is_behind_link(top, path) or _is_folder(target):
+        return
+    try:
+        target.unlink(missing_ok=True)
+    except NotADirectoryError:
+        return
     for folder in target.parents:
         if folder == top or top not in folder.parents:
             break
@@ -228,6 +293,14 @@ def remove(top: Path, path: str) -> None:
             folder.rmdir()
         except OSError:
             break
+
+
+def is_behind_link(top: Path, path: str) -> bool:
+    return any((top / parent).is_symlink() for parent in Path(path).parents if parent.parts)
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def parse_status(text: str) -> Status:

@@ -71,6 +71,10 @@ class Place:
     def is_own(self, path: str) -> bool:
         return path.startswith(self.own)
 
+    def _is_none_of_ours(self, path: str) -> bool:
+        """Ralph's own files, and other repositories inside this one, are not work to be committed."""
+        return self.is_own(path) or path.endswith("/")
+
     def in_repo(self, path: str) -> str:
         """A path below the project's root as git names it."""
         return f"{self.repo.prefix}{path}"
@@ -83,16 +87,21 @@ class Place:
 
     async def straighten(self, base: str) -> Tip:
         """After an agent ended: where its branch stands, with its wrongs against the repository put right."""
+        await self.repo.release_lock()
         status = await self.repo.status()
         commits: tuple[Commit, ...] | None = ()
-        if status.branch == self.branch and status.head != base:
+        if status.branch == self.branch and status.head and status.head != base:
             commits = await self.repo.commits_since(base)
-        if status.branch != self.branch or commits is None:
+        if status.branch != self.branch or not status.head or commits is None:
             wrong = _stray(self.branch, status)
             return Tip(status=await self._back_to(base, status), wrongs=(wrong,))
-        if status.unmerged:
-            await self.repo.git("reset", "--quiet")
-            return Tip(status=await self.repo.status(), commits=commits, wrongs=("it left a merge half done",))
+        half_done = [name for name in self.repo.half_done() if name != "MERGE_MSG"]
+        if status.unmerged or half_done:
+            self.repo.forget_half_done()
+            await self.repo.unstage()
+            return Tip(
+                status=await self.repo.status(), commits=commits, wrongs=("it left a merge or rebase half done",)
+            )
         return Tip(status=status, commits=commits)
 
     async def changes(self, base: str, tip: Tip) -> Changes:
@@ -102,10 +111,11 @@ class Place:
         swept = self.foreign.intersection(committed)
         if swept:
             wrongs = (*wrongs, f"it committed files that are not its own: {', '.join(sorted(swept))}")
+            await self.repo.unstage()
             await self.repo.untrack(swept)
             await self.repo.commit_index("chore: take a person's files out of the branch again")
             status = await self.repo.status()
-        self.made = {path for path in status.untracked if path not in self.foreign and not self.is_own(path)}
+        self.made = {path for path in status.untracked if path not in self.foreign and not self._is_none_of_ours(path)}
         changed = {path for path in status.changed if not self.is_own(path)}
         return Changes(
             head=status.head,
@@ -117,16 +127,16 @@ class Place:
 
     async def _back_to(self, base: str, status: Status) -> Status:
         """The agent left its branch or rewrote it: what it made is kept, and its branch is as it was."""
-        made = set(status.untracked) - self.foreign
-        stray = await self.repo.snapshot({*status.changed, *made}, "What a stray agent left", status.head)
+        made = {path for path in status.untracked if path not in self.foreign}
+        dirty = {*status.changed, *status.unmerged, *made}
+        stray = await self.repo.snapshot(dirty, "What a stray agent left", status.head or base)
         await self.repo.keep(f"{STRAYS}/{stray[:12]}", stray)
+        self.repo.forget_half_done()
         await self.repo.git("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")
         await self.repo.git("update-ref", f"refs/heads/{self.branch}", base)
         await self.repo.git("read-tree", base)
-        changed = [path for path in await self.repo.changed_since(base) if not self.is_own(path)]
-        await self.repo.lay(base, changed, stage=True)
-        for path in made:
-            remove(self.repo.top, path)
+        touched = {*await self.repo.changed_since(base), *await self.repo.between(base, stray)} - self.foreign
+        await self.repo.lay(base, sorted(path for path in touched if not self.is_own(path)), stage=True)
         return await self.repo.status()
 
     async def keep(self, ref: str, changes: Changes, message: str) -> str:
@@ -166,6 +176,7 @@ class Place:
 
     async def restore(self, base: str, message: str) -> None:
         """Bring back the files as they were at `base`, by a forward commit; the work stays in its ref."""
+        await self.repo.unstage()
         paths = {path for path in await self.repo.changed_since(base) if not self.is_own(path)}
         await self.repo.lay(base, sorted(paths), stage=True)
         for path in self.made:
@@ -220,17 +231,17 @@ async def bring_back(place: Place, target: str) -> None:
     left = next((left for left in place.lefts() if left.target == target), None)
     if left is None or not await _exists(place, left):
         return
-    since = await place.repo.ask("diff-tree", "-r", "--name-only", "-z", left.parent, "HEAD")
-    moved = [path for path in since.out.decode().split("\0") if path and not place.is_own(path)]
-    if since.code or moved:
+    moved = [path for path in await place.repo.between(left.parent, "HEAD") if not place.is_own(path)]
+    if moved:
         place.forget_left(target)
         return
     paths = [path for path in await place.repo.between(left.parent, left.commit) if not place.is_own(path)]
-    missing = sorted(await place.repo.differing(left.commit, paths))
+    status = await place.repo.status()
+    theirs = {*status.changed, *status.untracked}  # whatever is on disk by now is a person's or as it should be
+    missing = sorted(await place.repo.differing(left.commit, paths) - theirs)
     await place.repo.lay(left.commit, missing, stage=False)
     status = await place.repo.status()
-    place.made |= set(status.untracked).intersection(paths)
-    place.foreign -= place.made
+    place.made |= set(status.untracked).intersection(paths) - place.foreign
 
 
 async def _untouched(place: Place, left: Left) -> set[str]:
@@ -242,7 +253,8 @@ async def _untouched(place: Place, left: Left) -> set[str]:
 
 
 async def _exists(place: Place, left: Left) -> bool:
-    if (await place.repo.ask("cat-file", "-e", left.commit)).code == 0:
+    asked = [await place.repo.ask("cat-file", "-e", f"{commit}^{{commit}}") for commit in (left.commit, left.parent)]
+    if not any(done.code for done in asked):
         return True
     place.forget_left(left.target)
     return False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
 from collections.abc import Iterable, Mapping
 
@@ -16,8 +17,12 @@ ORDINARY = (
 )  # fmt: skip
 """What every agent gets: what programs need to run, and nothing that opens a door."""
 
-SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH)", re.IGNORECASE)
+SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH(?!OR))", re.IGNORECASE)
 SHORTEST_SECRET = 8
+HIDDEN = b"[secret]"
+GIT_LOCATION = frozenset(
+    ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY")
+)
 
 
 def allowed(environment: Mapping[str, str], also: Iterable[str]) -> dict[str, str]:
@@ -28,6 +33,11 @@ def allowed(environment: Mapping[str, str], also: Iterable[str]) -> dict[str, st
         for name, value in environment.items()
         if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
     }
+
+
+def for_git(environment: Mapping[str, str]) -> dict[str, str]:
+    """An environment in which git looks where it is run, also inside of somebody's git hook."""
+    return {name: value for name, value in environment.items() if name not in GIT_LOCATION}
 
 
 def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
@@ -44,34 +54,44 @@ class Redactor:
     """Replaces secrets in a stream of bytes, also where one is cut by the border of two pieces."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
-        self._secrets = [secret.encode() for secret in secrets]
-        self._keep = max((len(secret) for secret in self._secrets), default=1) - 1
+        self._secrets = sorted((os.fsencode(secret) for secret in secrets), key=len, reverse=True)
+        self._any = re.compile(b"|".join(re.escape(secret) for secret in self._secrets)) if self._secrets else None
+        self._longest = len(self._secrets[0]) if self._secrets else 0
         self._held = b""
 
     def feed(self, data: bytes) -> bytes:
-        if not self._secrets:
+        if not self._any:
             return data
-        data = self._clean(self._held + data)
-        cut = len(data) - self._held_back(data)
+        data = self._held + data
+        clean, rest = self._replace(data) if any(secret in data for secret in self._secrets) else ([], 0)
+        cut = self._could_begin(data, rest)
         self._held = data[cut:]
-        return data[:cut]
+        return b"".join((*clean, data[rest:cut]))
 
     def flush(self) -> bytes:
-        held, self._held = self._clean(self._held), b""
-        return held
+        held, self._held = self._held, b""
+        return self._any.sub(HIDDEN, held) if self._any else held
 
     def text(self, text: str) -> str:
-        return self._clean(text.encode()).decode(errors="replace") if self._secrets else text
+        if not self._any:
+            return text
+        return self._any.sub(HIDDEN, text.encode(errors="surrogateescape")).decode(errors="surrogateescape")
 
-    def _clean(self, data: bytes) -> bytes:
-        for secret in self._secrets:
-            data = data.replace(secret, b"[secret]")
-        return data
+    def _replace(self, data: bytes) -> tuple[list[bytes], int]:
+        """The clean part up to the last secret that is complete, and where it ends."""
+        assert self._any, "feed has looked"
+        clean: list[bytes] = []
+        rest = 0
+        for match in self._any.finditer(data):
+            if match.end() == len(data) and self._could_begin(data, match.start()) == match.start():
+                break  # it may be the beginning of a longer one
+            clean += [data[rest : match.start()], HIDDEN]
+            rest = match.end()
+        return clean, rest
 
-    def _held_back(self, data: bytes) -> int:
-        """How many bytes at the end could be the beginning of a secret."""
-        for length in range(min(self._keep, len(data)), 0, -1):
-            tail = data[-length:]
-            if any(secret.startswith(tail) for secret in self._secrets):
-                return length
-        return 0
+    def _could_begin(self, data: bytes, start: int) -> int:
+        """Where a secret may begin at the end of `data`, not before `start`; its length if none may."""
+        for position in range(max(start, len(data) - self._longest + 1), len(data)):
+            if any(secret.startswith(data[position:]) and secret != data[position:] for secret in self._secrets):
+                return position
+        return len(data)

@@ -8,12 +8,12 @@ import fcntl
 import itertools
 import os
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ralph.errors import RalphError
 from ralph.process import tree
@@ -26,6 +26,7 @@ Sink = Callable[[bytes], object]
 CHUNK = 1 << 18
 PIPE_SIZE = 1 << 20
 LINGER = 10.0
+MOST_LOOKS = 50
 _numbers = itertools.count(1)
 
 
@@ -139,25 +140,40 @@ class Child:
 
     async def end(self, grace: float) -> None:
         """End the program and everything that came from it, then take the rest of its output."""
-        members = tree.family(self.pid, self.mark)
-        if members:
-            group_grace = grace if self.running() else min(grace, 1.0)
-            for _ in range(5):
-                await tree.end(members, grace=group_grace)
-                group_grace = 0.1
-                members = tree.family(self.pid, self.mark)
-                if not members:
-                    break
+        patience = grace if self.running() else min(grace, 1.0)
+        unseen = 0
+        for _ in range(MOST_LOOKS):
+            if unseen == 2 or not tree.has_children():  # one look can miss who is born while it is taken
+                break
+            members = tree.family(self.pid, self.mark)
+            unseen = 0 if members else unseen + 1
+            await tree.end(members, grace=patience)
+            patience = 0.0 if members else patience
         await self.drain()
 
     async def drain(self) -> None:
         """Take what the ended program left in its pipes, and close them."""
-        await self._watch
+        await self.exited()
         for descriptor in list(self._readers):
-            while self._pump(descriptor):
-                pass
+            for _ in range(2 * PIPE_SIZE // CHUNK):  # no more than fits: somebody else may still be writing
+                if not self._pump(descriptor):
+                    break
             if descriptor in self._readers:
                 self._close(descriptor)
+
+
+async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
+    """Let `work` finish, however often we are told to stop meanwhile."""
+    task = asyncio.ensure_future(work)
+    stopped: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            stopped = error
+    task.result()
+    if stopped:
+        raise stopped
 
 
 @asynccontextmanager
@@ -181,7 +197,7 @@ async def spawn(
             child.read(descriptors[1], err)
         yield child
     finally:
-        await child.end(grace)
+        await to_the_end(child.end(grace))
 
 
 async def run(
@@ -225,8 +241,7 @@ async def capture(
             remedy="Run it by hand in this folder to see what it waits for.",
         ) from None
     finally:
-        child.kill()
-        await child.drain()
+        await to_the_end(child.end(2.0) if child.running() else child.drain())
         if isinstance(source, int):
             os.close(source)
     return Captured(code=code, out=bytes(out), err=bytes(err))
@@ -241,9 +256,9 @@ def _start(
     *,
     separate: bool,
 ) -> tuple[Child, tuple[int, int]]:
+    source = stdin if isinstance(stdin, int) else _opened(stdin or Path(os.devnull))
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe() if separate else (-1, out_write)
-    source = stdin if isinstance(stdin, int) else os.open(stdin or os.devnull, os.O_RDONLY)
     try:
         popen = subprocess.Popen(
             list(argv),
@@ -276,6 +291,13 @@ def _cannot_start(command: str, cwd: Path, error: OSError) -> RalphError:
             remedy=f"Install {command!r}, or correct its name or path.",
         )
     return RalphError(f"The command {command!r} could not be started: {error.strerror}.")
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDONLY)
+    except OSError as error:
+        raise RalphError(f"{path} could not be read: {error.strerror}.") from None
 
 
 def _as_file(data: bytes) -> int:

@@ -96,6 +96,7 @@ def birth_of(pid: int) -> str:
     import psutil
 
     try:
-        return str(psutil.Process(pid).create_time())
+        process = psutil.Process(pid)
+        return "" if process.status() == psutil.STATUS_ZOMBIE else str(process.create_time())
     except psutil.Error:
         return ""

@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Iterable
 
-from ralph.process.table import mark_of, table, with_descendants
+from ralph.process.table import birth_of, mark_of, table, with_descendants
 
 _living: dict[int, str] = {}
 """Our direct children that are still meant to run, with their marks."""
@@ -34,7 +34,7 @@ def adopt_orphans() -> None:
 
 def family(leader: int, mark: str) -> set[int]:
     """Every living process that came from `leader`: its group, its session, its descendants, its orphans."""
-    if not _has_children():
+    if not has_children():
         return set()
     entries = table()
     me = os.getpid()
@@ -55,9 +55,11 @@ def marked(prefix: str) -> set[int]:
 
 
 async def end(pids: set[int], *, grace: float) -> set[int]:
-    """TERM, then KILL after `grace` seconds; returns what is still alive (normally nothing)."""
-    _signal(pids, signal.SIGTERM)
-    left = await _gone(pids, grace)
+    """TERM, then KILL after `grace` seconds (at once if it is 0); returns what is still alive, normally nothing."""
+    left = pids
+    if grace:
+        _signal(pids, signal.SIGTERM)
+        left = await _gone(pids, grace)
     _signal(left, signal.SIGKILL)
     return await _gone(left, 2.0)
 
@@ -73,10 +75,12 @@ def _is_orphan_of(pid: int, mark: str) -> bool:
     if pid in _living:
         return False
     found = mark_of(pid)
+    if found is None:  # it cleared its environment: it may be anybody's, so it goes with the last of them
+        return set(_living.values()) <= {mark, ""}
     return found == mark or found not in _living.values()
 
 
-def _has_children() -> bool:
+def has_children() -> bool:
     """A cheap first look: with orphans adopted, no child at all means that nothing is left."""
     if not sys.platform.startswith("linux"):
         return True
@@ -126,11 +130,11 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     if pid in _living:
-        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+        return birth_of(pid) != ""  # a zombie of ours is for its Popen to reap
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == 0
     except ChildProcessError:
-        return True
+        return birth_of(pid) != ""
 
 
 async def exit_of(pid: int, seconds: float | None) -> None:

@@ -3,54 +3,75 @@
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+COLOURS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 ERROR = re.compile(
-    r"\b(error|errors|failed|failure|fatal|panic|panicked|exception|traceback|undefined|cannot|not found)\b"
-    r"|\bassert|^E\s|^FAIL\b|✗|✖|×",
-    re.IGNORECASE,
+    rb"\b(?:error|errors|failed|failure|fatal|panic|panicked|exception|traceback|undefined|cannot|not found)\b"
+    rb"|\bassert|^E\s|^FAIL\b|\xe2\x9c\x97|\xe2\x9c\x96|\xc3\x97",
+    re.IGNORECASE | re.MULTILINE,
 )
-HARMLESS = re.compile(r"\b(0 errors?|0 failed|no errors?)\b", re.IGNORECASE)
-CHUNK = 1 << 16
+LIKELY = re.compile(
+    rb"error|fail|fatal|panic|exception|traceback|undefined|cannot|not found|assert|\ne\s|\xe2\x9c|\xc3\x97"
+)
+"""Found in lower case much faster than the expression above, which then looks at that line only."""
+
+HARMLESS = re.compile(rb"\b(?:0 errors?|0 failed|no errors?)\b", re.IGNORECASE)
+CHUNK = 1 << 20
+WINDOW = 1 << 16
 LONGEST_LINE = 400
-HEAD_LINES = 25
-TAIL_LINES = 40
+BEFORE, HEAD_LINES, TAIL_LINES = 2, 25, 40
 MOST = 4_000
 
 
 def useful(log: Path) -> str:
-    """What an agent or a person needs to see of a log, at most about 4,000 characters."""
-    head: list[str] = []
-    found_at = -1
-    last: deque[str] = deque(maxlen=TAIL_LINES)
-    total = 0
-    for line in _lines(log):
-        if found_at < 0 and ERROR.search(line) and not HARMLESS.search(line):
-            found_at = total
-            head = list(last)[-2:]
-        if found_at >= 0 and len(head) < HEAD_LINES:
-            head.append(line)
-        last.append(line)
-        total += 1
-    if found_at < 0 or found_at >= total - TAIL_LINES:
-        return _end("\n".join(last), MOST)
-    return _start("\n".join(head), MOST // 2) + "\n[…]\n" + _end("\n".join(last), MOST // 2)
-
-
-def _lines(log: Path) -> Iterator[str]:
-    """Lines without colours, each cut to a sensible length, from a file of any size and any line length."""
-    held = b""
+    """What an agent or a person needs to see of a log of any size, at most about 4,000 characters."""
     with log.open("rb") as file:
-        while chunk := file.read(CHUNK):
-            *lines, held = (held + chunk).split(b"\n")
-            for line in lines:
-                yield _clean(line)
-            held = held[: LONGEST_LINE * 4]
-    if held:
-        yield _clean(held)
+        size = file.seek(0, 2)
+        tail_at = max(size - WINDOW, 0)
+        tail = _read(file, tail_at, WINDOW, whole_lines=tail_at > 0)[-TAIL_LINES:]
+        found = _first_error(file)
+        if found is None:
+            return _end(_joined(tail), MOST)
+        start = max(found - WINDOW // 8, 0)
+        before = _read(file, start, found - start, whole_lines=start > 0)[-BEFORE:]
+        head = before + _read(file, found, WINDOW)[: HEAD_LINES - len(before)]
+    shown = _joined(tail)
+    if _clean(head[len(before)]) in shown.split("\n"):
+        return _end(shown, MOST)
+    return _start(_joined(head), MOST // 2) + "\n[…]\n" + _end(shown, MOST // 2)
+
+
+def _first_error(file: BinaryIO) -> int | None:
+    """Where the first line begins that speaks of an error."""
+    file.seek(0)
+    offset, held = 0, b""
+    while chunk := file.read(CHUNK):
+        data = held + chunk
+        for match in LIKELY.finditer(data.lower()):
+            begin = data.rfind(b"\n", 0, match.end() - 1) + 1
+            line = data[begin : match.end() + LONGEST_LINE].split(b"\n", 1)[0]
+            line = COLOURS.sub(b"", line)
+            if ERROR.search(line) and not HARMLESS.search(line):
+                return offset + begin
+        keep = min(len(data) - (data.rfind(b"\n") + 1), WINDOW)
+        offset, held = offset + len(data) - keep, data[len(data) - keep :]
+    return None
+
+
+def _read(file: BinaryIO, at: int, size: int, *, whole_lines: bool = False) -> list[bytes]:
+    """The lines of a part of the file; `whole_lines`: without the first, which is cut."""
+    file.seek(at)
+    lines = file.read(size).split(b"\n")
+    if lines and not lines[-1]:
+        lines.pop()
+    return lines[1:] if whole_lines and len(lines) > 1 else lines
+
+
+def _joined(lines: list[bytes]) -> str:
+    return "\n".join(_clean(line) for line in lines)
 
 
 def _clean(line: bytes) -> str:

@@ -29,6 +29,11 @@ class _Running:
     child: Child
     stack: AsyncExitStack
     log: Path
+    flush: Callable[[], object]
+
+    def last_words(self) -> str:
+        self.flush()
+        return useful(self.log)
 
 
 @dataclass
@@ -41,11 +46,15 @@ class Services:
     owner: str
     started: Callable[[Service, float], None]
     _running: dict[str, _Running] = field(default_factory=dict)
+    _lives: int = 0
 
     async def __aenter__(self) -> Services:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await spawn.to_the_end(self._end_all())
+
+    async def _end_all(self) -> None:
         for name in list(self._running):
             await self._end(name)
 
@@ -58,7 +67,7 @@ class Services:
         """None of those we started has died since."""
         for name, running in self._running.items():
             if not running.child.running():
-                raise ServiceFailure(f"The service {name!r} died during the checks.\n\n{useful(running.log)}")
+                raise ServiceFailure(f"The service {name!r} died during the checks.\n\n{running.last_words()}")
 
     async def _prepare(self, service: Service) -> None:
         ours = self._running.get(service.name)
@@ -75,10 +84,16 @@ class Services:
             await self._start(service, service.start)
 
     async def _start(self, service: Service, command: str) -> None:
-        log = self.logs / f"service-{service.name}.log"
+        self._lives += 1
+        log = self.logs / f"service-{service.name}-{self._lives}.log"
         redactor = environment.Redactor(environment.secrets_in(os.environ))
         stack = AsyncExitStack()
-        file = stack.enter_context(log.open("ab", buffering=0))
+        file = stack.enter_context(log.open("wb", buffering=0))
+
+        def flush() -> None:
+            file.write(redactor.flush())
+
+        stack.callback(flush)
         child = await stack.enter_async_context(
             spawn.spawn(
                 ["/bin/sh", "-c", command],
@@ -89,7 +104,7 @@ class Services:
                 grace=3.0,
             )
         )
-        running = _Running(child=child, stack=stack, log=log)
+        running = _Running(child=child, stack=stack, log=log, flush=flush)
         self._running[service.name] = running
         await self._wait(service, running)
 
@@ -101,12 +116,12 @@ class Services:
                 code = await running.child.exited()
                 raise ServiceFailure(
                     f"The service {service.name!r} ended with exit code {code} before it was ready."
-                    f"\n\n{useful(running.log)}"
+                    f"\n\n{running.last_words()}"
                 )
             if loop.time() - began > service.ready_timeout:
                 raise ServiceFailure(
                     f"The service {service.name!r} did not answer at {service.ready} within "
-                    f"{service.ready_timeout:g} s.\n\n{useful(running.log)}"
+                    f"{service.ready_timeout:g} s.\n\n{running.last_words()}"
                 )
             await asyncio.sleep(PAUSE)
         self.started(service, loop.time() - began)
