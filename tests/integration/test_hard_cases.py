@@ -286,7 +286,7 @@ def test_a_folder_that_became_a_link_is_kept(checkout: Checkout) -> None:
 
 HALF = {
     "merge without conflict": "git merge -q --no-commit --no-ff other",
-    "merge, all resolved": "echo m > app.txt; git commit -qam m; git merge -q other || git checkout -q --ours app.txt; git add .",
+    "merge, all resolved": "echo m > app.txt; git commit -qam m; git merge -q other || echo n > app.txt; git add .",
     "merge elsewhere": "git switch -qc mine; echo m > app.txt; git commit -qam m; git merge -q other || true",
     "cherry-pick elsewhere": "git switch -qc mine; echo m > app.txt; git commit -qam m; git cherry-pick other || true",
     "revert": "git revert --no-commit HEAD",

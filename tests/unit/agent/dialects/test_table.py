@@ -1,0 +1,113 @@
+"""The table of agents: every row can be used, and a configured command finds its row."""
+
+from __future__ import annotations
+
+import pytest
+
+from ralph.agent.dialects import AGENTS, DIALECTS, arguments, dialect_of, known
+from ralph.agent.dialects.claude import ClaudeReader
+from ralph.agent.dialects.text import TextReader
+from ralph.agent.speech import Marker, Speech
+from ralph.config import Provider
+from ralph.errors import RalphError
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_every_known_agent_can_be_read_installed_and_told_a_model(agent) -> None:
+    assert agent.dialect in DIALECTS
+    assert agent.install
+    assert not agent.structured or agent.dialect != "text"
+    assert not agent.model_args or any("{model}" in part for part in agent.model_args)
+    assert all(name == name.strip() and name for name in agent.env)
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_a_configuration_written_for_an_agent_is_read_as_that_agent(agent) -> None:
+    provider = Provider(command=agent.command, args=agent.args)
+    assert known(provider) is agent
+    assert dialect_of(provider) is DIALECTS[agent.dialect]
+
+
+def test_the_rows_are_called_what_they_say() -> None:
+    assert all(name == row.name for name, row in (*AGENTS.items(), *DIALECTS.items()))
+
+
+def test_the_three_agents_of_the_readme_are_known() -> None:
+    assert {"claude", "amp", "opencode"} <= set(AGENTS)
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "reader"),
+    [
+        ("claude", ("-p", "--output-format", "stream-json", "--verbose"), ClaudeReader),
+        ("/opt/tools/claude", ("-p", "--output-format", "stream-json"), ClaudeReader),
+        ("claude", ("-p",), TextReader),
+        ("claude", ("-p", "--output-format", "json"), TextReader),
+        ("my-claude", ("--output-format", "stream-json"), TextReader),
+        ("amp", ("-x",), TextReader),
+        ("./agent.sh", (), TextReader),
+    ],
+)
+def test_output_is_read_as_events_only_where_the_arguments_ask_for_them(command, args, reader) -> None:
+    assert dialect_of(Provider(command=command, args=args)).reader is reader
+
+
+def test_a_dialect_that_a_person_chose_is_used_for_any_command() -> None:
+    provider = Provider(command="./wrapper.sh", dialect="claude")
+    assert dialect_of(provider).reader is ClaudeReader
+    assert dialect_of(Provider(command="claude", args=("stream-json",), dialect="text")).reader is TextReader
+
+
+def test_a_dialect_that_does_not_exist_is_refused_with_those_that_do() -> None:
+    with pytest.raises(RalphError, match="there is no 'clade'; did you mean 'claude'") as error:
+        dialect_of(Provider(command="x", dialect="clade"))
+    assert all(name in error.value.remedy for name in DIALECTS)
+
+
+def test_ralph_itself_is_the_scripted_agent_only_when_told_to_be() -> None:
+    assert known(Provider(command="ralph", args=("scripted", "a.json"))) is AGENTS["scripted"]
+    assert known(Provider(command="ralph", args=("run", "auth"))) is None
+    assert known(Provider(command="ralph")) is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "line"),
+    [
+        (Provider(command="claude", args=("-p",)), ("claude", "-p")),
+        (Provider(command="claude", args=("-p",), model="opus"), ("claude", "-p", "--model", "opus")),
+        (Provider(command="/x/claude", model="opus"), ("/x/claude", "--model", "opus")),
+        (
+            Provider(command="codex", args=("exec", "-"), model="o9"),
+            ("codex", "exec", "--model", "o9", "-"),
+        ),
+        (Provider(command="codex", args=("exec", "-")), ("codex", "exec", "-")),
+        (Provider(command="mine", args=("-",)), ("mine", "-")),
+        (Provider(command="mine", model="m"), ("mine",)),
+        (
+            Provider(command="mine", args=("a", "-"), model="m", model_args=("-m={model}", "--{model}")),
+            ("mine", "a", "-m=m", "--m", "-"),
+        ),
+        (Provider(command="claude", model="m", model_args=("-M", "{model}")), ("claude", "-M", "m")),
+        (Provider(command="mine", args=("-", "last"), model="m", model_args=("{model}",)), ("mine", "-", "last", "m")),
+        (Provider(command="amp", args=("-x",), model="m"), ("amp", "-x")),
+    ],
+)
+def test_the_model_goes_where_the_agent_takes_it(provider: Provider, line: tuple[str, ...]) -> None:
+    assert arguments(provider) == line
+
+
+def test_arguments_that_look_like_a_placeholder_are_passed_as_they_are() -> None:
+    provider = Provider(command="mine", args=("{model}",), model="m", model_args=("--m", "{model}"))
+    assert arguments(provider) == ("mine", "{model}", "--m", "m")
+
+
+def test_all_a_plain_command_prints_is_speech() -> None:
+    speech = Speech()
+    reader = TextReader(speech)
+    reader.feed(b"<ralph>DO")
+    reader.feed(b"NE</ralph>")
+    report = reader.close()
+    assert speech.markers == [Marker("DONE")]
+    assert not reader.finished
+    assert report.usage.calls == report.usage.unpriced == 1
+    assert report.usage.cost_usd is None

@@ -1,0 +1,89 @@
+"""Reading journals back: also those that a crash cut short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.journal.events import Noted
+from ralph.journal.reader import PastAttempt, events, past_attempts, runs
+from ralph.journal.writer import FILE, Journal, line
+from ralph.plan.work import Usage, Verdict
+from tests.unit.journal.test_writer import ATTEMPT
+
+
+def journal(folder: Path, *lines: str | bytes) -> Path:
+    folder.mkdir(parents=True)
+    (folder / FILE).write_bytes(b"\n".join(text.encode() if isinstance(text, str) else text for text in lines))
+    return folder
+
+
+def test_events_can_be_asked_for_by_name(tmp_path: Path) -> None:
+    with Journal(tmp_path) as made:
+        for event in (Noted(text="one"), ATTEMPT, Noted(text="two")):
+            made.emit(event)
+    assert [found["event"] for found in events(tmp_path)] == ["noted", "attempt_ended", "noted"]
+    assert [found["number"] for found in events(tmp_path, "attempt_ended")] == [2]
+    assert len(list(events(tmp_path, "attempt_ended", "noted"))) == 3
+    assert list(events(tmp_path, "run_ended")) == []
+
+
+def test_an_event_that_only_mentions_a_name_is_not_of_that_name(tmp_path: Path) -> None:
+    with Journal(tmp_path) as made:
+        made.emit(Noted(text='"event": "attempt_ended"'))
+    assert list(events(tmp_path, "attempt_ended")) == []
+
+
+@given(cut=st.integers(0, 400))
+def test_a_line_that_a_crash_cut_is_passed_over(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+    text = line(ATTEMPT)
+    folder = journal(tmp_path_factory.mktemp("cut") / "run", line(Noted(text="one")), text[: min(cut, len(text) - 1)])
+    assert [found["event"] for found in events(folder)] == ["noted"]
+
+
+@pytest.mark.parametrize("garbage", ["", "garbage", "[]", "3", "null", b"\xff\xfe", "\0" * 50])
+def test_lines_that_are_no_events_are_passed_over(tmp_path: Path, garbage: str | bytes) -> None:
+    folder = journal(tmp_path / "run", garbage, line(ATTEMPT), garbage, line(Noted(text="two")))
+    assert [found["event"] for found in events(folder)] == ["attempt_ended", "noted"]
+
+
+def test_runs_are_listed_oldest_first_and_other_folders_are_not(tmp_path: Path) -> None:
+    assert runs(tmp_path / "logs") == []
+    for name in ("20260102-000000-aa", "20260101-000000-bb"):
+        journal(tmp_path / "logs" / name)
+    (tmp_path / "logs" / "empty").mkdir()
+    (tmp_path / "logs" / "file").touch()
+    assert [path.name for path in runs(tmp_path / "logs")] == ["20260101-000000-bb", "20260102-000000-aa"]
+
+
+def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -> None:
+    first, second = replace(ATTEMPT, number=1), replace(ATTEMPT, usage=Usage(calls=1, unpriced=1))
+    passed = replace(ATTEMPT, number=3, verdict=Verdict.PASSED)
+    journal(tmp_path / "run-1", line(first), line(replace(ATTEMPT, target="billing", number=9)))
+    journal(tmp_path / "run-2", line(second), line(passed))
+    found = past_attempts(tmp_path, "auth")
+    assert list(found) == [("US-001", 1), ("US-001", 2), ("US-001", 3)]
+    assert [attempt.run for attempt in found.values()] == ["run-1", "run-2", "run-2"]
+    assert [attempt.cost_usd for attempt in found.values()] == [0.25, None, 0.25]
+    assert found["US-001", 3].verdict == "passed"
+    assert found["US-001", 1] == PastAttempt(
+        run="run-1",
+        target="auth",
+        work="US-001",
+        number=1,
+        verdict="failed",
+        reason="exit code 7",
+        base="b0",
+        seconds=12.5,
+        cost_usd=0.25,
+        at=found["US-001", 1].at,
+    )
+
+
+def test_an_attempt_of_another_version_with_less_in_it_is_still_read(tmp_path: Path) -> None:
+    journal(tmp_path / "run-1", '{"event": "attempt_ended", "target": "auth", "work": "US-001", "number": "x"}')
+    assert past_attempts(tmp_path, "auth")["US-001", 0].cost_usd is None

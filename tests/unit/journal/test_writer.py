@@ -1,0 +1,146 @@
+"""A journal: one line for each event, whatever is in it and whatever happens to its folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.errors import RalphError
+from ralph.journal.events import AgentSpoke, AttemptEnded, Event, GateEnded, Noted, RunEnded, Undone
+from ralph.journal.reader import events
+from ralph.journal.writer import FILE, Journal, line, new_run_id
+from ralph.plan.model import GateResult
+from ralph.plan.work import Ending, Kind, Usage, Verdict
+
+GATE = GateResult(name="t", command="make", passed=False, seconds=1.5, code=2, output="bad\nvery bad")
+ATTEMPT = AttemptEnded(
+    target="auth",
+    work="US-001",
+    kind=Kind.TASK,
+    number=2,
+    verdict=Verdict.FAILED,
+    reason="exit code 7",
+    base="b0",
+    commit="c1",
+    ref="refs/x",
+    seconds=12.5,
+    usage=Usage(calls=1, cost_usd=0.25, model="opus"),
+    gates=(GATE,),
+    reopened=("US-002",),
+)
+
+
+def test_an_event_is_read_back_with_all_that_it_says(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.emit(ATTEMPT)
+    [found] = events(tmp_path)
+    assert found["event"] == "attempt_ended"
+    assert found["verdict"] == "failed"
+    assert found["kind"] == "task"
+    assert found["usage"] == {
+        "input_tokens": None,
+        "output_tokens": None,
+        "cache_read_tokens": None,
+        "cache_write_tokens": None,
+        "cost_usd": 0.25,
+        "calls": 1,
+        "unpriced": 0,
+        "model": "opus",
+    }
+    assert found["gates"][0]["output"] == "bad\nvery bad"
+    assert found["reopened"] == ["US-002"]
+    assert datetime.fromisoformat(str(found["at"])).utcoffset().total_seconds() == 0
+
+
+@given(text=st.text() | st.text(st.characters(categories=["Cs", "Cc", "Zl", "Zp"])))
+def test_any_text_stays_on_its_line(tmp_path_factory: pytest.TempPathFactory, text: str) -> None:
+    folder = tmp_path_factory.mktemp("journal")
+    with Journal(folder) as journal:
+        journal.emit(Noted(text=text))
+        journal.emit(Noted(text="next"))
+    first, second = events(folder, "noted")
+    assert first["text"] == text.encode(errors="replace").decode()
+    assert second["text"] == "next"
+
+
+@pytest.mark.parametrize(
+    ("event", "name"),
+    [
+        (Noted(text="x"), "noted"),
+        (GateEnded(result=GATE), "gate_ended"),
+        (Undone(work="a", number=1, paths=(), kept_in=""), "undone"),
+    ],
+)
+def test_an_event_is_called_after_its_class(event: Event, name: str) -> None:
+    assert json.loads(line(event))["event"] == event.name() == name
+
+
+def test_whoever_listens_hears_every_event_with_its_line_and_only_what_matters_is_kept(tmp_path: Path) -> None:
+    heard: list[tuple[Event, str]] = []
+    with Journal(tmp_path) as journal:
+        journal.listen(lambda event, text: heard.append((event, text)))
+        for event in (Noted(text="one"), AgentSpoke(text="chatter"), Noted(text="two")):
+            journal.emit(event)
+    assert [event for event, _ in heard] == [Noted(text="one"), AgentSpoke(text="chatter"), Noted(text="two")]
+    first, chatter, second = (text for _, text in heard)
+    assert (tmp_path / FILE).read_text() == f"{first}\n{second}\n"
+    assert chatter == ""
+    assert [found["text"] for found in events(tmp_path)] == ["one", "two"]
+
+
+def test_lines_are_cleaned_before_they_are_written(tmp_path: Path) -> None:
+    with Journal(tmp_path, lambda text: text.replace("hunter22", "[secret]")) as journal:
+        journal.emit(Noted(text="my password is hunter22"))
+    assert "hunter22" not in (tmp_path / FILE).read_text()
+    assert "[secret]" in (tmp_path / FILE).read_text()
+
+
+def test_an_event_is_on_disk_as_soon_as_it_happened(tmp_path: Path) -> None:
+    with Journal(tmp_path) as journal:
+        journal.emit(Noted(text="one"))
+        assert [found["text"] for found in events(tmp_path)] == ["one"]
+
+
+def test_a_journal_that_was_swept_away_goes_on_in_a_new_file(tmp_path: Path) -> None:
+    folder = tmp_path / "logs" / "run"
+    with Journal(folder) as journal:
+        journal.emit(Noted(text="lost"))
+        shutil.rmtree(tmp_path / "logs")
+        journal.emit(Noted(text="kept"))
+    assert [found["text"] for found in events(folder)] == ["kept"]
+
+
+def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
+    (tmp_path / "logs").write_text("a file")
+    with pytest.raises(RalphError, match="could not be made"), Journal(tmp_path / "logs" / "run"):
+        pass
+
+
+def test_run_ids_sort_by_time_and_are_not_the_same_twice() -> None:
+    ids = [new_run_id() for _ in range(50)]
+    assert len(set(ids)) == 50
+    assert ids[0].rpartition("-")[0] <= ids[-1].rpartition("-")[0]
+
+
+def test_an_unknown_cost_is_written_as_unknown() -> None:
+    ended = RunEnded(
+        run="r",
+        target="auth",
+        ending=Ending.DONE,
+        reason="",
+        seconds=1,
+        tasks=1,
+        passed=1,
+        blocked=0,
+        attempts=1,
+        verified=True,
+        gates=1,
+        usage=Usage(calls=1, unpriced=1),
+    )
+    assert json.loads(line(ended))["usage"]["cost_usd"] is None

@@ -1,0 +1,66 @@
+"""The record of an attempt under way: what was written is what is read, and half a file is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph.loop import record as records
+from ralph.loop.record import Record, StepResult
+from ralph.plan.model import GateResult
+from ralph.plan.work import Kind, Usage, Verdict
+
+FULL = Record(
+    run="r1",
+    target="auth",
+    kind=Kind.REVIEW,
+    work="final",
+    number=2,
+    base="abc",
+    branch="ralph/auth",
+    began=12.5,
+    persons=("notes é.txt",),
+    steps=(
+        StepResult(
+            step="verify",
+            verdict=Verdict.FAILED,
+            gates=(GateResult(name="t", command="make", passed=False, seconds=1.25, code=2, output="bad"),),
+        ),
+        StepResult(
+            step="agent",
+            verdict=Verdict.LIMITED,
+            claims=frozenset({"RESET", "REASON"}),
+            reset=("US-1",),
+            usage=Usage(calls=1, cost_usd=0.0, input_tokens=None),
+            retry_at=99.0,
+            fatal=True,
+        ),
+    ),
+)
+
+
+def test_an_attempt_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    records.save(tmp_path, FULL)
+    assert records.load(tmp_path, "auth") == FULL
+    assert records.load_all(tmp_path) == [FULL]
+
+
+def test_an_attempt_that_was_settled_is_gone(tmp_path: Path) -> None:
+    records.save(tmp_path, FULL)
+    records.remove(tmp_path, "auth")
+    records.remove(tmp_path, "auth")
+    assert records.load(tmp_path, "auth") is None
+    assert records.load_all(tmp_path) == []
+
+
+def test_half_a_record_is_no_record(tmp_path: Path) -> None:
+    records.save(tmp_path, FULL)
+    path = tmp_path / "auth" / records.FILE
+    path.write_bytes(path.read_bytes()[:-20])
+    assert records.load(tmp_path, "auth") is None
+
+
+def test_a_record_grows_by_one_step_at_a_time() -> None:
+    grown = FULL.add(StepResult(step="git-commit", verdict=Verdict.PASSED))
+    assert [result.step for result in grown.steps] == ["verify", "agent", "git-commit"]
+    assert grown.result_of("agent") is FULL.steps[1]
+    assert FULL.result_of("git-commit") is None

@@ -1,0 +1,291 @@
+"""Passing, retrying, blocking and reopening: rules that hold for any history."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.loop.settle import (
+    LONGEST_NOTES,
+    Policy,
+    accept_by_hand,
+    is_settled,
+    reopen_review,
+    retry_by_hand,
+    settle,
+)
+from ralph.plan.model import GateResult, Plan, Result, Review, Task, TaskState
+from ralph.plan.work import Kind, Outcome, Usage, Verdict, Work
+
+IDS = ("US-1", "US-2", "US-3")
+COSTLESS = (Verdict.LIMITED, Verdict.INTERRUPTED)
+GATE = GateResult(name="test", command="make test", passed=True, seconds=1.5)
+
+RESULTS = st.builds(Result, completed_at=st.just("then"), commit=st.just("c0"), summary=st.text(max_size=5))
+
+
+@st.composite
+def tasks(draw: st.DrawFn, name: str, most: int) -> Task:
+    state = draw(st.sampled_from(TaskState))
+    return Task(
+        id=name,
+        title=name,
+        state=state,
+        failures=draw(st.integers(0, most if state is not TaskState.PENDING else most - 1)),
+        attempts=draw(st.integers(0, 6)),
+        base=draw(st.sampled_from(["", "base0"])),
+        notes=draw(st.text(max_size=5)),
+        result=draw(st.none() | RESULTS),
+    )
+
+
+POLICIES = st.builds(Policy, max_failures=st.integers(1, 4), restore_when_blocked=st.booleans())
+REVIEWS = st.builds(
+    Review,
+    attempts=st.integers(0, 4),
+    failures=st.integers(0, 2),
+    notes=st.text(max_size=5),
+    verified_at=st.sampled_from(["", "before"]),
+)
+
+
+@st.composite
+def plans(draw: st.DrawFn, policy: Policy) -> Plan:
+    return Plan(
+        target="auth",
+        tasks=tuple(draw(tasks(name, policy.max_failures)) for name in IDS),
+        current=draw(st.sampled_from((None, *IDS))),
+        learnings=tuple(draw(st.lists(st.sampled_from(["a", "b"]), unique=True))),
+        review=draw(REVIEWS),
+    )
+
+
+STORIES = tuple(Work(kind=Kind.TASK, id=name, title=name, steps=()) for name in IDS)
+REVIEW = Work(kind=Kind.REVIEW, id="final", title="final", steps=())
+OTHERS = (
+    Work(kind=Kind.TASK, id="gone", title="gone", steps=()),
+    Work(kind=Kind.PLAN, id="prd-draft", title="prd", steps=()),
+)
+
+
+@st.composite
+def outcomes(draw: st.DrawFn, work: Work, verdicts: tuple[Verdict, ...] = tuple(Verdict)) -> Outcome:
+    return Outcome(
+        work_id=work.id,
+        number=draw(st.integers(1, 8)),
+        verdict=draw(st.sampled_from(verdicts)),
+        reason=draw(st.text(max_size=20)),
+        at="now",
+        commit=draw(st.sampled_from(["", "c1"])),
+        summary=draw(st.text(max_size=10)),
+        gates=(GATE,),
+        learnings=tuple(draw(st.lists(st.sampled_from(["a", "A.", "new", " new "]), max_size=3))),
+        reopened=tuple(draw(st.lists(st.sampled_from((*IDS, "gone")), unique=True, max_size=3))),
+        usage=Usage(calls=1),
+        base=draw(st.sampled_from(["", "base1"])),
+    )
+
+
+Case = tuple[Plan, Work, Outcome, Policy]
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> Case:
+    """Anything, sensible or not."""
+    policy, work = draw(POLICIES), draw(st.sampled_from((*STORIES, REVIEW, *OTHERS)))
+    return draw(plans(policy)), work, draw(outcomes(work)), policy
+
+
+@st.composite
+def next_attempts(draw: st.DrawFn, works: tuple[Work, ...], *verdicts: Verdict) -> Case:
+    """The next attempt at work that was to be done."""
+    policy, work = draw(POLICIES), draw(st.sampled_from(works))
+    plan = draw(plans(policy))
+    pending = draw(tasks(work.id, policy.max_failures).filter(lambda task: task.state is TaskState.PENDING))
+    plan = plan.change(work.id, lambda _: pending)
+    seen = plan.review.attempts if work.kind is Kind.REVIEW else pending.attempts
+    outcome = replace(draw(outcomes(work, verdicts)), number=seen + draw(st.integers(1, 3)))
+    return plan, work, outcome, policy
+
+
+@given(cases())
+def test_the_same_outcome_twice_changes_nothing_the_second_time(case: Case) -> None:
+    plan, work, outcome, policy = case
+    once = settle(plan, work, outcome, policy).plan
+    again = settle(once, work, outcome, policy)
+    assert again.plan == once
+    assert again.restore == ""
+    assert is_settled(once, work, outcome.number)
+
+
+@given(cases())
+def test_an_older_attempt_that_turns_up_late_changes_nothing(case: Case) -> None:
+    plan, work, outcome, policy = case
+    task = plan.find(work.id)
+    seen = plan.review.attempts if work.kind is Kind.REVIEW else task.attempts if task else 99
+    late = replace(outcome, number=seen)
+    assert settle(plan, work, late, policy).plan is plan
+
+
+@given(cases())
+def test_nothing_passes_without_the_verdict_that_it_passed(case: Case) -> None:
+    plan, work, outcome, policy = case
+    after = settle(plan, work, outcome, policy).plan
+    for old, new in zip(plan, after, strict=True):
+        if new.state is TaskState.PASSED and old.state is not TaskState.PASSED:
+            assert outcome.verdict is Verdict.PASSED
+            assert work.id == new.id
+    if after.review.verified_at != plan.review.verified_at:
+        assert work.kind is Kind.REVIEW
+        assert outcome.verdict is Verdict.PASSED
+
+
+@given(next_attempts(STORIES, Verdict.PASSED))
+def test_what_passed_keeps_its_proof(case: Case) -> None:
+    plan, work, outcome, policy = case
+    after = settle(plan, work, outcome, policy).plan
+    passed = after.find(work.id)
+    assert passed is not None
+    assert passed.state is TaskState.PASSED
+    assert passed.notes == ""
+    assert passed.result == Result(completed_at="now", commit=outcome.commit, summary=outcome.summary, gates=(GATE,))
+    assert after.current is None
+
+
+@given(next_attempts((*STORIES, REVIEW), *COSTLESS))
+def test_an_interruption_and_a_usage_limit_cost_nothing(case: Case) -> None:
+    plan, work, outcome, policy = case
+    settled = settle(plan, work, outcome, policy)
+    assert settled.restore == ""
+    assert settled.plan.current == plan.current
+    for old, new in zip(plan, settled.plan, strict=True):
+        assert replace(new, attempts=old.attempts, base=old.base) == old
+    assert replace(settled.plan.review, attempts=plan.review.attempts) == plan.review
+
+
+@given(st.data(), POLICIES, st.lists(st.sampled_from(Verdict), max_size=12))
+def test_failures_never_exceed_what_is_allowed_and_then_it_is_blocked(
+    data: st.DataObject, policy: Policy, verdicts: list[Verdict]
+) -> None:
+    work = STORIES[0]
+    plan = Plan(target="auth", tasks=(Task(id="US-1", title="t"),), current="US-1")
+    for number, verdict in enumerate(verdicts, 1):
+        task = plan.tasks[0]
+        if task.state is not TaskState.PENDING:
+            break
+        outcome = data.draw(outcomes(work, (verdict,)))
+        plan = settle(plan, work, replace(outcome, number=number), policy).plan
+        after = plan.tasks[0]
+        assert after.failures == task.failures + (verdict is Verdict.FAILED)
+        assert after.failures <= policy.max_failures
+        assert (after.state is TaskState.BLOCKED) == (
+            verdict is Verdict.BLOCKED or after.failures == policy.max_failures
+        )
+        assert after.attempts == number
+
+
+@given(next_attempts(STORIES, Verdict.FAILED, Verdict.BLOCKED))
+def test_a_task_that_becomes_blocked_gives_its_files_back_where_it_began(case: Case) -> None:
+    plan, work, outcome, policy = case
+    settled = settle(plan, work, outcome, policy)
+    task, after = plan.find(work.id), settled.plan.find(work.id)
+    assert task is not None
+    assert after is not None
+    began = task.base or outcome.base
+    assert after.base == began
+    blocked = after.state is TaskState.BLOCKED
+    assert settled.restore == (began if blocked and policy.restore_when_blocked else "")
+    assert settled.plan.current == (None if blocked else plan.current)
+    assert after.notes == outcome.reason
+
+
+@given(next_attempts((REVIEW,), Verdict.REOPENED))
+def test_a_review_reopens_only_what_it_names(case: Case) -> None:
+    plan, work, outcome, policy = case
+    after = settle(plan, work, outcome, policy).plan
+    for old, new in zip(plan, after, strict=True):
+        if old.id not in outcome.reopened:
+            assert new is old
+            continue
+        assert new.state is not TaskState.PASSED
+        assert new.result is None
+        assert new.base == ""
+        if old.failures < policy.max_failures:
+            assert new.failures == old.failures + 1
+        assert outcome.reason in new.notes
+    assert after.review.failures == 0
+
+
+@given(cases())
+def test_a_task_changes_only_itself(case: Case) -> None:
+    plan, work, outcome, policy = case
+    after = settle(plan, work, outcome, policy).plan
+    if work.kind is Kind.TASK:
+        assert all(new is old for old, new in zip(plan, after, strict=True) if old.id != work.id)
+        assert after.review == plan.review
+
+
+@given(cases())
+def test_learnings_are_kept_once_and_never_lost(case: Case) -> None:
+    plan, work, outcome, policy = case
+    after = settle(plan, work, outcome, policy).plan
+    assert after.learnings[: len(plan.learnings)] == plan.learnings
+    known = [text.casefold().rstrip(".") for text in after.learnings]
+    assert len(set(known)) == len(known)
+    if not is_settled(plan, work, outcome.number):
+        assert {text.strip().casefold().rstrip(".") for text in outcome.learnings} <= set(known)
+
+
+def reviewed(verdict: Verdict, review: Review | None = None, **more: object) -> Review:
+    plan = Plan(target="auth", tasks=(Task(id="US-1", title="t"),), review=review or Review())
+    number = plan.review.attempts + 1
+    outcome = Outcome(work_id="final", number=number, verdict=verdict, reason="why", at="now", commit="c1", **more)
+    return settle(plan, REVIEW, outcome, Policy()).plan.review
+
+
+def test_a_review_that_agrees_is_remembered_with_its_commit() -> None:
+    assert reviewed(Verdict.PASSED, Review(failures=2, notes="old")) == Review(
+        attempts=1, verified_at="now", verified_commit="c1"
+    )
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAILED, Verdict.BLOCKED])
+def test_a_review_without_a_usable_verdict_is_counted(verdict: Verdict) -> None:
+    assert reviewed(verdict, Review(failures=1)) == Review(attempts=1, failures=2, notes="why")
+
+
+@pytest.mark.parametrize("verdict", COSTLESS)
+def test_a_review_that_was_cut_short_is_not_counted(verdict: Verdict) -> None:
+    assert reviewed(verdict, Review(failures=1, notes="old")) == Review(attempts=1, failures=1, notes="old")
+
+
+def test_notes_are_cut_to_a_length_that_a_prompt_can_hold() -> None:
+    plan = Plan(target="auth", tasks=(Task(id="US-1", title="t"),))
+    work = STORIES[0]
+    outcome = Outcome(work_id="US-1", number=1, verdict=Verdict.FAILED, reason="x" * 100_000)
+    notes = settle(plan, work, outcome, Policy()).plan.tasks[0].notes
+    assert len(notes) == LONGEST_NOTES
+    assert notes.endswith("x…")
+
+
+def test_a_person_who_wants_another_try_gets_a_fresh_start_with_new_numbers() -> None:
+    task = Task(id="a", title="A", state=TaskState.BLOCKED, failures=3, attempts=5, base="b", notes="n")
+    assert retry_by_hand(task) == Task(id="a", title="A", attempts=5)
+
+
+def test_what_a_person_accepts_passes_and_says_so() -> None:
+    task = Task(id="a", title="A", state=TaskState.BLOCKED, failures=3, notes="n")
+    accepted = accept_by_hand(task, "no work needed", "now", "c1")
+    assert accepted.state is TaskState.PASSED
+    assert accepted.notes == ""
+    assert accepted.result is not None
+    assert accepted.result.summary == "Accepted by a person: no work needed"
+    assert accepted.result.gates == ()
+
+
+def test_a_review_to_be_made_again_keeps_only_its_count() -> None:
+    plan = Plan(target="t", review=Review(attempts=4, failures=2, notes="n", verified_at="x", verified_commit="c"))
+    assert reopen_review(plan).review == Review(attempts=4)

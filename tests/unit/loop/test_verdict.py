@@ -1,0 +1,174 @@
+"""What an attempt came to, from what its steps came to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ralph.loop.record import Record, StepResult
+from ralph.loop.verdict import conclude
+from ralph.plan.model import GateResult, Plan, Task
+from ralph.plan.work import Kind, Outcome, Resilience, StepSpec, Usage, Verdict, Work
+
+PLAN = Plan(target="auth", tasks=(Task(id="US-1", title="One"), Task(id="US-2", title="Two")))
+STORY = Work(
+    kind=Kind.TASK,
+    id="US-1",
+    title="One",
+    steps=(
+        StepSpec(type="agent"),
+        StepSpec(type="verify"),
+        StepSpec(type="lint", resilience=Resilience(continue_on_error=True)),
+        StepSpec(type="git-commit"),
+    ),
+)
+FINAL = Work(
+    kind=Kind.REVIEW,
+    id="final",
+    title="Final",
+    steps=(StepSpec(type="verify", resilience=Resilience(continue_on_error=True)), StepSpec(type="agent")),
+)
+GREEN = GateResult(name="test", command="make test", passed=True, seconds=1)
+RED = GateResult(name="lint", command="make lint", passed=False, seconds=1, reason="exit code 1")
+OPTIONAL = GateResult(name="style", command="make style", passed=False, seconds=1, required=False)
+
+
+def record(*steps: StepResult, kind: Kind = Kind.TASK) -> Record:
+    return Record(
+        run="r", target="auth", kind=kind, work="US-1", number=3, base="base0", branch="b", began=0.0, steps=steps
+    )
+
+
+def step(name: str, verdict: Verdict = Verdict.PASSED, **more: Any) -> StepResult:
+    return StepResult(step=name, verdict=verdict, **more)
+
+
+def story(*steps: StepResult) -> Outcome:
+    return conclude(PLAN, STORY, record(*steps), "now")
+
+
+def review(*claims: str, gates: tuple[GateResult, ...] = (GREEN,), **more: Any) -> Outcome:
+    suite = step("verify", Verdict.PASSED if all(g.passed for g in gates) else Verdict.FAILED, gates=gates)
+    agent = step("agent", **{"claims": frozenset(claims), **more})
+    return conclude(PLAN, FINAL, record(suite, agent, kind=Kind.REVIEW), "now")
+
+
+def test_a_story_passes_when_each_of_its_steps_did() -> None:
+    assert story(step("agent"), step("verify", gates=(GREEN,)), step("git-commit")).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAILED, Verdict.BLOCKED, Verdict.LIMITED, Verdict.INTERRUPTED])
+def test_a_story_comes_to_what_its_first_bad_step_came_to(verdict: Verdict) -> None:
+    outcome = story(step("agent"), step("verify", verdict, reason="no"), step("git-commit", Verdict.FAILED, reason="x"))
+    assert (outcome.verdict, outcome.reason) == (verdict, "no")
+
+
+def test_an_interruption_counts_before_an_earlier_failure() -> None:
+    outcome = story(step("agent", Verdict.FAILED, reason="bad"), step("verify", Verdict.INTERRUPTED, reason="Ctrl-C"))
+    assert (outcome.verdict, outcome.reason) == (Verdict.INTERRUPTED, "Ctrl-C")
+
+
+def test_a_step_that_may_fail_does_not_decide() -> None:
+    assert story(step("agent"), step("lint", Verdict.FAILED), step("git-commit")).verdict is Verdict.PASSED
+
+
+def test_an_attempt_without_a_single_step_was_interrupted() -> None:
+    outcome = story()
+    assert outcome.verdict is Verdict.INTERRUPTED
+    assert outcome.reason
+
+
+def test_a_review_that_verifies_a_green_suite_passes() -> None:
+    assert review("VERIFIED").verdict is Verdict.PASSED
+
+
+def test_sending_a_story_back_counts_before_saying_that_all_is_verified() -> None:
+    outcome = review("VERIFIED", "RESET", "REASON", reset=("US-2",), said="no tests")
+    assert outcome.verdict is Verdict.REOPENED
+    assert outcome.reopened == ("US-2",)
+    assert outcome.reason == "no tests"
+
+
+def test_sending_a_story_back_without_a_reason_is_still_taken() -> None:
+    outcome = review("RESET", reset=("US-1",))
+    assert outcome.verdict is Verdict.REOPENED
+    assert outcome.reason
+
+
+def test_verified_is_refused_while_the_suite_is_red() -> None:
+    outcome = review("VERIFIED", gates=(GREEN, RED))
+    assert outcome.verdict is Verdict.FAILED
+    assert "make lint" in outcome.reason
+    assert "make test" not in outcome.reason
+
+
+def test_a_story_may_be_sent_back_while_the_suite_is_red() -> None:
+    assert review("RESET", reset=("US-1",), gates=(RED,)).verdict is Verdict.REOPENED
+
+
+def test_a_red_gate_that_is_not_required_does_not_stop_a_review() -> None:
+    suite = step("verify", gates=(GREEN, OPTIONAL))
+    agent = step("agent", claims=frozenset({"VERIFIED"}))
+    assert conclude(PLAN, FINAL, record(suite, agent), "now").verdict is Verdict.PASSED
+
+
+def test_a_review_that_said_neither_is_not_a_pass() -> None:
+    outcome = review(verdict=Verdict.FAILED, reason="The agent ended without saying RESET or VERIFIED.")
+    assert outcome.verdict is Verdict.FAILED
+    assert "without saying" in outcome.reason
+
+
+def test_sending_back_only_stories_that_do_not_exist_is_asked_for_again() -> None:
+    outcome = review("RESET", "VERIFIED", reset=("US-9", "nope"))
+    assert outcome.verdict is Verdict.FAILED
+    assert "US-9, nope" in outcome.reason
+    assert outcome.reopened == ()
+
+
+def test_stories_that_do_not_exist_are_left_out_beside_those_that_do() -> None:
+    assert review("RESET", reset=("US-9", "US-2")).reopened == ("US-2",)
+
+
+def test_a_review_stopped_by_a_usage_limit_is_not_a_failure() -> None:
+    outcome = review(verdict=Verdict.LIMITED, reason="limit", retry_at=1234.0)
+    assert (outcome.verdict, outcome.retry_at) == (Verdict.LIMITED, 1234.0)
+
+
+@given(
+    st.sets(st.sampled_from(["VERIFIED", "RESET", "REASON", "LEARNING", "DONE"])),
+    st.lists(st.sampled_from(["US-1", "US-2", "US-9"]), unique=True),
+    st.sampled_from(Verdict),
+    st.lists(st.sampled_from([GREEN, RED, OPTIONAL]), max_size=3),
+)
+def test_a_review_passes_only_with_a_green_suite_and_nothing_sent_back(
+    claims: set[str], named: list[str], verdict: Verdict, gates: list[GateResult]
+) -> None:
+    reset = tuple(named) if "RESET" in claims else ()
+    outcome = review(*claims, gates=tuple(gates), reset=reset, verdict=verdict)
+    if outcome.verdict is Verdict.PASSED:
+        assert verdict is Verdict.PASSED
+        assert RED not in gates
+        assert "RESET" not in claims
+    assert set(outcome.reopened) <= {"US-1", "US-2"} & set(reset)
+    assert bool(outcome.reopened) <= (outcome.verdict in (Verdict.REOPENED, verdict))
+
+
+def test_an_outcome_gathers_all_that_the_steps_left() -> None:
+    outcome = story(
+        step("agent", commit="c1", summary="feat: one", learnings=("a",), usage=Usage(calls=1, cost_usd=0.5)),
+        step("verify", gates=(GREEN, RED), learnings=("b",)),
+        step("git-commit", commit="c2", summary="later", usage=Usage(calls=1, unpriced=1), fatal=True),
+    )
+    assert outcome.work_id == "US-1"
+    assert outcome.number == 3
+    assert outcome.at == "now"
+    assert outcome.base == "base0"
+    assert outcome.commit == "c2"
+    assert outcome.summary == "feat: one"
+    assert outcome.gates == (GREEN, RED)
+    assert outcome.learnings == ("a", "b")
+    assert outcome.usage == Usage(calls=2, cost_usd=0.5, unpriced=1)
+    assert outcome.fatal

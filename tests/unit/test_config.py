@@ -1,0 +1,237 @@
+"""ralph.config.json: defaults, mistakes, roles, and the schema that editors use."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from ralph import config as configuration
+from ralph.agent.dialects import AGENTS
+from ralph.cli import init
+from ralph.config import Config
+from ralph.errors import RalphError
+from ralph.validation import Mistakes
+from ralph.workspace import Workspace
+
+LEAST = {"provider": {"command": "claude"}, "verify": {"default": ["make test"]}}
+
+
+def parsed(**more: Any) -> Config:
+    return configuration.parse(json.dumps({**LEAST, **more}).encode())
+
+
+def mistakes(**more: Any) -> list[str]:
+    with pytest.raises(Mistakes) as found:
+        parsed(**more)
+    return found.value.mistakes
+
+
+@pytest.mark.parametrize(
+    ("path", "default"),
+    [
+        ("schema_", None),
+        ("max_retries", 3),
+        ("provider.args", ()),
+        ("provider.timeout", 1800),
+        ("provider.idle_timeout", None),
+        ("provider.dialect", None),
+        ("provider.model", None),
+        ("provider.model_args", ()),
+        ("provider.env", ()),
+        ("providers", {}),
+        ("roles", {}),
+        ("services", ()),
+        ("verify.ui", ()),
+        ("verify.timeout", 900),
+        ("protect", ()),
+        ("browser.enabled", True),
+        ("browser.executable_path", ""),
+        ("browser.headless", True),
+        ("browser.screenshot_dir", ".ralph/screenshots"),
+        ("commits.prd_changes", True),
+        ("commits.message", "chore: update prd.json"),
+    ],
+)
+def test_what_is_not_set_has_its_default(path: str, default: object) -> None:
+    value: object = parsed()
+    for name in path.split("."):
+        value = getattr(value, name)
+    assert value == default
+
+
+def test_a_service_is_waited_for_and_started_anew_by_default() -> None:
+    service = parsed(services=[{"name": "web", "ready": "http://localhost:3000"}]).services[0]
+    assert (service.start, service.ready_timeout, service.restart_before_verify) == (None, 30, True)
+
+
+def test_no_checks_at_all_are_allowed_when_a_person_says_so() -> None:
+    assert parsed(verify={"default": []}).verify.default == ()
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({"maxRetrys": 3}, "maxRetrys: unknown key; did you mean 'maxRetries'?"),
+        ({"provider": {"command": "x", "timout": 5}}, "provider.timout: unknown key; did you mean 'timeout'?"),
+        ({"provider": {"command": "x", "modelArg": []}}, "provider.modelArg: unknown key; did you mean 'modelArgs'?"),
+        (
+            {"services": [{"name": "a", "ready": "http://x", "readyTimeOut": 1}]},
+            "services[0].readyTimeOut: unknown key; did you mean 'readyTimeout'?",
+        ),
+        ({"verify": {"default": [], "UI": []}}, "verify.UI: unknown key"),
+        ({"maxRetries": 0}, "maxRetries: expected greater than or equal to 1, found number 0"),
+        ({"maxRetries": "3"}, "maxRetries: expected a valid integer, found text '3'"),
+        ({"maxRetries": True}, "maxRetries: expected a valid integer, found true"),
+        ({"provider": {}}, "provider.command: missing, and required"),
+        ({"provider": {"command": " "}}, "provider.command: "),
+        ({"provider": {"command": "x", "timeout": 0}}, "provider.timeout: expected greater than 0, found number 0"),
+        ({"provider": {"command": "x", "timeout": 8e5}}, "provider.timeout: expected less than or equal to 604800"),
+        ({"provider": {"command": "x", "args": "-p"}}, "provider.args: "),
+        ({"verify": {}}, "verify.default: missing, and required"),
+        ({"verify": {"default": [""]}}, "verify.default[0]: "),
+        ({"verify": {"default": ["ok", "  "]}}, "verify.default[1]: "),
+        ({"services": [{"name": "a b", "ready": "http://x"}]}, "services[0].name: "),
+        ({"services": [{"name": "../x", "ready": "http://x"}]}, "services[0].name: "),
+        ({"services": [{"name": "a", "ready": "localhost:1"}]}, "services[0].ready: "),
+        ({"commits": {"message": ""}}, "commits.message: "),
+        ({"roles": {"planner": {"provider": "fst"}}, "providers": {"fast": {"command": "x"}}},
+         "roles.planner.provider: 'fst' is not among providers; did you mean 'fast'?"),
+        ({"roles": {"verifier": {"provider": "zzz"}}}, "roles.verifier.provider: 'zzz' is not among providers"),
+        ({"roles": {"reviewer": {}}}, "roles.reviewer"),
+    ],
+)  # fmt: skip
+def test_a_mistake_is_told_with_its_place_and_what_is_near(more: dict[str, Any], expected: str) -> None:
+    found = mistakes(**more)
+    assert len(found) == 1
+    assert found[0].startswith(expected)
+
+
+def test_two_services_of_one_name_are_a_mistake() -> None:
+    service = {"name": "web", "ready": "http://x"}
+    assert mistakes(services=[service, {**service, "name": "db"}, service]) == ["services[2].name: 'web' is used twice"]
+
+
+def test_all_mistakes_are_told_at_once() -> None:
+    found = mistakes(
+        maxRetries=0,
+        provider={"comand": "x"},
+        services=[{"name": "web", "ready": "x"}, {"name": "web", "ready": "http://x"}],
+        verify={"default": [1]},
+        roles={"planner": {"provider": "nobody"}},
+    )
+    assert [line.split(":")[0] for line in found] == [
+        "maxRetries",
+        "provider.command",
+        "provider.comand",
+        "services[0].ready",
+        "verify.default[0]",
+        "services[1].name",
+        "roles.planner.provider",
+    ]
+
+
+ROLES = {
+    "providers": {"fast": {"command": "amp", "args": ["-x"]}, "big": {"command": "claude", "model": "large"}},
+    "roles": {"planner": {"provider": "fast"}, "verifier": {"provider": "big", "model": "opus"}},
+}
+
+
+@pytest.mark.parametrize(
+    ("role", "command", "model"),
+    [
+        ("planner", "amp", None),
+        ("executor", "claude", None),
+        ("verifier", "claude", "opus"),
+        ("unheard-of", "claude", None),
+    ],
+)
+def test_each_role_is_played_by_its_agent_with_its_model(role: str, command: str, model: str | None) -> None:
+    provider = parsed(**ROLES).provider_for(role)
+    assert (provider.command, provider.model) == (command, model)
+
+
+def test_a_roles_model_does_not_change_the_agent_for_others() -> None:
+    config = parsed(roles={"verifier": {"model": "opus"}})
+    assert config.provider_for("verifier").model == "opus"
+    assert config.provider_for("verifier").command == "claude"
+    assert config.provider_for("executor").model is None
+
+
+def test_a_configuration_is_read_from_the_projects_root(tmp_path: Path) -> None:
+    (tmp_path / "ralph.config.json").write_text(json.dumps(LEAST))
+    assert configuration.load(tmp_path) == parsed()
+
+
+def test_a_missing_configuration_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(RalphError, match=r"There is no ralph\.config\.json") as error:
+        configuration.load(tmp_path)
+    assert "ralph init" in error.value.remedy
+
+
+@pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
+def test_what_init_writes_is_taken_by_ralph_and_by_its_own_schema(tmp_path: Path, agent: Any) -> None:
+    made = init.write(Workspace(root=tmp_path), agent, ("make test", 'echo "a b"'))
+    assert made == ["ralph.config.json", ".ralph/.gitignore", ".ralph/config.schema.json"]
+    config = configuration.load(tmp_path)
+    assert config.provider.command == agent.command
+    assert config.verify.default == ("make test", 'echo "a b"')
+    written = json.loads((tmp_path / "ralph.config.json").read_text())
+    schema = json.loads((tmp_path / written["$schema"]).read_text())
+    assert schema == configuration.schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(written, schema)
+
+
+def test_init_never_overwrites_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "ralph.config.json").write_text("mine")
+    (tmp_path / ".ralph").mkdir()
+    (tmp_path / ".ralph" / ".gitignore").write_text("mine too")
+    assert init.write(Workspace(root=tmp_path), AGENTS["claude"], ()) == [".ralph/config.schema.json"]
+    assert (tmp_path / "ralph.config.json").read_text() == "mine"
+    assert (tmp_path / ".ralph" / ".gitignore").read_text() == "mine too"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"maxRetrys": 3},
+        {"provider": {"command": "x", "extra": 1}},
+        {"providers": {"fast": {"command": "x", "extra": 1}}},
+        {"roles": {"planner": {"extra": 1}}},
+        {"roles": {"reviewer": {}}},
+        {"services": [{"name": "a", "ready": "http://x", "extra": 1}]},
+        {"verify": {"default": [], "extra": 1}},
+        {"browser": {"extra": 1}},
+        {"commits": {"extra": 1}},
+        {"maxRetries": 0},
+        {"maxRetries": "3"},
+        {"provider": {"command": ""}},
+        {"services": [{"name": "a", "ready": "ftp://x"}]},
+        {"verify": {"default": [" "]}},
+    ],
+)
+def test_the_schema_refuses_what_ralph_refuses(more: dict[str, Any]) -> None:
+    assert mistakes(**more)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**LEAST, **more}, configuration.schema())
+
+
+@pytest.mark.parametrize("missing", ["provider", "verify"])
+def test_the_agent_and_the_checks_must_be_named(missing: str) -> None:
+    document = {key: value for key, value in LEAST.items() if key != missing}
+    with pytest.raises(Mistakes) as found:
+        configuration.parse(json.dumps(document).encode())
+    assert found.value.mistakes == [f"{missing}: missing, and required"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, configuration.schema())
+
+
+def test_every_setting_with_a_purpose_is_described_for_editors() -> None:
+    definitions = configuration.schema()["$defs"]
+    assert isinstance(definitions, dict)
+    provider = definitions["Provider"]["properties"]
+    assert all(settings["description"] for settings in provider.values())

@@ -1,0 +1,108 @@
+"""Prompt templates: the project's own come first, and a wrong one says what is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from ralph import prompts
+from ralph.errors import RalphError
+
+STORY = {
+    "feature": "auth",
+    "storyId": "US-001",
+    "storyTitle": "Log in",
+    "storyDescription": "d",
+    "acceptanceCriteria": "- works",
+    "attempt": 1,
+    "failure": "",
+    "ui": False,
+    "protected": "",
+    "verifyCommands": "- `make test`",
+    "alreadyRed": "",
+    "learnings": "none",
+    "doneMarker": "<ralph>DONE</ralph>",
+    "learningMarker": "<ralph>LEARNING:x</ralph>",
+}
+
+
+def own(project: Path, name: str, text: str | bytes) -> Path:
+    path = project / ".ralph" / "prompts" / f"{name}.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@pytest.mark.parametrize("name", prompts.NAMES)
+def test_every_template_comes_with_ralph(tmp_path: Path, name: str) -> None:
+    assert prompts.source(name, tmp_path).read_text().startswith("# ")
+
+
+def test_a_story_prompt_holds_all_that_the_agent_must_know(tmp_path: Path) -> None:
+    text = prompts.render("run", STORY, tmp_path)
+    assert "**ID:** US-001" in text
+    assert "- works" in text
+    assert "- `make test`" in text
+    assert "{{" not in text
+    assert "{%" not in text
+    assert "What Went Wrong Before" not in text
+
+
+def test_a_second_attempt_is_told_what_went_wrong(tmp_path: Path) -> None:
+    text = prompts.render("run", {**STORY, "attempt": 2, "failure": "exit code 7"}, tmp_path)
+    assert "What Went Wrong Before" in text
+    assert "exit code 7" in text
+
+
+def test_a_projects_own_template_wins(tmp_path: Path) -> None:
+    path = own(tmp_path, "run", "Do {{ storyId }}.\n")
+    assert prompts.source("run", tmp_path) == path
+    assert prompts.render("run", STORY, tmp_path) == "Do US-001.\n"
+    assert "Final Verification" in prompts.source("verify", tmp_path).read_text()
+
+
+def test_an_unknown_variable_names_the_known_ones_and_the_file(tmp_path: Path) -> None:
+    path = own(tmp_path, "run", "Do {{ storyID }} and {{ more }}.")
+    with pytest.raises(RalphError, match=r"unknown variable: more, storyID") as error:
+        prompts.render("run", STORY, tmp_path)
+    assert str(path) in error.value.what
+    assert error.value.remedy == f"It may use: {', '.join(sorted(STORY))}."
+
+
+def test_an_unknown_variable_is_found_before_it_is_needed(tmp_path: Path) -> None:
+    own(tmp_path, "run", "{% if failure %}{{ nothing }}{% endif %}")
+    with pytest.raises(RalphError, match="unknown variable: nothing"):
+        prompts.check("run", tmp_path)
+
+
+def test_a_template_may_have_variables_of_its_own(tmp_path: Path) -> None:
+    own(tmp_path, "run", "{% set who = storyId %}{% for one in [1, 2] %}{{ who }}{{ one }} {% endfor %}")
+    assert prompts.render("run", STORY, tmp_path) == "US-0011 US-0012 "
+
+
+@pytest.mark.parametrize("name", prompts.NAMES)
+def test_a_template_that_comes_with_ralph_uses_only_what_it_gets(tmp_path: Path, name: str) -> None:
+    prompts.check(name, tmp_path)
+    assert prompts.render(name, dict.fromkeys(prompts.VARIABLES[name], "value"), tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{{ oops", "{% if %}", "{% unknown %}"])
+def test_a_template_that_cannot_be_used_says_why(tmp_path: Path, text: str) -> None:
+    path = own(tmp_path, "run", text)
+    with pytest.raises(RalphError, match="cannot be used") as error:
+        prompts.render("run", STORY, tmp_path)
+    assert str(path) in error.value.what
+
+
+def test_a_template_that_is_no_text_says_so(tmp_path: Path) -> None:
+    path = own(tmp_path, "run", b"\xff\xfe")
+    with pytest.raises(RalphError, match="could not be read") as error:
+        prompts.render("run", STORY, tmp_path)
+    assert str(path) in error.value.what
+
+
+@pytest.mark.parametrize("value", ["{{ attempt }}", "{% raw %}", "<b>&amp;</b>", "a\n\nb\n", "`$(rm)`"])
+def test_what_a_person_or_an_agent_wrote_is_passed_on_as_it_is(tmp_path: Path, value: str) -> None:
+    own(tmp_path, "run", "{{ storyTitle }}|")
+    assert prompts.render("run", {**STORY, "storyTitle": value}, tmp_path) == f"{value}|"
