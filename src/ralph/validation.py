@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -48,7 +49,7 @@ def parse(model: type[M], data: bytes, *, name: str, rules: Rules | None = None,
     mistakes: list[str] = []
     checked: M | None = None
     try:
-        checked = model.model_validate_json(_without_mark(data), strict=True)
+        checked = model.model_validate_json(_without_mark(data), strict=True, by_alias=True, by_name=False)
     except ValidationError as error:
         mistakes += [_describe(item, model) for item in error.errors(include_url=False)]
     mistakes += list(rules(document)) if rules else []
@@ -93,6 +94,9 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 def _describe(error: ErrorDetails, model: type[BaseModel]) -> str:
     location = error["loc"]
+    if location[-1:] == ("[key]",):
+        known = re.findall(r"'([^']*)'", error["msg"])
+        return f"{place(location[:-1])}: unknown key{nearest(str(location[-2]), known)}"
     where = place(location)
     match error["type"]:
         case "extra_forbidden":
@@ -114,15 +118,18 @@ def _expected(error: ErrorDetails) -> str:
 def _keys_beside(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
     """The keys that are known where an unknown one was found."""
     current: type[BaseModel] | None = model
+    in_table = False  # a table's own keys are names that people chose
     for part in location[:-1]:
-        if current is None or isinstance(part, int):
-            continue
-        current = _model_in(current, part)
+        if isinstance(part, int) or in_table:
+            in_table = False
+        elif current is not None:
+            current, in_table = _model_in(current, part)
     return [field.alias or name for name, field in current.model_fields.items()] if current else []
 
 
-def _model_in(model: type[BaseModel], key: str) -> type[BaseModel] | None:
-    from typing import get_args
+def _model_in(model: type[BaseModel], key: str) -> tuple[type[BaseModel] | None, bool]:
+    """The model below a key, and whether it is the value of a table."""
+    from typing import get_args, get_origin
 
     from pydantic import BaseModel
 
@@ -130,8 +137,9 @@ def _model_in(model: type[BaseModel], key: str) -> type[BaseModel] | None:
         if key in (name, field.alias):
             candidates = [field.annotation, *get_args(field.annotation)]
             candidates += [inner for outer in candidates for inner in get_args(outer)]
-            return next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
-    return None
+            found = next((c for c in candidates if isinstance(c, type) and issubclass(c, BaseModel)), None)
+            return found, get_origin(field.annotation) is dict
+    return None, False
 
 
 def _kind(value: object) -> str:

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ralph.ansi import plain
+
 LONGEST_LINE = 1 << 16
 TAIL = 4_000
+MOST_MARKERS = 500
 PAUSE = 0.2  # a watcher sees a new line at most so often
 
-ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-FENCE = re.compile(r" {0,3}(```|~~~)")
+FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 MARKER = re.compile(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
 KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
 LONE = frozenset({"DONE", "VERIFIED"})
@@ -42,7 +44,7 @@ class Speech:
         self._skipping = False
         self._tail = b""
         self._previous = ""
-        self._fenced = False
+        self._fence = ""  # the line that opened a quoted block
         self._quotation = False
         self._pending: list[Marker] = []
 
@@ -57,6 +59,7 @@ class Speech:
         block, self._partial = data[:cut], data[cut:]
         if len(self._partial) > LONGEST_LINE:
             self._partial, self._skipping = b"", True
+            self._quotation = True
         if block:
             self._take(block)
 
@@ -65,14 +68,14 @@ class Speech:
         if self._partial:
             self._take(self._partial + b"\n")
             self._partial = b""
-        if self._fenced:
-            self.markers += self._pending
+        if self._fence:
+            self._accept(self._pending)
             self._pending = []
 
     @property
     def tail(self) -> str:
         """The last words, for a person and for notes."""
-        return plain(self._tail.decode(errors="replace")).strip()
+        return _text(self._tail).strip()
 
     def texts(self, kind: str) -> tuple[str, ...]:
         return tuple(marker.text for marker in self.markers if marker.kind == kind)
@@ -84,30 +87,49 @@ class Speech:
         self._tail = block[-TAIL:] if len(block) >= TAIL else (self._tail + block)[-TAIL:]
         if b"<ralph>" in block or b"```" in block or b"~~~" in block:
             for line in block.split(b"\n")[:-1]:
-                self._line(plain(line.decode(errors="replace")))
+                self._line(_text(line))
         else:
-            self._quotation = self._quotation or (self._fenced and bool(block.strip()))
-            self._previous = _last_line(block) or self._previous
+            last = _last_line(block)
+            self._quotation = self._quotation or bool(last)
+            self._previous = last or self._previous
         self._tell(block)
 
     def _line(self, line: str) -> None:
-        if FENCE.match(line):
-            self._fence()
+        fence = FENCE.fullmatch(line)
+        if fence and self._opens_or_closes(fence):
             return
-        marker = _marker(line)
+        marker = _marker(line) if len(line) <= LONGEST_LINE else None
         words = line.strip()
         if marker and (self._previous, words) not in self._echoes:
-            (self._pending if self._fenced else self.markers).append(marker)
+            if self._fence:
+                self._pending.append(marker)
+            else:
+                self._accept([marker])
         elif words:
             self._quotation = True
         self._previous = words or self._previous
 
-    def _fence(self) -> None:
-        if self._fenced and not self._quotation:
-            self.markers += self._pending
-        self._fenced = not self._fenced
-        self._quotation = False
-        self._pending = []
+    def _opens_or_closes(self, fence: re.Match[str]) -> bool:
+        """A block is closed by its own kind of fence, at least as long and with nothing behind it."""
+        marks, rest = fence[1], fence[2].strip()
+        if self._fence:
+            if marks[0] != self._fence[0] or len(marks) < len(self._fence) or rest:
+                return False
+            if not self._quotation:
+                self._accept(self._pending)
+            self._fence = ""
+        elif marks[0] == "`" and "`" in rest:
+            return False
+        else:
+            self._fence = marks
+        self._quotation, self._pending = False, []
+        return True
+
+    def _accept(self, markers: list[Marker]) -> None:
+        """Keep them, within reason: of a flood the first ones, and the first of each kind."""
+        for marker in markers:
+            if len(self.markers) < MOST_MARKERS or not self.says(marker.kind):
+                self.markers.append(marker)
 
     def _tell(self, block: bytes) -> None:
         if self._watcher and time.monotonic() - self._told >= PAUSE:
@@ -117,9 +139,8 @@ class Speech:
                 self._watcher(line)
 
 
-def plain(text: str) -> str:
-    """Text without terminal control sequences and carriage returns."""
-    return ANSI.sub("", text).replace("\r", "") if "\x1b" in text or "\r" in text else text
+def _text(line: bytes) -> str:
+    return plain(line.decode(errors="replace")).replace("\r", "")
 
 
 def _marker(line: str) -> Marker | None:
@@ -133,8 +154,11 @@ def _marker(line: str) -> Marker | None:
 
 
 def _last_line(block: bytes) -> str:
-    end = block[-2_000:].rstrip()
-    return plain(end[end.rfind(b"\n") + 1 :].decode(errors="replace")).strip()
+    for line in reversed(block[-4 * LONGEST_LINE :].split(b"\n")):
+        words = _text(line).strip()
+        if words:
+            return words
+    return ""
 
 
 def _marker_lines_with_context(prompt: str) -> frozenset[tuple[str, str]]:

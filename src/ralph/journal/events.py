@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, field, is_dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
 from ralph.plan.model import GateResult
@@ -199,16 +200,18 @@ class RunEnded(Event):
     usage: Usage
 
 
-def to_json(value: object) -> object:
-    """Events as plain JSON values."""
+def to_json(value: object, clean: Callable[[str], str] = str) -> object:
+    """Events as plain JSON values, with every text cleaned."""
     match value:
         case Enum():
             return value.value
+        case str():
+            return clean(value)
         case dict():
-            return {key: to_json(item) for key, item in value.items()}
+            return {key: to_json(item, clean) for key, item in value.items()}
         case list() | tuple():
-            return [to_json(item) for item in value]
+            return [to_json(item, clean) for item in value]
         case _ if is_dataclass(value) and not isinstance(value, type):
-            return to_json(asdict(value))
+            return {name.name: to_json(getattr(value, name.name), clean) for name in fields(value)}
         case _:
             return value

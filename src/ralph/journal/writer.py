@@ -48,7 +48,7 @@ class Journal:
         self._listeners.append(listener)
 
     def emit(self, event: Event) -> None:
-        text = self._clean(line(event)) if event.kept else ""
+        text = line(event, self._clean) if event.kept else ""
         if text:
             if not (self.folder / FILE).exists():  # an agent may have swept the folder away
                 os.close(self._descriptor)
@@ -64,9 +64,9 @@ class Journal:
             listener(event, text)
 
 
-def line(event: Event) -> str:
-    """An event as one line of JSON."""
-    body = to_json(event)
+def line(event: Event, clean: Callable[[str], str] = str) -> str:
+    """An event as one line of JSON, with every text in it cleaned."""
+    body = to_json(event, clean)
     assert isinstance(body, dict), "events are dataclasses"
     return json.dumps({"event": event.name(), "at": now(), **body}, ensure_ascii=False)
 

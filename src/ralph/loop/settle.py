@@ -71,7 +71,7 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
 
 
 def _failed_once_more(task: Task, reason: str, policy: Policy) -> Task:
-    failures = task.failures + 1
+    failures = min(task.failures + 1, policy.max_failures)
     state = TaskState.BLOCKED if failures >= policy.max_failures else TaskState.PENDING
     return replace(task, state=state, failures=failures, result=None, notes=_notes(reason))
 
@@ -83,7 +83,7 @@ def _settle_review(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
             review = replace(review, failures=0, notes="", verified_at=outcome.at, verified_commit=outcome.commit)
         case Verdict.REOPENED:
             review = replace(review, failures=0, notes="")
-            for task_id in outcome.reopened:
+            for task_id in dict.fromkeys(outcome.reopened):
                 plan = plan.change(task_id, lambda task: _reopen(task, outcome.reason, policy))
         case Verdict.FAILED | Verdict.BLOCKED:
             review = replace(review, failures=review.failures + 1, notes=_notes(outcome.reason))

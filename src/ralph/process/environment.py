@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -47,7 +48,8 @@ def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
         for name, value in environment.items()
         if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET and not value.startswith("/")
     }
-    return tuple(sorted(found, key=len, reverse=True))
+    escaped = {json.dumps(value)[1:-1] for value in found}  # as it stands inside of JSON
+    return tuple(sorted(found | escaped, key=len, reverse=True))
 
 
 class Redactor:
@@ -75,7 +77,7 @@ class Redactor:
     def text(self, text: str) -> str:
         if not self._any:
             return text
-        return self._any.sub(HIDDEN, text.encode(errors="surrogateescape")).decode(errors="surrogateescape")
+        return self._any.sub(HIDDEN, text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def _replace(self, data: bytes) -> tuple[list[bytes], int]:
         """The clean part up to the last secret that is complete, and where it ends."""

@@ -33,12 +33,10 @@ BUILT_IN = Path(__file__).parent
 
 def render(name: str, variables: Mapping[str, object], project: Path) -> str:
     """A template filled in; a project's own comes first."""
-    from jinja2 import TemplateError
-
     check(name, project)
     try:
         return _environment().from_string(_text(name, project)).render(**variables)
-    except TemplateError as error:
+    except Exception as error:  # a person's own template can do anything
         raise RalphError(f"The prompt template {source(name, project)} cannot be used: {error}.") from None
 
 

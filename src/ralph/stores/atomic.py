@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from ralph.errors import RalphError
@@ -13,8 +14,9 @@ def write(path: Path, data: bytes) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, _mode(path))
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
         try:
+            _keep_mode(path, descriptor)
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]
@@ -24,18 +26,17 @@ def write(path: Path, data: bytes) -> None:
         os.replace(temporary, path)  # noqa: PTH105 - the pair os.open/os.replace reads as one
         _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise RalphError(
             f"{path} could not be saved: {error.strerror}.",
             remedy="The old file is whole. Free some space or correct the folder's permissions, then run again.",
         ) from None
 
 
-def _mode(path: Path) -> int:
-    try:
-        return path.stat().st_mode & 0o777
-    except OSError:
-        return 0o644
+def _keep_mode(path: Path, descriptor: int) -> None:
+    with suppress(FileNotFoundError):
+        os.fchmod(descriptor, path.stat().st_mode & 0o777)
 
 
 def _sync_folder(folder: Path) -> None:

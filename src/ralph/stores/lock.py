@@ -41,7 +41,6 @@ def hold(path: Path, owner: Owner, *, brief: bool = False) -> Iterator[Owner | N
     The kernel drops the flock when its owner dies in any way. Where the file system has none, the owner's
     process number and time of birth still tell whether it lives.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     with _opened(path) as descriptor:
         left_by = _read(descriptor)
         if left_by and left_by.pid != owner.pid and left_by.lives():
@@ -72,10 +71,6 @@ def holder(path: Path) -> Owner | None:
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return _read(descriptor)
-    else:
         owner = _read(descriptor)
         return owner if owner and owner.lives() else None
     finally:
@@ -86,6 +81,7 @@ def holder(path: Path) -> Owner | None:
 def _opened(path: Path) -> Iterator[int]:
     while True:
         try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
             raise RalphError(

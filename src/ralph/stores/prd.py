@@ -42,11 +42,11 @@ class PrdStore:
         assert isinstance(stories, list), "load has checked"
         for position, task in enumerate(plan.tasks):
             if task is not self._saved[position]:
-                stories[position].update(_story(task))
+                _update(stories[position], _story(task))
         self._saved = plan.tasks
         run = self._document.setdefault("run", {})
         assert isinstance(run, dict), "load has checked"
-        run.update(_run(plan))
+        _update(run, _run(plan, "verification" in run))
         from pydantic_core import to_json
 
         return to_json(self._document, indent=2) + b"\n"
@@ -64,8 +64,8 @@ class _Unusual(Exception):
 def read(data: bytes, target: str, *, name: str) -> tuple[Json, Plan]:
     """The document and its plan, or an error with all of its mistakes."""
     try:
-        document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse)
-        if not isinstance(document, dict) or any(True for _ in broken_rules(document)):
+        document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
+        if not isinstance(document, dict) or b"\\ud" in data.lower() or any(True for _ in broken_rules(document)):
             raise _Unusual
         return document, _plan(document, target)
     except (_Unusual, ValueError, RecursionError):
@@ -76,6 +76,10 @@ def _read_with_schema(data: bytes, target: str, name: str) -> tuple[Json, Plan]:
     from ralph.stores import prd_schema
 
     checked = prd_schema.parse(data, name=name)
+    try:
+        json.loads(data.decode("utf-8-sig"), parse_float=_finite)
+    except _Unusual:
+        raise validation.Mistakes(name, ["a number is larger than any computer's"]) from None
     usual = checked.model_dump(by_alias=True)
     return validation.parse_object(data, name=name), _plan(usual, target)
 
@@ -84,12 +88,21 @@ def _refuse(constant: str) -> object:
     raise _Unusual(constant)
 
 
+def _finite(number: str) -> float:
+    value = float(number)
+    if value in (float("inf"), float("-inf")):
+        raise _Unusual(number)
+    return value
+
+
 def _plan(document: Json, target: str) -> Plan:
     run = _object(document, "run")
     review = _object(run, "verification")
     stories = document.get("userStories")
     if document.get("schemaVersion") != 2 or type(stories) is not list or not stories:
         raise _Unusual
+    for key in ("project", "prdHash"):
+        _text(document, key)
     return Plan(
         target=target,
         branch=_name(document, "branchName", BRANCH, LONGEST_BRANCH),
@@ -239,14 +252,24 @@ def _last_result(result: Result | None) -> Json | None:
     }
 
 
-def _run(plan: Plan) -> Json:
+def _update(known: Json, new: Json) -> None:
+    """Write what is ours into what is there; fields inside of it that we do not know survive."""
+    for key, value in new.items():
+        inner = known.get(key)
+        if isinstance(inner, dict) and isinstance(value, dict):
+            inner.update(value)
+        else:
+            known[key] = value
+
+
+def _run(plan: Plan, reviewed: bool) -> Json:
     review = plan.review
     run: Json = {
         "startedAt": plan.started_at or None,
         "currentStoryId": plan.current,
         "learnings": list(plan.learnings),
     }
-    if review != Review():
+    if reviewed or review != Review():
         run["verification"] = {
             "attempts": review.attempts,
             "failures": review.failures,

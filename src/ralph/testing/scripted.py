@@ -31,9 +31,7 @@ class Turn(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     match: str | None = Field(default=None, description="A regular expression that the prompt must contain.")
-    call: int | None = Field(
-        default=None, ge=1, description="Only in the nth call of all; with match: in the nth that matches."
-    )
+    call: int | None = Field(default=None, ge=1, description="Only in the nth call of all.")
     times: int | None = Field(default=None, ge=1, description="How often this turn may be played.")
     say: list[str] = Field(default=[], description="Lines to print, first of all.")
     write: dict[str, str] = Field(default={}, description="Files to write, with their text.")

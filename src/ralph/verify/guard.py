@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -38,6 +39,8 @@ class Guard:
 
     def undo(self, keep_in: Path) -> tuple[Path, ...]:
         """Put back what changed; the agent's version is kept, and nothing a person made is lost with it."""
+        for link in {link for path in self._known if (link := self._link_above(path))}:
+            link.unlink()  # a folder that was moved away and linked back: what is behind it is not ours any more
         changed = [path for path, known in self._known.items() if not _unchanged(path, known)]
         added = [path for path in self._guarded() if path not in self._known]
         for path in (*changed, *added):
@@ -53,13 +56,20 @@ class Guard:
             yield from (path for path in _files(root / RALPH) if path not in self.writable)
         yield from (path for path in self.extra if os.path.lexists(path))
 
+    def _link_above(self, path: Path) -> Path | None:
+        root = next((root for root in self.roots if root in path.parents), path.parent)
+        above = [parent for parent in path.parents if root in parent.parents]
+        return next((parent for parent in reversed(above) if parent.is_symlink()), None)
+
     def _put_aside(self, path: Path, keep_in: Path) -> None:
         if not os.path.lexists(path):
             return
-        root = next((root for root in self.roots if root in path.parents), path.parent)
-        target = keep_in / path.relative_to(root)
+        number, root = next(((n, r) for n, r in enumerate(self.roots) if r in path.parents), (0, path.parent))
+        target = keep_in / (str(number) if number else "") / path.relative_to(root)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if path.is_file() and not path.is_symlink():
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, target, symlinks=True, dirs_exist_ok=True)
+        elif path.is_file() and not path.is_symlink():
             shutil.copyfile(path, target)
         _remove(path)
 
@@ -88,9 +98,9 @@ def _sorted_entries(folder: Path) -> Iterable[Path]:
 
 def _look(path: Path) -> _Known:
     status = path.lstat()
-    link = path.is_symlink()
-    data = os.fsencode(path.readlink()) if link else path.read_bytes()
-    return _Known(data, status.st_mode & 0o777, _mark(status), link)
+    link = stat.S_ISLNK(status.st_mode)
+    data = os.fsencode(path.readlink()) if link else path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
+    return _Known(data, status.st_mode, _mark(status), link)
 
 
 def _unchanged(path: Path, known: _Known) -> bool:
@@ -101,7 +111,7 @@ def _unchanged(path: Path, known: _Known) -> bool:
         now = _look(path)
     except OSError:
         return False
-    return (now.data, now.mode, now.is_link) == (known.data, known.mode, known.is_link)
+    return (now.data, now.mode) == (known.data, known.mode)
 
 
 def _put_back(path: Path, known: _Known) -> None:
@@ -110,7 +120,7 @@ def _put_back(path: Path, known: _Known) -> None:
         path.symlink_to(os.fsdecode(known.data))
     else:
         atomic.write(path, known.data)
-        path.chmod(known.mode)
+        path.chmod(stat.S_IMODE(known.mode))
 
 
 def _mark(status: os.stat_result) -> tuple[int, ...]:

@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import BinaryIO
 
-ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\))")
+from ralph.ansi import plain
+
 COLOURS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
 ERROR = re.compile(
     rb"\b(?:error|errors|failed|failure|fatal|panic|panicked|exception|traceback|undefined|cannot|not found)\b"
@@ -31,31 +32,29 @@ def useful(log: Path) -> str:
     with log.open("rb") as file:
         size = file.seek(0, 2)
         tail_at = max(size - WINDOW, 0)
-        tail = _read(file, tail_at, WINDOW, whole_lines=tail_at > 0)[-TAIL_LINES:]
+        tail = _end(_joined(_read(file, tail_at, WINDOW, whole_lines=tail_at > 0)[-TAIL_LINES:]), MOST)
         found = _first_error(file)
         if found is None:
-            return _end(_joined(tail), MOST)
+            return tail
         start = max(found - WINDOW // 8, 0)
         before = _read(file, start, found - start, whole_lines=start > 0)[-BEFORE:]
-        head = before + _read(file, found, WINDOW)[: HEAD_LINES - len(before)]
-    shown = _joined(tail)
-    if _clean(head[len(before)]) in shown.split("\n"):
-        return _end(shown, MOST)
-    return _start(_joined(head), MOST // 2) + "\n[…]\n" + _end(shown, MOST // 2)
+        head = [_clean(line) for line in before + _read(file, found, WINDOW)[: HEAD_LINES - len(before)]]
+    if head[len(before)] in tail.split("\n"):
+        return tail
+    return _start("\n".join(head), MOST // 2) + "\n[…]\n" + _end(tail, MOST // 2)
 
 
 def _first_error(file: BinaryIO) -> int | None:
-    """Where the first line begins that speaks of an error."""
+    """Where the first line begins that speaks of an error; in a very long line, a little before the error."""
     file.seek(0)
     offset, held = 0, b""
     while chunk := file.read(CHUNK):
         data = held + chunk
         for match in LIKELY.finditer(data.lower()):
-            begin = data.rfind(b"\n", 0, match.end() - 1) + 1
-            line = data[begin : match.end() + LONGEST_LINE].split(b"\n", 1)[0]
-            line = COLOURS.sub(b"", line)
+            begin = max(data.rfind(b"\n", 0, match.end() - 1), data.rfind(b"\r", 0, match.end() - 1)) + 1
+            line = COLOURS.sub(b"", re.split(rb"[\r\n]", data[begin : match.end() + LONGEST_LINE], maxsplit=1)[0])
             if ERROR.search(line) and not HARMLESS.search(line):
-                return offset + begin
+                return offset + max(begin, match.start() - LONGEST_LINE // 2)
         keep = min(len(data) - (data.rfind(b"\n") + 1), WINDOW)
         offset, held = offset + len(data) - keep, data[len(data) - keep :]
     return None
@@ -75,8 +74,8 @@ def _joined(lines: list[bytes]) -> str:
 
 
 def _clean(line: bytes) -> str:
-    text = ANSI.sub("", line[: LONGEST_LINE * 4].decode(errors="replace"))
-    text = text.rstrip("\r").rpartition("\r")[2]  # a progress line: what is left on the screen
+    shown = line.rstrip(b"\r").rpartition(b"\r")[2]  # of a progress line, what is left on the screen
+    text = plain(shown[: LONGEST_LINE * 4].decode(errors="replace"))
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
 
 

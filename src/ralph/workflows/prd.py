@@ -241,10 +241,11 @@ def _with_state(story: object, known: dict[object, Json]) -> object:
     if not isinstance(story, dict):
         return story
     own = {key: value for key, value in story.items() if key not in STATE_FIELDS}
-    before = known.get(story.get("id"))
+    story_id = story.get("id")
+    before = known.get(story_id) if isinstance(story_id, str) else None
     if before is None:
         return {**own, "passes": False, "retries": 0, "blocked": False, "lastResult": None, "notes": ""}
-    if all(own.get(key) == before.get(key) for key in CONTENT_FIELDS if key in own or key in before):
+    if all((own.get(key) or None) == (before.get(key) or None) for key in CONTENT_FIELDS):
         return {**own, **{key: before[key] for key in STATE_FIELDS if key in before}}
     fresh = {"passes": False, "retries": 0, "blocked": False, "lastResult": None, "notes": ""}
     return {**own, **fresh, "attempts": before.get("attempts", 0)}

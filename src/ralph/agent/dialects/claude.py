@@ -11,8 +11,6 @@ from ralph.plan.work import Usage
 
 Json = dict[str, object]
 OLD_LIMIT = re.compile(r"usage limit reached\|(\d{10})")
-OVERLOADED = frozenset({500, 502, 503, 504, 529})
-FORBIDDEN = frozenset({401, 403})
 A_PERSON_MUST_MEND = frozenset({"authentication_failed", "billing_error", "model_not_found"})
 LAST_CLAIMS = ("DONE", "VERIFIED", "RESET")
 
@@ -55,10 +53,10 @@ class ClaudeReader(Reader):
                 self._in_background = bool(event.get("tasks"))  # while one runs, a result is not the last word
 
     def _assistant(self, event: Json) -> None:
-        if event.get("is_api_error_message"):
-            self._error = event.get("error")
-            return
         if event.get("parent_tool_use_id"):
+            return
+        self._error = event.get("error")
+        if self._error or event.get("is_api_error_message"):
             return
         content = _object(event.get("message")).get("content")
         for block in content if isinstance(content, list) else ():
@@ -67,23 +65,22 @@ class ClaudeReader(Reader):
                 self.speech.feed(text.encode(errors="replace") + b"\n")
 
     def _rate_limit(self, info: Json) -> None:
-        resets = info.get("resetsAt")
         if info.get("status") == "rejected":
             self._rejected = True
-            self._resets_at = float(resets) if isinstance(resets, int | float) else None
+            self._resets_at = _number(info.get("resetsAt"))
 
     def _report(self) -> Report:
         if self._result is None:
-            status = self._retry.get("error_status")
-            reason = f"it was still trying to reach the model ({self._retry.get('error')})" if self._retry else ""
-            return Report(trouble=_trouble(status, reason), message=reason, usage=Usage(calls=1, unpriced=1))
+            if not self._retry:
+                return Report()
+            message = f"it was still trying to reach the model ({self._retry.get('error')})"
+            trouble = _trouble(self._retry.get("error_status"), self._retry.get("error") or "unknown")
+            return Report(trouble=trouble, message=message)
         usage = _usage(self._result)
         if not self._result.get("is_error"):
             return Report(usage=usage)
         message = str(self._result.get("result") or self._result.get("terminal_reason") or "no reason given")
-        trouble = _trouble(self._result.get("api_error_status"), self._result.get("terminal_reason"))
-        if self._error in A_PERSON_MUST_MEND:
-            trouble = Trouble.UNUSABLE
+        trouble = _trouble(self._result.get("api_error_status"), self._error)
         old = OLD_LIMIT.search(message)
         if old or self._rejected:
             trouble = Trouble.LIMIT
@@ -91,32 +88,30 @@ class ClaudeReader(Reader):
         return Report(trouble=trouble, message=message, retry_at=retry_at, usage=usage)
 
 
-def _trouble(status: object, reason: object) -> Trouble:
-    if status == 429:
-        return Trouble.LIMIT
-    if status in FORBIDDEN:
+def _trouble(status: object, word: object) -> Trouble:
+    """By the answer's HTTP status, else by Claude Code's own word for what went wrong."""
+    if word in A_PERSON_MUST_MEND or status in (401, 403):
         return Trouble.UNUSABLE
-    if status in OVERLOADED:
+    if status == 429 or word == "rate_limit":
+        return Trouble.LIMIT
+    if status in (500, 502, 503, 504, 529) or (status is None and word in ("server_error", "unknown", "overloaded")):
         return Trouble.OVERLOAD
-    if status is None and reason == "api_error":
-        return Trouble.OVERLOAD  # no answer at all: the network
-    return Trouble.ERROR if reason else Trouble.NONE
+    return Trouble.ERROR
 
 
 def _usage(result: Json) -> Usage:
     """What the whole call used: `modelUsage` counts sub-agents and earlier results too, `usage` does not."""
-    cost = result.get("total_cost_usd")
+    cost = _number(result.get("total_cost_usd"))
     models = _object(result.get("modelUsage"))
     used = _object(result.get("usage"))
-    priced = isinstance(cost, int | float)
     return Usage(
         input_tokens=_total(models, "inputTokens", used.get("input_tokens")),
         output_tokens=_total(models, "outputTokens", used.get("output_tokens")),
         cache_read_tokens=_total(models, "cacheReadInputTokens", used.get("cache_read_input_tokens")),
         cache_write_tokens=_total(models, "cacheCreationInputTokens", used.get("cache_creation_input_tokens")),
-        cost_usd=float(cost) if isinstance(cost, int | float) else None,
+        cost_usd=cost,
         calls=1,
-        unpriced=0 if priced else 1,
+        unpriced=1 if cost is None else 0,
         model=max(models, key=lambda name: _spent(models[name]), default=""),
     )
 
@@ -127,8 +122,13 @@ def _total(models: Json, key: str, otherwise: object) -> int | None:
 
 
 def _spent(usage: object) -> float:
-    cost = _object(usage).get("costUSD")
-    return float(cost) if isinstance(cost, int | float) else 0.0
+    return _number(_object(usage).get("costUSD")) or 0.0
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if abs(value) < 1e15 else None
 
 
 def _count(value: object) -> int | None:
