@@ -103,6 +103,17 @@ def test_what_a_gate_makes_is_not_taken_for_the_agents_work(project: Project) ->
     assert project.exists("report.out")
 
 
+def test_what_the_final_suite_makes_is_not_blamed_on_the_reviewer(project: Project) -> None:
+    project.config("true", verify={"ui": ["echo x > report.out"]})
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "must not" not in done.stdout
+    assert project.exists("report.out")
+
+
 def test_a_file_that_a_gate_reformats_is_committed_with_the_story(project: Project) -> None:
     project.config("sed -i s/x/formatted/ one.txt 2>/dev/null; true")
     project.stories("One")

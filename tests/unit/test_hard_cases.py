@@ -324,7 +324,7 @@ def test_claude_senseless_values_do_not_crash(event):
 def test_claude_2_1_197_unreachable_service_is_overload():
     # recorded from 2.1.197: connection refused; terminal_reason is "completed" there
     text = "API Error: Unable to connect to API (ConnectionRefused)"
-    report, speech = claude(
+    report, _ = claude(
         {
             "type": "assistant",
             "message": {"model": "<synthetic>", "content": [{"type": "text", "text": text}]},

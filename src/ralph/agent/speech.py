@@ -12,6 +12,7 @@ from ralph.ansi import plain
 LONGEST_LINE = 1 << 16
 TAIL = 4_000
 MOST_MARKERS = 500
+NEAR_END = 4_096
 PAUSE = 0.2  # a watcher sees a new line at most so often
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -54,7 +55,7 @@ class Speech:
             if newline < 0:
                 return
             self._skipping, data = False, data[newline + 1 :]
-        data = self._partial + data
+        data = self._partial + data if self._partial else data
         cut = data.rfind(b"\n") + 1
         block, self._partial = data[:cut], data[cut:]
         if len(self._partial) > LONGEST_LINE:
@@ -85,10 +86,10 @@ class Speech:
 
     def _take(self, block: bytes) -> None:
         self._tail = block[-TAIL:] if len(block) >= TAIL else (self._tail + block)[-TAIL:]
-        if b"<ralph>" in block or b"```" in block or b"~~~" in block:
+        if _is_of_interest(block):
             for line in block.split(b"\n")[:-1]:
                 self._line(_text(line))
-        else:
+        elif self._echoes or self._fence:
             last = _last_line(block)
             self._quotation = self._quotation or bool(last)
             self._previous = last or self._previous
@@ -153,11 +154,22 @@ def _marker(line: str) -> Marker | None:
     return Marker(kind, text)
 
 
+def _is_of_interest(block: bytes) -> bool:
+    """Whether there can be a marker or a fence in it; a single byte is found much faster than a word."""
+    return any(word[:1] in block and word in block for word in (b"<ralph>", b"```", b"~~~"))
+
+
 def _last_line(block: bytes) -> str:
-    for line in reversed(block[-4 * LONGEST_LINE :].split(b"\n")):
-        words = _text(line).strip()
+    """The last line that shows anything."""
+    rest = block[-NEAR_END:].rstrip()
+    if len(block) > NEAR_END and b"\n" not in rest:
+        rest = block.rstrip()
+    while rest:
+        cut = rest.rfind(b"\n") + 1
+        words = _text(rest[cut:]).strip()
         if words:
             return words
+        rest = rest[:cut].rstrip()
     return ""
 
 

@@ -49,6 +49,7 @@ class Commit:
     id: str
     parents: tuple[str, ...]
     subject: str
+    paths: tuple[str, ...] = ()  # what it touched
 
 
 @dataclass
@@ -94,17 +95,27 @@ class Repo:
         )
         return parse_status(out)
 
+    async def head(self) -> str:
+        """The commit that is checked out, read from its file where it has one: no process for that."""
+        try:
+            head = (self.git_dir / "HEAD").read_text(encoding="ascii").strip()
+            if head.startswith("ref: "):
+                head = (self.common_dir / head.removeprefix("ref: ")).read_text(encoding="ascii").strip()
+            if len(head) in (40, 64) and head.isalnum():
+                return head
+        except (OSError, UnicodeDecodeError):
+            pass
+        return await self.resolve("HEAD")
+
     async def commits_since(self, base: str) -> tuple[Commit, ...] | None:
         """What was committed on top of `base`, newest first; None if HEAD does not descend from it."""
-        out = await self.git("log", "-z", "--format=%m%H %P%n%s", "--left-right", f"{base}...HEAD")
-        commits = []
-        for item in filter(None, out.split("\0")):
-            line, _, subject = item.partition("\n")
-            if line[0] == "<":
-                return None
-            commit, *parents = line[1:].split()
-            commits.append(Commit(id=commit, parents=tuple(parents), subject=subject))
-        return tuple(commits)
+        done = await self.ask(
+            "log", "-z", "--format=%x01%m%H %P%x02%s%x03", "--left-right", "--name-only", "--no-renames",
+            "--diff-merges=first-parent", f"{base}...HEAD",
+        )  # fmt: skip
+        if done.code:
+            return None
+        return parse_log(done.out.decode(errors="surrogateescape"))
 
     async def changed_since(self, commit: str, *globs: str) -> tuple[str, ...]:
         """Tracked paths whose content on disk differs from `commit`'s, filtered by globs if there are any."""
@@ -333,6 +344,20 @@ def parse_status(text: str) -> Status:
         untracked=tuple(untracked),
         unmerged=tuple(unmerged),
     )
+
+
+def parse_log(text: str) -> tuple[Commit, ...] | None:
+    """`git log` in the form that `commits_since` asks for; None if a commit is on the wrong side."""
+    commits = []
+    for item in text.split("\x01")[1:]:
+        head, _, rest = item.partition("\x02")
+        subject, _, names = rest.partition("\x03")
+        if head[0] == "<":
+            return None
+        commit, *parents = head[1:].split()
+        paths = tuple(name for name in names.replace("\n", "", 1).split("\0") if name)
+        commits.append(Commit(id=commit, parents=tuple(parents), subject=subject, paths=paths))
+    return tuple(commits)
 
 
 def _nul(paths: Iterable[str]) -> bytes:

@@ -27,7 +27,7 @@ async def run_attempt(run: Run, work: Work, record: Record) -> Record:
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
             result = await perform(STEPS[spec.type](spec), context)
             record = record.add(result)
-            if result.verdict is not Verdict.INTERRUPTED:
+            if result.verdict is not Verdict.INTERRUPTED and not STEPS[spec.type].repeatable:
                 records.save(run.workspace.records, record)
             context = context.after(record)
         if not _goes_on(spec, result):

@@ -22,7 +22,7 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     if results is None:
         return ()
     if run.place:
-        await run.place.look()  # what the gates made is not an agent's
+        run.place.seen = False  # what gates leave behind is not an agent's
     red = tuple(result.command for result in gates.red(results))
     run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))
     return red

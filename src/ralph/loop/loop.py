@@ -47,14 +47,14 @@ async def begin(run: Run, work: Work) -> Record:
     await run.save(replace(plan, started_at=plan.started_at or now()))
     task = run.plan.find(work.id)
     settled = task.attempts if task else run.plan.review.attempts
-    status = await run.place.look() if run.place else None
+    base = await run.place.look() if run.place else ""
     record = Record(
         run=run.id,
         target=run.plan.target,
         kind=work.kind,
         work=work.id,
         number=max(settled, run.numbers.get(work.id, 0)) + 1,
-        base=status.head if status else "",
+        base=base,
         branch=run.place.branch if run.place else "",
         began=run.clock(),
         persons=tuple(sorted(run.place.foreign)) if run.place else (),
@@ -144,4 +144,6 @@ async def _wait(run: Run, outcome: Outcome, waits: int) -> bool:
     seconds = max(outcome.retry_at - time.time(), 1.0) if outcome.retry_at else backoff
     run.emit(Waited(reason=outcome.reason, seconds=seconds))
     await pause(run, seconds)
+    if run.place:
+        run.place.seen = False  # a person may have been here meanwhile
     return True

@@ -6,6 +6,7 @@ agent began tells whose it is.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
@@ -63,6 +64,7 @@ class Place:
     records: Path
     foreign: set[str] = field(default_factory=set)  # untracked files that no agent of ours made
     made: set[str] = field(default_factory=set)  # untracked files that an agent of ours made
+    seen: bool = False  # nothing has run here since the last look
 
     @property
     def own(self) -> str:
@@ -79,19 +81,22 @@ class Place:
         """A path below the project's root as git names it."""
         return f"{self.repo.prefix}{path}"
 
-    async def look(self) -> Status:
-        """Before an agent begins: what is untracked now and not known as an agent's is not an agent's."""
-        status = await self.repo.status()
-        self.foreign |= set(status.untracked) - self.made
-        return status
+    async def look(self) -> str:
+        """Before an agent begins: what is untracked now and not known as an agent's is not an agent's.
+
+        Returns the commit it begins on. Just after a task passed there is nothing new to see.
+        """
+        if not self.seen:
+            status = await self.repo.status()
+            self.foreign |= set(status.untracked) - self.made
+            self.seen = True
+        return await self.repo.head()
 
     async def straighten(self, base: str) -> Tip:
         """After an agent ended: where its branch stands, with its wrongs against the repository put right."""
+        self.seen = False
         await self.repo.release_lock()
-        status = await self.repo.status()
-        commits: tuple[Commit, ...] | None = ()
-        if status.branch == self.branch and status.head and status.head != base:
-            commits = await self.repo.commits_since(base)
+        status, commits = await asyncio.gather(self.repo.status(), self.repo.commits_since(base))
         if status.branch != self.branch or not status.head or commits is None:
             wrong = _stray(self.branch, status)
             return Tip(status=await self._back_to(base, status), wrongs=(wrong,))
@@ -106,7 +111,9 @@ class Place:
 
     async def changes(self, base: str, tip: Tip) -> Changes:
         """What the agent did since `base`, committed and not."""
-        committed = await self.repo.between(base, tip.status.head) if tip.status.head != base else ()
+        committed = tip.commits[0].paths if tip.commits else ()
+        if len(tip.commits) > 1 or self.foreign.intersection(committed):
+            committed = await self.repo.between(base, tip.status.head)
         status, wrongs = tip.status, tip.wrongs
         swept = self.foreign.intersection(committed)
         if swept:
@@ -159,6 +166,7 @@ class Place:
         untracked = set(status.untracked)
         changed = {path for path in status.changed if not self.is_own(path)}
         self.foreign |= untracked - self.made
+        self.seen = True
         return status, tuple(sorted(changed | (self.made & untracked)))
 
     async def commit_left(self, paths: Iterable[str], message: str) -> Captured:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 
 ORDINARY = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "LANG", "LANGUAGE", "LC_*", "TZ",
@@ -28,12 +29,13 @@ GIT_LOCATION = frozenset(
 
 def allowed(environment: Mapping[str, str], also: Iterable[str]) -> dict[str, str]:
     """The part of `environment` that an agent gets: the ordinary names and `also` (patterns)."""
-    patterns = (*ORDINARY, *also)
-    return {
-        name: value
-        for name, value in environment.items()
-        if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
-    }
+    wanted = _matcher((*ORDINARY, *also))
+    return {name: value for name, value in environment.items() if wanted.match(name)}
+
+
+@cache
+def _matcher(patterns: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile("|".join(fnmatch.translate(pattern) for pattern in patterns))
 
 
 def for_git(environment: Mapping[str, str]) -> dict[str, str]:

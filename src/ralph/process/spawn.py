@@ -27,6 +27,7 @@ CHUNK = 1 << 18
 PIPE_SIZE = 1 << 20
 LINGER = 10.0
 MOST_LOOKS = 50
+SMALL = 4_096  # fits into any pipe at once
 _numbers = itertools.count(1)
 
 
@@ -302,6 +303,11 @@ def _opened(path: Path) -> int:
 
 def _as_file(data: bytes) -> int:
     """A descriptor one can read `data` from, without a writer that could block."""
+    if len(data) <= SMALL:
+        read, write = os.pipe()
+        os.write(write, data)
+        os.close(write)
+        return read
     import tempfile
 
     with tempfile.TemporaryFile() as file:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ralph.errors import RalphError
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 
 VARIABLES = {
     "run": (
@@ -33,20 +33,25 @@ BUILT_IN = Path(__file__).parent
 
 def render(name: str, variables: Mapping[str, object], project: Path) -> str:
     """A template filled in; a project's own comes first."""
-    check(name, project)
+    template = _checked(name, source(name, project), _text(name, project))
     try:
-        return _environment().from_string(_text(name, project)).render(**variables)
+        return template.render(**variables)
     except Exception as error:  # a person's own template can do anything
         raise RalphError(f"The prompt template {source(name, project)} cannot be used: {error}.") from None
 
 
 def check(name: str, project: Path) -> None:
     """A template that cannot be read, or uses a variable it does not get, is an error that says so."""
+    _checked(name, source(name, project), _text(name, project))
+
+
+@cache
+def _checked(name: str, path: Path, text: str) -> Template:
     from jinja2 import TemplateError, meta
 
-    path = source(name, project)
     try:
-        used = meta.find_undeclared_variables(_environment().parse(_text(name, project)))
+        used = meta.find_undeclared_variables(_environment().parse(text))
+        template = _environment().from_string(text)
     except TemplateError as error:
         raise RalphError(f"The prompt template {path} cannot be used: {error}.") from None
     unknown = sorted(used - set(VARIABLES[name]))
@@ -55,6 +60,7 @@ def check(name: str, project: Path) -> None:
             f"The prompt template {path} uses an unknown variable: {', '.join(unknown)}.",
             remedy=f"It may use: {', '.join(sorted(VARIABLES[name]))}.",
         )
+    return template
 
 
 def _text(name: str, project: Path) -> str:

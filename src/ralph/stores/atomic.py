@@ -9,8 +9,11 @@ from pathlib import Path
 from ralph.errors import RalphError
 
 
-def write(path: Path, data: bytes) -> None:
-    """Replace `path` with `data`: a temporary file in the same folder, fsync, rename, fsync of the folder."""
+def write(path: Path, data: bytes, *, lasting: bool = True) -> None:
+    """Replace `path` with `data`: a temporary file in the same folder, fsync, rename, fsync of the folder.
+
+    One that is not `lasting` may be the old one again after a power cut, but is as whole as any other.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -24,7 +27,8 @@ def write(path: Path, data: bytes) -> None:
         finally:
             os.close(descriptor)
         os.replace(temporary, path)  # noqa: PTH105 - the pair os.open/os.replace reads as one
-        _sync_folder(path.parent)
+        if lasting:
+            _sync_folder(path.parent)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)

@@ -23,6 +23,8 @@ LAST_WORDS = 800
 
 class AgentStep(Step):
     async def run(self, context: Context) -> StepResult:
+        if context.run.place:
+            await context.run.place.look()
         protection = await Protection.begin(context.run, context.work, context.record.base)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)

@@ -34,6 +34,8 @@ class Context:
 class Step(ABC):
     """One part of an attempt."""
 
+    repeatable = False  # doing it again after a crash changes nothing, so its end need not be written down
+
     def __init__(self, spec: StepSpec) -> None:
         self.spec = spec
 

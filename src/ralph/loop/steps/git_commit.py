@@ -11,6 +11,8 @@ LONGEST = 4_000
 
 
 class GitCommitStep(Step):
+    repeatable = True
+
     async def run(self, context: Context) -> StepResult:
         place = context.run.place
         assert place is not None, "work that commits has a place"

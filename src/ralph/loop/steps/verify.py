@@ -22,6 +22,8 @@ class VerifyStep(Step):
             run.bench(context.label),
             is_ui=workflow.is_ui(run.plan, task),
         )
+        if run.place:
+            run.place.seen = False  # what gates leave behind is not an agent's
         if not checked.results and not checked.problem:
             run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
         reason = checked.reason
