@@ -60,7 +60,14 @@ class Checkout:
         return do(self.place.changes(self.base, self.straighten()))
 
     def keep(self) -> str:
-        return do(self.place.keep(REF, self.changes(), "US-001, attempt 1"))
+        changes = self.changes()
+
+        async def keep() -> str:
+            commit = await self.place.keep(REF, changes, "US-001, attempt 1")
+            await self.place.kept()
+            return commit
+
+        return do(keep())
 
     def leave(self, script: str, target: str = "auth") -> Left:
         """An attempt that ends with its work uncommitted; what is on disk afterwards is known as left."""

@@ -82,6 +82,8 @@ async def attempt(run: Run, work: Work, record: Record, *, resumed: bool = False
     record = await run_attempt(run, work, record)
     outcome = conclude(run.plan, work, record, now())
     if outcome.verdict is Verdict.INTERRUPTED and _worth_keeping(record):
+        if run.place:
+            await run.place.kept()
         return outcome  # its agent had finished: the next run goes on from the record
     await close(run, work, record, outcome)
     return outcome
@@ -94,6 +96,8 @@ def _worth_keeping(record: Record) -> bool:
 
 async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
     """Settle, put the place right, save, commit, forget the record: a crash between any two is harmless."""
+    if run.place:
+        await run.place.kept()
     settled = settle(run.plan, work, outcome, run.workflow.policy)
     ref = attempt_ref(record.target, work.id, record.number)
     if settled.restore and run.place:

@@ -65,6 +65,7 @@ class Place:
     foreign: set[str] = field(default_factory=set)  # untracked files that no agent of ours made
     made: set[str] = field(default_factory=set)  # untracked files that an agent of ours made
     seen: bool = False  # nothing has run here since the last look
+    _keeping: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
     def own(self) -> str:
@@ -147,12 +148,21 @@ class Place:
         return await self.repo.status()
 
     async def keep(self, ref: str, changes: Changes, message: str) -> str:
-        """Keep the attempt's tree under its ref; nothing is ever lost."""
-        commit = changes.head
+        """Keep the attempt's tree under its ref; nothing is ever lost.
+
+        What is committed already is safe on its branch: its ref is made while the gates run.
+        """
         if changes.left:
             commit = await self.repo.snapshot(changes.left, message, changes.head)
-        await self.repo.keep(ref, commit)
-        return commit
+            await self.repo.keep(ref, commit)
+            return commit
+        self._keeping.append(asyncio.create_task(self.repo.keep(ref, changes.head)))
+        return changes.head
+
+    async def kept(self) -> None:
+        """Wait until every ref is made."""
+        keeping, self._keeping = self._keeping, []
+        await asyncio.gather(*keeping)
 
     async def changed_beside_own(self, since: str) -> bool:
         """Whether anything but Ralph's own files differs from `since`."""

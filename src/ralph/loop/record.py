@@ -59,7 +59,7 @@ _adapter: TypeAdapter[Record] = TypeAdapter(Record)
 
 
 def save(folder: Path, record: Record) -> None:
-    atomic.write(folder / record.target / FILE, _adapter.dump_json(record), lasting=False)
+    atomic.write(folder / record.target / FILE, _adapter.dump_json(record))
 
 
 def load(folder: Path, target: str) -> Record | None:

@@ -35,6 +35,7 @@ async def rescue(place: Place, record: Record) -> None:
         changes = await place.changes(record.base, await place.straighten(record.base))
         ref = attempt_ref(record.target, record.work, record.number)
         commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
+        await place.kept()
         if changes.left:
             place.remember_left(Left(target=record.target, commit=commit, parent=changes.head))
 
@@ -48,8 +49,11 @@ async def recover(run: Run) -> Outcome | None:
     if work is None or is_settled(run.plan, work, record.number):
         records.remove(run.workspace.records, record.target)
         return None
-    if record.result_of("agent"):
+    agent = record.result_of("agent")
+    if agent:
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
+        if run.place and (kept := agent.commit):
+            await run.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
         return await attempt(run, work, record, resumed=True)
     run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
     cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.")

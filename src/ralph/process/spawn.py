@@ -104,12 +104,13 @@ class Child:
         if self.running():
             self._popen.kill()
 
-    def read(self, descriptor: int, sink: Sink) -> None:
+    def read(self, descriptor: int, sink: Sink, *, much: bool = True) -> None:
         os.set_blocking(descriptor, False)
-        try:
-            fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
-        except (AttributeError, OSError):
-            pass
+        if much:
+            try:
+                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
+            except (AttributeError, OSError):
+                pass
         self._readers[descriptor] = sink
         asyncio.get_running_loop().add_reader(descriptor, self._pump, descriptor)
 
@@ -232,8 +233,8 @@ async def capture(
     source = _as_file(stdin) if stdin else None
     child, descriptors = _start(argv, cwd, env, "", source, separate=True)
     try:
-        child.read(descriptors[0], out.extend)
-        child.read(descriptors[1], err.extend)
+        child.read(descriptors[0], out.extend, much=False)
+        child.read(descriptors[1], err.extend, much=False)
         async with asyncio.timeout(seconds):
             code = await child.exited()
     except TimeoutError:

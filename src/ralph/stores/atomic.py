@@ -9,10 +9,11 @@ from pathlib import Path
 from ralph.errors import RalphError
 
 
-def write(path: Path, data: bytes, *, lasting: bool = True) -> None:
-    """Replace `path` with `data`: a temporary file in the same folder, fsync, rename, fsync of the folder.
+def write(path: Path, data: bytes) -> None:
+    """Replace `path` with `data`: a temporary file in the same folder, fsync, rename.
 
-    One that is not `lasting` may be the old one again after a power cut, but is as whole as any other.
+    After a power cut it may be the old one again, which is as whole as the new one: every order of our writes
+    allows for that, so the folder itself is not synced.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -27,8 +28,6 @@ def write(path: Path, data: bytes, *, lasting: bool = True) -> None:
         finally:
             os.close(descriptor)
         os.replace(temporary, path)  # noqa: PTH105 - the pair os.open/os.replace reads as one
-        if lasting:
-            _sync_folder(path.parent)
     except OSError as error:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -41,11 +40,3 @@ def write(path: Path, data: bytes, *, lasting: bool = True) -> None:
 def _keep_mode(path: Path, descriptor: int) -> None:
     with suppress(FileNotFoundError):
         os.fchmod(descriptor, path.stat().st_mode & 0o777)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
