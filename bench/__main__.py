@@ -1,0 +1,48 @@
+"""`python -m bench [GROUP …] [--json FILE] [--check]`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+from bench import iteration, output, size, start, table
+
+GROUPS = {"iteration": iteration.rows, "start": start.rows, "size": size.rows, "output": output.rows}
+
+
+def main() -> int:
+    options = _options()
+    _warn_if_busy()
+    rows = []
+    for name in options.group or GROUPS:
+        print(f"measuring: {name}", file=sys.stderr)
+        rows += GROUPS[name]()
+    print(table.render(rows))
+    if options.json:
+        options.json.write_text(json.dumps([row.as_json() for row in rows], indent=2) + "\n")
+    return int(options.check and not all(row.ok for row in rows))
+
+
+def _warn_if_busy() -> None:
+    load, processors = os.getloadavg()[0], os.cpu_count() or 1
+    if load > processors / 2:
+        print(f"the machine is busy (load {load:.1f} on {processors} processors): times are too long", file=sys.stderr)
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what Ralph costs.")
+    parser.add_argument("group", nargs="*", help=f"one of {', '.join(GROUPS)}; without any: all of them")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE as well")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a row is over its limit")
+    options = parser.parse_args()
+    for name in options.group:
+        if name not in GROUPS:
+            parser.error(f"there is no group {name!r}: choose from {', '.join(GROUPS)}")
+    return options
+
+
+if __name__ == "__main__":
+    sys.exit(main())
