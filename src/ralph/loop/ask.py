@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
 from ralph.errors import EXIT_INTERRUPTED, EXIT_LIMIT, RalphError
-from ralph.journal.events import AttemptEnded, AttemptStarted
 from ralph.journal.writer import now
 from ralph.loop import record as records
-from ralph.loop.attempt import run_attempt
+from ralph.loop.attempt import run_attempt, tell_begin, tell_end
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
 from ralph.loop.verdict import conclude
@@ -55,36 +55,12 @@ async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
         began=run.clock(),
         steps=before,
     )
-    run.emit(
-        AttemptStarted(
-            target=record.target,
-            work=work.id,
-            kind=work.kind,
-            title=work.title,
-            number=number,
-            failures=number - 1,
-            max_failures=TRIES,
-            base="",
-        )
-    )
+    tell_begin(run, work, record, failures=number - 1, most=TRIES)
     record = await run_attempt(run, work, record)
     records.remove(run.workspace.records, record.target)
-    outcome = conclude(run.plan, work, _without(record, before), now())
-    run.emit(
-        AttemptEnded(
-            target=record.target,
-            work=work.id,
-            kind=work.kind,
-            number=number,
-            verdict=outcome.verdict,
-            reason=outcome.reason,
-            base="",
-            commit="",
-            ref="",
-            seconds=run.clock() - record.began,
-            usage=outcome.usage,
-        )
-    )
+    made = replace(record, steps=tuple(result for result in record.steps if result not in before))
+    outcome = conclude(run.plan, work, made, now())
+    tell_end(run, work, record, outcome)
     if outcome.fatal:
         raise RalphError(
             outcome.reason, remedy="Mend that (log in, add credit, correct the model), then run this again."
@@ -94,12 +70,6 @@ async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
     if outcome.verdict is Verdict.LIMITED:
         raise RalphError(outcome.reason, remedy="Run this again later.", code=EXIT_LIMIT)
     return outcome
-
-
-def _without(record: Record, before: tuple[StepResult, ...]) -> Record:
-    from dataclasses import replace
-
-    return replace(record, steps=tuple(result for result in record.steps if result not in before))
 
 
 def _content(answer: Path) -> bytes:

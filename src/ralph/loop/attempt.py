@@ -7,13 +7,13 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ralph.journal.events import StepRetried, StepStarted
+from ralph.journal.events import AttemptEnded, AttemptStarted, StepRetried, StepStarted
 from ralph.loop import record as records
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
 from ralph.loop.steps import STEPS
 from ralph.loop.steps.base import Context, Step
-from ralph.plan.work import StepSpec, Verdict, Work
+from ralph.plan.work import Outcome, StepSpec, Verdict, Work
 
 T = TypeVar("T")
 
@@ -33,6 +33,42 @@ async def run_attempt(run: Run, work: Work, record: Record) -> Record:
         if not _goes_on(spec, result):
             break
     return record
+
+
+def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int, resumed: bool = False) -> None:
+    run.emit(
+        AttemptStarted(
+            target=record.target,
+            work=work.id,
+            kind=work.kind,
+            title=work.title,
+            number=record.number,
+            failures=failures,
+            max_failures=most,
+            base=record.base,
+            resumed=resumed,
+        )
+    )
+
+
+def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str = "") -> None:
+    run.emit(
+        AttemptEnded(
+            target=record.target,
+            work=work.id,
+            kind=work.kind,
+            number=record.number,
+            verdict=outcome.verdict,
+            reason=outcome.reason,
+            base=record.base,
+            commit=outcome.commit,
+            ref=ref,
+            seconds=run.clock() - record.began,
+            usage=outcome.usage,
+            gates=outcome.gates,
+            reopened=outcome.reopened,
+        )
+    )
 
 
 def _goes_on(spec: StepSpec, result: StepResult) -> bool:

@@ -6,10 +6,10 @@ import time
 from dataclasses import replace
 
 from ralph.git.look import attempt_ref
-from ralph.journal.events import AttemptEnded, AttemptStarted, TaskBlocked, Waited
+from ralph.journal.events import TaskBlocked, Waited
 from ralph.journal.writer import now
 from ralph.loop import record as records
-from ralph.loop.attempt import pause, run_attempt
+from ralph.loop.attempt import pause, run_attempt, tell_begin, tell_end
 from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
@@ -66,19 +66,8 @@ async def begin(run: Run, work: Work) -> Record:
 async def attempt(run: Run, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
     """Make an attempt, or the rest of one, and settle it."""
     task = run.plan.find(work.id)
-    run.emit(
-        AttemptStarted(
-            target=record.target,
-            work=work.id,
-            kind=work.kind,
-            title=work.title,
-            number=record.number,
-            failures=task.failures if task else run.plan.review.failures,
-            max_failures=run.workflow.policy.max_failures,
-            base=record.base,
-            resumed=resumed,
-        )
-    )
+    failures = task.failures if task else run.plan.review.failures
+    tell_begin(run, work, record, failures=failures, most=run.workflow.policy.max_failures, resumed=resumed)
     record = await run_attempt(run, work, record)
     outcome = conclude(run.plan, work, record, now())
     if outcome.verdict is Verdict.INTERRUPTED and _worth_keeping(record):
@@ -105,23 +94,7 @@ async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
         run.place.forget_left(record.target)
     await run.save(settled.plan)
     records.remove(run.workspace.records, record.target)
-    run.emit(
-        AttemptEnded(
-            target=record.target,
-            work=work.id,
-            kind=work.kind,
-            number=record.number,
-            verdict=outcome.verdict,
-            reason=outcome.reason,
-            base=record.base,
-            commit=outcome.commit,
-            ref=ref,
-            seconds=run.clock() - record.began,
-            usage=outcome.usage,
-            gates=outcome.gates,
-            reopened=outcome.reopened,
-        )
-    )
+    tell_end(run, work, record, outcome, ref=ref)
     for task_id in (work.id, *outcome.reopened):
         task = run.plan.find(task_id)
         if task and task.state is TaskState.BLOCKED:
