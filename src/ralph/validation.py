@@ -65,7 +65,7 @@ def parse_object(data: bytes, *, name: str) -> Json:
     try:
         document = from_json(_without_mark(data), allow_inf_nan=False)
     except ValueError as error:
-        raise Mistakes(name, [f"not valid JSON: {error}"]) from None
+        raise Mistakes(name, [f"not valid JSON: {error}"], "Correct it at that place.") from None
     if not isinstance(document, dict):
         raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"])
     return document
@@ -108,6 +108,8 @@ def _describe(error: ErrorDetails, model: type[BaseModel]) -> str:
 
 
 def _expected(error: ErrorDetails) -> str:
+    if error["type"] == "string_pattern_mismatch":
+        return f"expected a form like {error['ctx']['pattern']}"
     message = error["msg"]
     for prefix in ("Input should be ", "Value error, "):
         if message.startswith(prefix):

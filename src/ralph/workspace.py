@@ -98,7 +98,7 @@ def find(start: Path) -> Workspace:
             return Workspace(root=folder)
     raise RalphError(
         "No project root found. Please run Ralph from within a project directory.",
-        remedy="A project has a .git, package.json, Cargo.toml, go.mod, pyproject.toml or mix.exs.",
+        remedy="Go to your project, or name it with -C DIR. A new one begins with `git init` and `ralph init`.",
     )
 
 

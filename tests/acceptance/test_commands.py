@@ -151,7 +151,7 @@ def test_status_next_and_logs_tell_where_everything_stands(project: Project) -> 
     assert "test -f ok.txt" in project.ralph("status", "auth", "--task", "US-001").stdout
     assert "has no story 'US-01'; did you mean" in project.ralph("status", "auth", "--task", "US-01", code=1).stderr
     assert "attempt_ended" in project.ralph("logs").stdout
-    assert "auth  blocked" in project.ralph("logs", "--list").stdout
+    assert "auth                  blocked" in project.ralph("logs", "--list").stdout
 
 
 def test_a_person_can_accept_a_story_and_retry_a_blocked_one(project: Project) -> None:
@@ -190,6 +190,7 @@ def test_doctor_finds_what_is_missing_and_says_what_to_do(project: Project) -> N
     assert "The agent 'no-such-agent' was not found" in done.stdout
     assert "'no-such-tool' was not found" in done.stdout
     project.config("test -f app.txt")
+    project.script()
     rows = json.loads(project.ralph("doctor", "--json").stdout)
     assert {row["state"] for row in rows} <= {"good", "note"}
 
@@ -221,8 +222,9 @@ def test_every_command_has_help_and_unknown_ones_a_suggestion(project: Project) 
     assert "pipx upgrade" in project.ralph("upgrade").stdout
     assert "_RALPH_COMPLETE" in project.ralph("completion", "bash").stdout
     asked = {"_RALPH_COMPLETE": "bash_complete", "COMP_WORDS": "ralph st", "COMP_CWORD": "1"}
-    completed = project.ralph(env=asked)
-    assert "status" in completed.stdout
+    assert "status" in project.ralph(env=asked).stdout
+    project.stories("One")
+    assert "auth" in project.ralph(env={**asked, "COMP_WORDS": "ralph run a", "COMP_CWORD": "2"}).stdout
 
 
 def test_a_gate_that_hangs_is_ended_with_its_whole_tree_and_the_notes_say_so(project: Project) -> None:

@@ -113,4 +113,4 @@ def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -
 
     done = project.ralph("run", "auth")
 
-    assert "processes were still alive and were ended" in done.stdout
+    assert "what it left running was ended" in done.stdout

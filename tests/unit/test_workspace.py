@@ -106,7 +106,7 @@ def test_ralphs_own_files_count_before_a_nearer_marker(tmp_path: Path, own: str)
 def test_a_folder_without_a_project_says_what_one_looks_like(tmp_path: Path) -> None:
     with pytest.raises(RalphError, match="No project root found") as error:
         workspaces.find(tmp_path)
-    assert "pyproject.toml" in error.value.remedy
+    assert "git init" in error.value.remedy
 
 
 def test_locks_and_logs_are_kept_out_of_git_once(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import click
 
+from ralph.cli.complete import features
 from ralph.cli.status import find_task
 from ralph.errors import RalphError
 from ralph.journal.writer import now
@@ -15,7 +16,7 @@ from ralph.workflows.by_hand import change_plan
 
 
 @click.command(name="accept", epilog="Example: ralph accept auth US-003 --why 'US-001 does this already'")
-@click.argument("feature")
+@click.argument("feature", shell_complete=features)
 @click.argument("story")
 @click.option("--why", required=True, help="Why it needs no work; kept with the story.")
 def command(feature: str, story: str, why: str) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
+from ralph.cli.complete import features
 from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.look import AttemptRef
@@ -29,7 +30,7 @@ Examples:
 \b
 US-002 alone means its last attempt. They are ordinary git refs: refs/ralph/attempts/auth/US-002/1""",
 )
-@click.argument("feature")
+@click.argument("feature", shell_complete=features)
 @click.argument("attempt", required=False)
 @click.option("--diff", is_flag=True, help="Show what the attempt changed.")
 @click.option("--restore", is_flag=True, help="Put the attempt's files into this checkout, uncommitted.")
@@ -41,7 +42,7 @@ def command(feature: str, attempt: str | None, diff: bool, restore: bool, as_jso
     refs = look.attempts(workspace.root, feature)
     past = past_attempts(workspace.logs, feature)
     if diff or restore:
-        chosen = _choose(refs, feature, attempt)
+        chosen = _choose(refs, feature, attempt, "--diff" if diff else "--restore")
         base = _base(workspace, chosen, past)
         if diff:
             color = ("--color",) if sys.stdout.isatty() else ()
@@ -49,7 +50,9 @@ def command(feature: str, attempt: str | None, diff: bool, restore: bool, as_jso
         else:
             _restore(workspace, chosen, base)
         return 0
-    shown = [ref for ref in refs if attempt is None or ref.task == attempt.partition("/")[0]]
+    shown = _matching(refs, attempt) if attempt else refs
+    if attempt and not shown:
+        raise _no_such(refs, feature, attempt, "")
     rows = [_row(workspace, ref, past) for ref in shown]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
@@ -88,16 +91,25 @@ def _print(row: dict[str, object]) -> None:
         click.echo(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 140)}")
 
 
-def _choose(refs: list[AttemptRef], feature: str, wanted: str | None) -> AttemptRef:
-    task, _, number = (wanted or "").partition("/")
-    found = [ref for ref in refs if ref.task == task and (not number or str(ref.number) == number)]
+def _matching(refs: list[AttemptRef], wanted: str) -> list[AttemptRef]:
+    task, _, number = wanted.partition("/")
+    return [ref for ref in refs if ref.task == task and number in ("", str(ref.number))]
+
+
+def _choose(refs: list[AttemptRef], feature: str, wanted: str | None, option: str) -> AttemptRef:
+    found = _matching(refs, wanted) if wanted else []
     if not found:
-        raise RalphError(
-            f"There is no kept attempt {wanted!r} at {feature}." if wanted else "Which attempt?",
-            remedy=f"Name one of `ralph attempts {feature}`, for example: ralph attempts {feature} "
-            + (f"{refs[-1].task}/{refs[-1].number} --diff" if refs else "US-001/1 --diff"),
-        )
+        raise _no_such(refs, feature, wanted, option)
     return found[-1]
+
+
+def _no_such(refs: list[AttemptRef], feature: str, wanted: str | None, option: str) -> RalphError:
+    example = next((f"{ref.task}/{ref.number}" for ref in refs), "US-001/1")
+    like = f"ralph attempts {feature} {example} {option}".rstrip()
+    return RalphError(
+        f"There is no kept attempt {wanted!r} at {feature}." if wanted else "Which attempt?",
+        remedy=f"See `ralph attempts {feature}`, then for example: {like}",
+    )
 
 
 def _base(workspace: Workspace, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> str:

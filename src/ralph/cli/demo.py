@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 
@@ -18,6 +20,18 @@ from ralph.workspace import Workspace
 STORY = """This is a real run on a small sample project: real git, real gates, a real retry. Only the agent is scripted.
 It will say that it is done while a test is red. Watch it being caught.
 """
+
+HAPPENED = """
+What happened
+  US-001: the agent said DONE, the gate was red. Ralph sent it back with the failure in its prompt.
+  US-002: passed its gates, but the final verification found tests missing and reset it.
+  Only then, with every gate green and the reviewer agreed, was the feature complete.
+"""
+OWN = """
+With your own agent, in your own project
+  ralph init --provider claude --verify "your test command"
+  ralph prd my-feature
+  ralph run my-feature"""
 
 
 @click.command(name="demo")
@@ -36,21 +50,15 @@ def command(into: Path | None) -> int:
     ended, _ = run_feature(workspace, configuration.load(demo.project), FEATURE, Options())
     if ended.ending is not Ending.DONE:
         return EXIT_UNFINISHED
-    click.echo(
-        f"""
-What happened
-  US-001: the agent said DONE, the gate was red. Ralph sent it back with the failure in its prompt.
-  US-002: passed its gates, but the final verification found tests missing and reset it.
-  Only then, with every gate green and the reviewer agreed, was the feature complete.
-
-Where to look ({demo.project})
-  git -C {demo.project} log --oneline             the agent's commits and Ralph's
-  ralph -C {demo.project} attempts {FEATURE}          every attempt, the refused ones too
-  ralph -C {demo.project} logs                    what happened, event by event
-
-With your own agent, in your own project
-  ralph init --provider claude --verify "your test command"
-  ralph prd my-feature
-  ralph run my-feature"""
-    )
+    ralph = "ralph" if shutil.which("ralph") else sys.argv[0]
+    looks = {
+        f"git -C {demo.project} log --oneline": "the agent's commits and Ralph's",
+        f"{ralph} -C {demo.project} attempts {FEATURE}": "every attempt, the refused ones too",
+        f"{ralph} -C {demo.project} logs": "what happened, event by event",
+    }
+    click.echo(HAPPENED)
+    click.echo(f"Where to look ({demo.project})")
+    for look, what in looks.items():
+        click.echo(f"  {look}\n      {what}")
+    click.echo(OWN)
     return 0

@@ -115,6 +115,9 @@ def _agents(workspace: Workspace, config: Config) -> Iterator[Check]:
             yield Check("bad", error.what, error.remedy)
             continue
         yield Check("good", f"agent {provider.command} ({path}), read as {dialect_of(provider).name}")
+        script = provider.args[1] if provider.args[:1] == ("scripted",) and len(provider.args) > 1 else ""
+        if script and not (workspace.root / script).is_file():
+            yield Check("bad", f"the script {script} is not there", "Write it: `ralph scripted --help` shows one.")
 
 
 def _gates(config: Config) -> Iterator[Check]:
@@ -126,6 +129,6 @@ def _gates(config: Config) -> Iterator[Check]:
         word = gate.split()[0]
         known = word in SHELL_WORDS or "=" in word or any(c in word for c in "$(`'\"") or shutil.which(word)
         if known or Path(word).exists():
-            yield Check("good", f"gate `{gate}`")
+            yield Check("good", f"gate `{gate}`: its program is here (`ralph verify` runs it)")
         else:
             yield Check("bad", f"gate `{gate}`: {word!r} was not found", "Install it, or correct the command.")

@@ -12,6 +12,7 @@ from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.dialects import AGENTS, KnownAgent
 from ralph.errors import RalphError
+from ralph.git import look
 from ralph.workspace import MARKERS, Workspace
 
 SCHEMA = ".ralph/config.schema.json"
@@ -34,7 +35,7 @@ def command(provider: str, verify: tuple[str, ...]) -> int:
     for path in made:
         click.echo(f"wrote {path}")
     if configuration.NAME not in made:
-        click.echo(f"{configuration.NAME} is there already and was left as it is.")
+        click.echo(f"{configuration.NAME} is there already and was left as it is. Edit it, or remove it first.")
         config = configuration.load(workspace.root)
         click.echo(f"  agent {config.provider.command}, gates {', '.join(config.verify.default) or 'none'}")
         return 0
@@ -92,4 +93,6 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...]) -> None:
         click.echo("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
     elif not shutil.which(agent.command):
         click.echo(f"→ {agent.command} is not installed: {agent.install}")
-    click.echo("→ Commit both, check with `ralph doctor`, then plan a feature: `ralph prd NAME`.")
+    if look.top(Path.cwd()) is None:
+        click.echo("→ This is not a git repository yet: git init, and make a first commit.")
+    click.echo("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan: `ralph prd NAME`.")

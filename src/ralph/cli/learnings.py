@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
+from ralph.cli.complete import features
 from ralph.cli.status import read
 from ralph.plan.model import learn
 from ralph.stores import atomic
@@ -23,7 +24,7 @@ Examples:
   ralph learnings                          of every feature
   ralph learnings auth --into AGENTS.md    add those that are missing there""",
 )
-@click.argument("feature", required=False)
+@click.argument("feature", required=False, shell_complete=features)
 @click.option("--into", type=click.Path(dir_okay=False, path_type=Path), help="Add what is missing to this file.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(feature: str | None, into: Path | None, as_json: bool) -> int:

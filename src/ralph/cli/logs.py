@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import click
@@ -28,8 +29,11 @@ def command(run: str | None, list_runs: bool, as_json: bool) -> int:
     workspace = workspaces.find(Path.cwd())
     known = runs(workspace.logs)
     if list_runs:
-        for folder in known:
-            click.echo(f"{folder.name}  {_what(folder)}")
+        rows = [(folder.name, *_what(folder)) for folder in known]
+        if as_json:
+            click.echo(json.dumps([dict(zip(("run", "target", "ended"), row, strict=True)) for row in rows], indent=2))
+        for name, target, end in () if as_json else rows:
+            click.echo(f"{name}  {target:20}  {end}")
         return 0
     chosen = next((folder for folder in reversed(known) if run is None or folder.name == run), None)
     if chosen is None:
@@ -44,14 +48,29 @@ def command(run: str | None, list_runs: bool, as_json: bool) -> int:
     return 0
 
 
-def _what(folder: Path) -> str:
-    first = next(events(folder, "run_started", "attempt_started"), {})
-    last = next(events(folder, "run_ended"), {})
-    return f"{first.get('target', '?')}  {last.get('ending', 'cut short')}"
+def _what(folder: Path) -> tuple[str, str]:
+    """What a run was for, and how it ended."""
+    target, end = "?", "cut short"
+    for event in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
+        target = str(event.get("target", target))
+        if event["event"] == "run_ended":
+            end = str(event.get("ending"))
+        elif target.startswith("prd-"):  # planning has no more than its calls
+            end = str(event.get("verdict", "cut short"))
+    return target, end
 
 
 def _line(event: dict[str, object]) -> str:
     at = str(event.get("at", ""))[11:19]
     skipped = ("event", "at", "run", "target", "base", "usage", "gates", "kept_in")
-    parts = [f"{key}={words.cut(str(value), 80)}" for key, value in event.items() if key not in skipped and value]
+    parts = [_part(key, value) for key, value in event.items() if key not in skipped and value]
     return f"{at} {event.get('event')!s:16} {' '.join(parts)}"
+
+
+def _part(key: str, value: object) -> str:
+    if isinstance(value, dict):  # a gate's result
+        mark = "✓" if value.get("passed") else "✗"
+        return " · ".join(filter(None, (f"{mark} {value.get('command')}", str(value.get("reason") or ""))))
+    if isinstance(value, float):
+        return f"{key}={value:.1f}"
+    return f"{key}={words.cut(words.first_line(str(value)), 80)}"

@@ -8,13 +8,15 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
+from ralph.cli.complete import features
 from ralph.cli.status import read
+from ralph.plan.model import Plan, TaskState
 from ralph.plan.select import ready
 from ralph.workflows.features import everything, locate
 
 
 @click.command(name="next")
-@click.argument("feature", required=False)
+@click.argument("feature", required=False, shell_complete=features)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(feature: str | None, as_json: bool) -> int:
     """Show which story of FEATURE, or of every feature, comes next."""
@@ -29,8 +31,16 @@ def command(feature: str | None, as_json: bool) -> int:
         ]
         click.echo(json.dumps(rows, indent=2))
         return 0
-    for name, task in chosen:
-        click.echo(f"{name}: {task.id} {task.title}" if task else f"{name}: nothing left to do")
+    for plan, (name, task) in zip(plans, chosen, strict=True):
+        click.echo(f"{name}: {task.id} {task.title}" if task else f"{name}: {_rest(plan)}")
     if not chosen:
         click.echo("No finalized features. Plan one with `ralph prd NAME`.")
     return 0
+
+
+def _rest(plan: Plan) -> str:
+    """What is left when no story can be worked on."""
+    stuck = [task.id for task in plan if task.state is not TaskState.PASSED]
+    if stuck:
+        return f"nothing can go on; blocked: {', '.join(stuck)} (ralph retry {plan.target})"
+    return "nothing left to do" if plan.review.verified_at else "the final verification"

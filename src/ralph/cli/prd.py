@@ -18,6 +18,7 @@ from ralph import config as configuration
 from ralph import validation
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
+from ralph.cli.complete import features
 from ralph.errors import RalphError
 from ralph.journal.writer import Journal, new_run_id
 from ralph.loop.run import Run
@@ -55,7 +56,7 @@ Examples:
 
 It can be called again at any time: it sees how far the plan has come and offers what fits.""",
 )
-@click.argument("feature")
+@click.argument("feature", shell_complete=features)
 @click.option("--request", default="", help="What it is about, or what to change.")
 @click.option("--answers", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Answers, as JSON.")
 @click.option("--yes", is_flag=True, help="Take the recommended answers, and finalize.")

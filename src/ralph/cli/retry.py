@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ralph.cli.complete import features
 from ralph.cli.status import find_task
 from ralph.errors import RalphError
 from ralph.loop.settle import reopen_review, retry_by_hand
@@ -18,7 +19,7 @@ Examples:
   ralph retry auth            every blocked story, and the final verification
   ralph retry auth US-003     this story, whatever its state""",
 )
-@click.argument("feature")
+@click.argument("feature", shell_complete=features)
 @click.argument("stories", nargs=-1)
 def command(feature: str, stories: tuple[str, ...]) -> int:
     """Have STORIES of FEATURE tried again with all their attempts; without any: every blocked one."""

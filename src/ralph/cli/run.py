@@ -11,6 +11,7 @@ from ralph import config as configuration
 from ralph import prompts
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
+from ralph.cli.complete import features
 from ralph.config import Config, Role
 from ralph.errors import (
     EXIT_DONE,
@@ -28,7 +29,7 @@ from ralph.plan.work import Ending
 from ralph.stores import prd
 from ralph.views.terminal import TerminalView
 from ralph.workflows.feature import FeatureWorkflow
-from ralph.workflows.features import locate
+from ralph.workflows.features import is_outdated, locate
 from ralph.workspace import Feature, Workspace
 
 CODES = {
@@ -53,7 +54,7 @@ verified, 4 stopped at a limit, 5 another run is at work, 130 interrupted."""
 
 
 @click.command(name="run", epilog=EXAMPLES)
-@click.argument("feature")
+@click.argument("feature", shell_complete=features)
 @click.option("--once", is_flag=True, help="Make one attempt, then stop.")
 @click.option("--worktree", is_flag=True, help="Work in a separate checkout under .ralph/worktrees/.")
 @click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first attempt.")
@@ -125,7 +126,9 @@ def prepare(workspace: Workspace, config: Config, name: str, worktree: bool) -> 
         raise RalphError(
             f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph prd {name}`."
         )
-    _, plan = prd.read(data, name, name=f"{feature.prd_json} ({located.where})")
+    document, plan = prd.read(data, name, name=f"{feature.prd_json} ({located.where})")
+    if is_outdated(document, located.read(workspace.root, feature.prd_md)):
+        click.secho(f"! prd.md has changed since prd.json was made from it: `ralph prd {name}`", fg="yellow", err=True)
     carry = (feature.prd_json, feature.prd_md)
     return feature, Wanted(target=name, branch=plan.branch, worktree=worktree, carry=carry)
 
@@ -143,16 +146,21 @@ def print_json(_: Event, line: str) -> None:
 
 def closing(ended: RunEnded, wanted: Wanted, workspace: Workspace) -> None:
     """Where to look now."""
-    name = ended.target
-    click.echo(f"  branch  {wanted.branch}")
-    click.echo(f"  logs    {_relative(workspace.logs / ended.run)}")
+    name = f"{ended.target} --worktree" if wanted.worktree else ended.target
+    click.echo(f"  branch    {wanted.branch}")
+    click.echo(f"  logs      {_relative(workspace.logs / ended.run)}")
+    if wanted.worktree:
+        folder = _relative(workspace.worktrees / ended.target)
+        click.echo(f"  worktree  {folder}   (when you need it no more: git worktree remove {folder})")
     match ended.ending:
         case Ending.DONE:
-            click.echo(f"→ Look at it (`git log {wanted.branch}`), then merge it when you like. Ralph never merges.")
+            click.echo(f"→ Look at it (`git log {wanted.branch}`) and merge it when you like: Ralph never does.")
         case Ending.BLOCKED:
-            click.echo(f"→ See why: `ralph status {name}`, `ralph attempts {name}`. Then `ralph retry {name}`.")
+            click.echo(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
+            click.echo(f"  Then `ralph retry {ended.target}` and `ralph run {name}`.")
         case Ending.UNVERIFIED:
-            click.echo(f"→ See why: `ralph status {name}`. `ralph run {name}` asks again after `ralph retry {name}`.")
+            click.echo(f"→ See why: `ralph status {ended.target}`.")
+            click.echo(f"  Then `ralph retry {ended.target}` and `ralph run {name}`.")
         case Ending.STOPPED:
             click.echo(f"→ Mend that, then `ralph run {name}` goes on.")
         case Ending.LIMITED:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
+from ralph.cli.complete import features
 from ralph.errors import RalphError
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.stores import lock
@@ -25,26 +26,38 @@ Examples:
   ralph status auth                  every story of one feature
   ralph status auth --task US-003    all there is to know about one story""",
 )
-@click.argument("feature", required=False)
+@click.argument("feature", required=False, shell_complete=features)
 @click.option("--task", help="Show one story with its notes and results.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(feature: str | None, task: str | None, as_json: bool) -> int:
     """Show where FEATURE's stories stand, or, without one, every feature."""
     workspace = workspaces.find(Path.cwd())
+    if task and not feature:
+        raise RalphError("--task needs a feature.", remedy=f"For example: ralph status auth --task {task}")
+    if not feature and not as_json:
+        return _show_all(workspace)
     found = [locate(workspace, feature)] if feature else everything(workspace)
     plans = [(located, read(workspace, located)) for located in found]
     if as_json:
         click.echo(json.dumps([_as_json(located, plan) for located, plan in plans], indent=2))
-    elif not plans:
-        click.echo("No features yet. Plan one with `ralph prd NAME`.")
-    elif feature:
+    else:
         located, plan = plans[0]
         if plan is None:
             raise RalphError(f"{feature!r} has no prd.json yet.", remedy=f"Finalize its PRD: ralph prd {feature}")
         _show_task(plan, task) if task else _show(workspace, located, plan)
-    else:
-        for located, plan in plans:
-            click.echo(_overview(located, plan))
+    return 0
+
+
+def _show_all(workspace: Workspace) -> int:
+    """A line for each feature; one that cannot be read does not hide the others."""
+    found = everything(workspace)
+    for located in found:
+        try:
+            click.echo(_overview(located, read(workspace, located)))
+        except RalphError as error:
+            click.secho(f"{located.feature.name:20} {error.what} See `ralph validate`.", fg="red")
+    if not found:
+        click.echo("No features yet. Plan one with `ralph prd NAME`.")
     return 0
 
 
@@ -88,15 +101,15 @@ def _show(workspace: Workspace, located: Located, plan: Plan) -> None:
         click.secho(f"  run {owner.run} is at work on {owner.target} (process {owner.pid})", fg="cyan")
     for task in plan:
         click.secho(f"  {words.MARKS[task.state]} {task.id:10} {task.title}", fg=words.COLOURS[task.state], nl=False)
-        click.echo(_remark(plan, task))
+        click.echo(_remark(plan, task, "now" if owner and owner.target == plan.target else "begun"))
     if plan.review.notes:
         click.echo(f"  final verification: {words.cut(words.first_line(plan.review.notes), 160)}")
 
 
-def _remark(plan: Plan, task: Task) -> str:
+def _remark(plan: Plan, task: Task, begun: str) -> str:
     if task.state is TaskState.PASSED and task.result:
         return click.style(f"  {task.result.commit[:10]}", dim=True)
-    current = "now" if plan.current == task.id else ""
+    current = begun if plan.current == task.id else ""
     tried = f"{task.failures} failed" if task.failures else ""
     why = words.cut(words.first_line(task.notes), 120)
     remark = ", ".join(filter(None, (current, tried)))

@@ -17,4 +17,5 @@ def command() -> int:
     click.echo("  pipx upgrade ralph-run")
     click.echo("  uv tool upgrade ralph-run")
     click.echo(f"  {sys.executable} -m pip install --upgrade ralph-run")
+    click.echo("From a clone: git pull, then install it again as you did before.")
     return 0

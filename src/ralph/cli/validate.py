@@ -9,6 +9,7 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.cli.complete import features
 from ralph.errors import EXIT_WRONG, RalphError
 from ralph.validation import Mistakes, nearest
 from ralph.workflows.features import Located, everything, locate
@@ -16,7 +17,7 @@ from ralph.workspace import Workspace
 
 
 @click.command(name="validate")
-@click.argument("feature", required=False)
+@click.argument("feature", required=False, shell_complete=features)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(feature: str | None, as_json: bool) -> int:
     """Check ralph.config.json and FEATURE's plan, or every plan."""
@@ -24,7 +25,8 @@ def command(feature: str | None, as_json: bool) -> int:
     found = [locate(workspace, feature)] if feature else everything(workspace)
     results = {configuration.NAME: _mistakes_in_config(workspace)}
     for located in found:
-        results[located.feature.prd_json] = _mistakes_in_plan(workspace, located)
+        where = "" if located.folder == workspace.root else f" ({located.where})"
+        results[located.feature.prd_json + where] = _mistakes_in_plan(workspace, located)
     for path in sorted((workspace.ralph / "prompts").glob("*.md")):
         results[str(path.relative_to(workspace.root))] = _mistakes_in_template(workspace, path.stem)
     good = not any(results.values())

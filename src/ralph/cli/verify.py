@@ -11,6 +11,7 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.cli.complete import features
 from ralph.cli.status import find_task, read
 from ralph.config import Config
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
@@ -37,7 +38,7 @@ Examples:
   ralph verify                       every gate, in this checkout
   ralph verify auth --story US-003   the gates that story has to pass""",
 )
-@click.argument("feature", required=False)
+@click.argument("feature", required=False, shell_complete=features)
 @click.option("--story", help="Only the gates of this story.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(feature: str | None, story: str | None, as_json: bool) -> int:
@@ -119,6 +120,8 @@ def _explain(checked: Checked) -> None:
         click.echo(f"\n{result.command}: {result.reason}\n{result.output}\n→ {result.log}")
     if checked.problem:
         click.echo(f"\n{checked.problem}")
+    if not checked.reason:
+        click.secho("All gates are green.", fg="green", bold=True)
 
 
 def _rows(results: tuple[GateResult, ...]) -> list[dict[str, object]]:

@@ -27,8 +27,7 @@ class Journal:
         self._descriptor = -1
 
     def __enter__(self) -> Journal:
-        self._open()
-        return self
+        return self  # the folder is made with the first event: a run that never began leaves no trace
 
     def _open(self) -> None:
         try:
@@ -41,7 +40,8 @@ class Journal:
             ) from None
 
     def __exit__(self, *_: object) -> None:
-        os.close(self._descriptor)
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
         self._descriptor = -1
 
     def listen(self, listener: Listener) -> None:
@@ -50,8 +50,8 @@ class Journal:
     def emit(self, event: Event) -> None:
         text = line(event, self._clean) if event.kept else ""
         if text:
-            if not (self.folder / FILE).exists():  # an agent may have swept the folder away
-                os.close(self._descriptor)
+            if not (self.folder / FILE).exists():  # it is the first, or an agent swept the folder away
+                self.__exit__()
                 self._open()
             try:
                 os.write(self._descriptor, (text + "\n").encode(errors="replace"))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from ralph.errors import EXIT_INTERRUPTED, EXIT_LIMIT, RalphError
+from ralph.journal.events import Noted
 from ralph.journal.writer import now
 from ralph.loop import record as records
 from ralph.loop.attempt import run_attempt, tell_begin, tell_end
@@ -33,6 +34,8 @@ async def ask(run: Run, work: Work, answer: Path, read: Callable[[bytes], T]) ->
                 return read(_content(answer))
             except RalphError as error:
                 mistakes = "\n".join((error.what, *(f"- {detail}" for detail in error.details)))
+                first = error.details[0] if error.details else error.what
+                run.emit(Noted(text=f"The answer cannot be used: {first}", warning=True))
         else:
             mistakes = outcome.reason
     raise RalphError(

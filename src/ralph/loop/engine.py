@@ -146,7 +146,7 @@ def _started(run: Run, place: Place) -> RunStarted:
 
 def _note(run: Run, place: Place, orphans: int) -> None:
     if orphans:
-        run.emit(Noted(text=f"An earlier run was killed: {orphans} of its processes were still alive and were ended."))
+        run.emit(Noted(text=f"An earlier run was killed; what it left running was ended (processes: {orphans})."))
     if place.repo.identity:
         run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
     if not run.workflow.gates(None):

@@ -32,7 +32,7 @@ class GateResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What a passed task left: the seed's `lastResult`."""
+    """What a passed task left behind."""
 
     completed_at: str
     commit: str

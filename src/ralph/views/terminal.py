@@ -63,7 +63,7 @@ class TerminalView:
             said = f" · {self._words}" if self._words else ""
             line = f"  … {self._doing}, {words.duration(int(elapsed))}{said}"
             self._clear()
-            sys.stdout.write(click.style(words.cut(line, shutil.get_terminal_size().columns - 1), dim=True))
+            sys.stdout.write(click.style(words.cut(line, shutil.get_terminal_size().columns - 4), dim=True))
             sys.stdout.flush()
             self._shown = True
         elif not self._quiet and time.monotonic() - self._beat >= HEARTBEAT:
@@ -154,7 +154,7 @@ class TerminalView:
             self._line(f"    ✓ {result.command} · {words.duration(result.seconds)}", fg="green")
         else:
             self._line(f"    ✗ {result.command} · {words.duration(result.seconds)} · {result.reason}", fg="red")
-            for line in [line for line in result.output.splitlines() if line.strip()][-3:]:
+            for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
     def _step_retried(self, event: e.StepRetried) -> None:
@@ -175,6 +175,8 @@ class TerminalView:
                 self._line(f"  ↺ sent back: {', '.join(event.reopened)} · {reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
+                for line in [] if event.gates else event.reason.strip().splitlines()[1:][-3:]:
+                    self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.BLOCKED:
                 self._line(f"  ✗ {event.work} cannot go on: {reason}", fg="red", bold=True)
             case _:
@@ -195,9 +197,11 @@ class TerminalView:
         blocked = f", {event.blocked} blocked" if event.blocked else ""
         self._line(
             f"  stories {event.passed} of {event.tasks} passed{blocked} · attempts {event.attempts} · "
-            f"time {words.duration(event.seconds)} · {words.tokens(event.usage)} · {words.cost(event.usage)}",
+            f"time {words.duration(event.seconds)}",
             always=True,
         )
+        if event.attempts:
+            self._line(f"  {words.tokens(event.usage)} · {words.cost(event.usage)}", always=True)
 
     def _short(self, path: str) -> str:
         return str(Path(path).relative_to(self._folder)) if self._folder in Path(path).parents else path

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from ralph.plan.model import Task, TaskState
 from ralph.plan.work import Usage
 
+ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
 MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
 COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
 
@@ -35,8 +38,6 @@ def tokens(usage: Usage) -> str:
 
 def cost(usage: Usage) -> str:
     """What was reported, and how many calls did not say; unknown is never 0."""
-    if not usage.calls:
-        return "no agent calls"
     if usage.cost_usd is None:
         return "cost unknown"
     known = f"${usage.cost_usd:.2f}" if usage.cost_usd >= 0.005 or not usage.cost_usd else f"${usage.cost_usd:.4f}"
@@ -45,6 +46,12 @@ def cost(usage: Usage) -> str:
 
 def first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
+
+
+def telling(output: str, most: int = 3) -> list[str]:
+    """The lines of a red gate's output that tell most: those that name an error, else the last ones."""
+    lines = [line for line in output.splitlines() if line.strip(" -=_.")]
+    return [line for line in lines if ERROR.search(line)][:most] or lines[-most:]
 
 
 def cut(text: str, width: int) -> str:

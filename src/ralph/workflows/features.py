@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.look import Branch
-from ralph.validation import nearest
+from ralph.validation import Json, nearest
 from ralph.workspace import RALPH, Feature, Workspace, check_name, feature_in
 
 BRANCH_PREFIX = "ralph/"
@@ -61,6 +62,12 @@ def everything(workspace: Workspace, *, only: str = "") -> list[Located]:
             own = branches.get(_branch_name(workspace, feature))
             found[feature.folder] = Located(feature=feature, folder=workspace.root, branch=own)
     return [found[folder] for folder in sorted(found)]
+
+
+def is_outdated(document: Json, prd_md: bytes | None) -> bool:
+    """Whether prd.md has changed since prd.json was made from it."""
+    made_from = document.get("prdHash")
+    return bool(made_from and prd_md is not None and made_from != hashlib.sha256(prd_md).hexdigest())
 
 
 def _on_branch(workspace: Workspace, branch: Branch, prefix: str, only: str) -> list[Feature]:

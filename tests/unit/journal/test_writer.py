@@ -118,8 +118,8 @@ def test_a_journal_that_was_swept_away_goes_on_in_a_new_file(tmp_path: Path) -> 
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file")
-    with pytest.raises(RalphError, match="could not be made"), Journal(tmp_path / "logs" / "run"):
-        pass
+    with pytest.raises(RalphError, match="could not be made"), Journal(tmp_path / "logs" / "run") as journal:
+        journal.emit(Noted(text="the first event"))
 
 
 def test_run_ids_sort_by_time_and_are_not_the_same_twice() -> None:
