@@ -4,7 +4,6 @@ from __future__ import annotations
 
 EXIT_DONE = 0
 EXIT_WRONG = 1
-EXIT_USAGE = 2
 EXIT_UNFINISHED = 3
 EXIT_LIMIT = 4
 EXIT_LOCKED = 5

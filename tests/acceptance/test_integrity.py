@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -173,3 +174,86 @@ def test_secrets_reach_no_log_no_prompt_and_no_plan(project: Project) -> None:
         if path.is_file():
             assert secret not in path.read_text(errors="replace"), path
     assert "[secret]" in next(project.path.glob(".ralph/logs/*/US-001-1.agent.log")).read_text()
+
+
+def test_what_an_agents_code_does_inside_a_gate_is_undone_too(project: Project) -> None:
+    project.write("tests/check.sh", "test -f proof.txt\n")
+    project.git("add", "tests")
+    project.git("commit", "-qm", "Tests")
+    project.config("sh helper.sh; sh tests/check.sh", protect=["tests/**"], maxRetries=2)
+    project.git("add", "ralph.config.json")
+    project.git("commit", "-qm", "Configure")
+    project.stories("One")
+    sly = "echo true > tests/check.sh; sed -i s/maxRetries/maxRetriez/ ralph.config.json\n"
+    project.script(
+        does("US-001", "helper.sh", sly, times=1), does("US-001", "helper.sh", "echo fine > proof.txt\n"), VERIFIED
+    )
+
+    done = project.ralph("run", "auth", "--no-baseline")
+
+    assert "A gate did what it must not" in done.stdout
+    assert project.git("show", "ralph/auth:tests/check.sh") == "test -f proof.txt"
+    assert project.git("show", "ralph/auth:ralph.config.json") == project.git("show", "main:ralph.config.json")
+
+
+@pytest.mark.parametrize(
+    "hide",
+    ["git update-index --assume-unchanged tests/a.txt", "git update-index --skip-worktree tests/a.txt"],
+)
+def test_protected_files_cannot_be_hidden_from_git(project: Project, hide: str) -> None:
+    project.write("tests/a.txt", "real\n")
+    project.git("add", "tests")
+    project.git("commit", "-qm", "Tests")
+    project.config("true", protect=["tests/**"])
+    project.stories("One")
+    spoil = f"{hide}; echo fake > tests/a.txt"
+    project.script(does("US-001", "one.txt", times=1, run=[spoil]), does("US-001", "two.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "it changed protected files (tests/a.txt)" in done.stdout
+    assert project.read("tests/a.txt") == "real\n"
+
+
+def test_attempts_cannot_be_made_to_disappear(project: Project) -> None:
+    project.config("! test -f bad.txt")
+    project.stories("One")
+    project.script(
+        {"match": "ID:.. US-001", "times": 1, "write": {"bad.txt": "b"}, "done": True},
+        {
+            "match": "ID:.. US-001",
+            "times": 1,
+            "run": ["git update-ref -d refs/ralph/attempts/auth/US-001/1"],
+            "done": True,
+        },
+        {"match": "ID:.. US-001", "delete": ["bad.txt"], "write": {"good.txt": "g"}, "done": True},
+        VERIFIED,
+    )
+
+    done = project.ralph("run", "auth")
+
+    assert "it changed the refs in which attempts are kept" in done.stdout
+    assert "bad.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1")
+
+
+def test_odd_names_and_subjects_stop_nothing(project: Project) -> None:
+    (project.path / os.fsdecode(b"latin-\xe9.txt")).write_text("a person's")
+    project.config("true")
+    project.stories("One")
+    odd = "git add one.txt; printf 'x \\001\\002\\003 y' | git commit -q -F -"
+    project.script(does("US-001", "one.txt", run=[odd]), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.story()["lastResult"]["summary"].startswith("x ")
+
+
+def test_an_agent_cannot_accept_its_own_story_or_block_a_log(project: Project) -> None:
+    project.config("test -f proof.txt", maxRetries=2)
+    project.stories("One")
+    spoil = "ralph accept auth US-001 --why lazy; mkfifo $(ls -d .ralph/logs/*)/US-001-1-gate1-test-f-proof-txt.log"
+    project.script(does("US-001", "one.txt", times=1, run=[spoil]), does("US-001", "proof.txt"), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.story()["retries"] == 1

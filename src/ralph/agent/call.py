@@ -91,7 +91,8 @@ async def make(call: Call) -> Heard:
         if reader.finished and children:
             children.pop().last_word()
 
-    with call.log.open("wb", buffering=1 << 16) as log:
+    call.log.unlink(missing_ok=True)  # an agent may have put something there
+    with call.log.open("xb", buffering=1 << 16) as log:
         out = _Tap(log, environment.Redactor(secrets), listen)
         err = _Tap(log, environment.Redactor(secrets), errors.feed)
         ended = await spawn.run(

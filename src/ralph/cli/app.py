@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-from pathlib import Path
 
 import click
 
@@ -82,7 +81,3 @@ def app(folder: str | None, debug: bool) -> None:
     says: only your own checks make a task pass."""
     if folder:
         os.chdir(folder)
-
-
-def here() -> Path:
-    return Path.cwd()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -130,7 +131,9 @@ def _restore(workspace: Workspace, ref: AttemptRef, base: str) -> None:
         own = f"{repo.prefix}{RALPH}/"
         status = await repo.status()
         paths = [path for path in await repo.between(base, ref.commit) if not path.startswith(own)]
-        in_the_way = sorted(set(paths).intersection((*status.changed, *status.untracked)))
+        known = set(await repo.paths_in("HEAD"))
+        here = {path for path in paths if path not in known and os.path.lexists(repo.top / path)}
+        in_the_way = sorted(here | set(paths).intersection(status.changed))
         if in_the_way:
             raise RalphError(
                 "These files have uncommitted changes that would be overwritten:",

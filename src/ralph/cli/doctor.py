@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from ralph.process.now import capture_now
 from ralph.stores import lock
 from ralph.workspace import Workspace
 
+OLDEST_GIT = "2.31"
 MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
 SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
 
@@ -77,7 +79,10 @@ def examine() -> Iterator[Check]:
 def _git() -> Check:
     code, out = capture_now(["git", "--version"], cwd=Path.cwd())
     if code:
-        return Check("bad", "git is not installed", "Install git 2.25 or newer.")
+        return Check("bad", "git is not installed", f"Install git {OLDEST_GIT} or newer.")
+    found = re.search(r"(\d+)\.(\d+)", out.decode())
+    if found and (int(found[1]), int(found[2])) < tuple(map(int, OLDEST_GIT.split("."))):
+        return Check("bad", out.decode().strip(), f"Install git {OLDEST_GIT} or newer.")
     return Check("good", out.decode().strip())
 
 

@@ -10,6 +10,7 @@ import click
 from ralph import workspace as workspaces
 from ralph.cli.complete import features
 from ralph.cli.status import read
+from ralph.errors import RalphError
 from ralph.plan.model import learn
 from ralph.stores import atomic
 from ralph.workflows.features import everything, locate
@@ -50,7 +51,11 @@ def command(feature: str | None, into: Path | None, as_json: bool) -> int:
 
 def _add(path: Path, texts: tuple[str, ...]) -> list[str]:
     """Append what the file does not have yet, under its own heading; the rest of the file stays as it is."""
-    current = path.read_text(encoding="utf-8") if path.exists() else ""
+    path = path.resolve()  # through a link: AGENTS.md is often one
+    try:
+        current = path.read_text(encoding="utf-8") if path.exists() else ""
+    except UnicodeDecodeError:
+        raise RalphError(f"{path} is not UTF-8 text.", remedy="Name another file.") from None
     missing = [text for text in texts if text not in current]
     if missing:
         gap = "" if not current else "\n" if current.endswith("\n") else "\n\n"

@@ -21,8 +21,10 @@ from ralph.agent.call import check_installed
 from ralph.cli.complete import features
 from ralph.errors import RalphError
 from ralph.journal.writer import Journal, new_run_id
+from ralph.loop.recover import end_orphans
 from ralph.loop.run import Run
 from ralph.process import tree
+from ralph.process.environment import Redactor, secrets_in
 from ralph.process.now import hand_over
 from ralph.stores import lock, prd_schema
 from ralph.verify.services import Services
@@ -199,10 +201,11 @@ class _opened:
         feature = _feature(workspace, name)
         run_id = new_run_id()
         owner = lock.me(run_id, name)
-        self._lock = lock.hold(workspace.lock, owner, brief=True)
-        self._lock.__enter__()
+        self._lock = lock.hold(workspace.lock, owner)
+        left_by = self._lock.__enter__()
         workspace.keep_out_of_git()
-        self._journal = Journal(workspace.logs / run_id).__enter__()
+        asyncio.run(end_orphans(left_by, workspace.records))
+        self._journal = Journal(workspace.logs / run_id, Redactor(secrets_in(os.environ)).text).__enter__()
         self._journal.listen(TerminalView(folder=workspace.root))
         workflow = PrdWorkflow(feature=feature, project=workspace.root)
         run = Run(

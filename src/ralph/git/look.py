@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,6 +37,7 @@ class AttemptRef:
 
 
 ATTEMPTS = "refs/ralph/attempts"
+NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 def attempt_ref(target: str, task: str, number: int) -> str:
@@ -83,7 +85,7 @@ def attempts(folder: Path, target: str) -> list[AttemptRef]:
             continue
         name, commit, date, subject = line.split("\0", 3)
         task, _, number = name.removeprefix(f"{ATTEMPTS}/{target}/").rpartition("/")
-        if number.isdigit():
+        if NUMBER.fullmatch(number):
             found.append(
                 AttemptRef(target=target, task=task, number=int(number), commit=commit, date=date, subject=subject)
             )

@@ -18,6 +18,7 @@ QUIET = (
     "-c", "gc.auto=0",
     "-c", "maintenance.auto=false",
     "-c", "advice.detachedHead=false",
+    "-c", "core.fsmonitor=false",
 )  # fmt: skip
 HOOKS = 1800.0
 """Seconds a commit may take: a project's hooks may run its tests."""
@@ -64,7 +65,13 @@ class Repo:
 
     @property
     def env(self) -> dict[str, str]:
-        return {**for_git(os.environ), **self.identity, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+        return {
+            **for_git(os.environ),
+            **self.identity,
+            "LC_ALL": "C",
+            "GIT_TERMINAL_PROMPT": "0",
+            "GIT_NO_REPLACE_OBJECTS": "1",
+        }
 
     async def ask(
         self, *args: str, stdin: bytes = b"", index: Path | None = None, literal: bool = True, seconds: float = 120
@@ -109,13 +116,14 @@ class Repo:
 
     async def commits_since(self, base: str) -> tuple[Commit, ...] | None:
         """What was committed on top of `base`, newest first; None if HEAD does not descend from it."""
+        border = os.urandom(12).hex()  # a subject or a file name can hold anything but this
         done = await self.ask(
-            "log", "-z", "--format=%x01%m%H %P%x02%s%x03", "--left-right", "--name-only", "--no-renames",
+            "log", "-z", f"--format={border}%m%H %P{border}%s{border}", "--left-right", "--name-only", "--no-renames",
             "--diff-merges=first-parent", f"{base}...HEAD",
         )  # fmt: skip
         if done.code:
             return None
-        return parse_log(done.out.decode(errors="surrogateescape"))
+        return parse_log(done.out.decode(errors="surrogateescape"), border)
 
     async def changed_since(self, commit: str, *globs: str) -> tuple[str, ...]:
         """Tracked paths whose content on disk differs from `commit`'s, filtered by globs if there are any."""
@@ -125,6 +133,27 @@ class Repo:
             literal=False,
         )  # fmt: skip
         return tuple(filter(None, out.split("\0")))
+
+    async def tampered_since(self, commit: str, globs: Sequence[str]) -> tuple[str, ...]:
+        """Like `changed_since`, but through an index of our own: nothing an agent told git's index counts."""
+        index = self.git_dir / f"ralph-index-{os.getpid()}"
+        strict = ("-c", "core.trustctime=true", "-c", "core.ignoreStat=false", "-c", "core.checkStat=default")
+        try:
+            await self.git("read-tree", commit, index=index)
+            await self.ask(*strict, "update-index", "-q", "--refresh", index=index)
+            paths = [f":(top,glob){glob}" for glob in globs]
+            out = await self.git(
+                *strict, "diff-files", "--name-only", "-z", "--ignore-submodules=dirty", "--", *paths,
+                index=index, literal=False,
+            )  # fmt: skip
+        finally:
+            index.unlink(missing_ok=True)
+        return tuple(filter(None, out.split("\0")))
+
+    async def reveal(self, paths: Iterable[str]) -> None:
+        """Take back what an agent told git's index about paths it is not to look at."""
+        for flag in ("--no-assume-unchanged", "--no-skip-worktree"):
+            await self.ask("update-index", flag, "-z", "--stdin", stdin=_nul(paths))
 
     async def untracked_matching(self, globs: Sequence[str]) -> tuple[str, ...]:
         """Untracked files, ignored ones too, that match a glob."""
@@ -211,6 +240,10 @@ class Repo:
             index.unlink(missing_ok=True)
         return (await self.git("commit-tree", tree, "-p", parent, "-m", message)).strip()
 
+    async def refs(self, prefix: str) -> dict[str, str]:
+        out = await self.git("for-each-ref", "--format=%(objectname) %(refname)", prefix)
+        return {name: commit for commit, _, name in (line.partition(" ") for line in out.split("\n") if line)}
+
     async def keep(self, ref: str, commit: str) -> None:
         await self.git("update-ref", ref, commit)
 
@@ -224,11 +257,11 @@ class Repo:
         finally:
             index.unlink(missing_ok=True)
         wanted = set(paths)
-        present = set(await self._paths_in(commit))
+        present = set(await self.paths_in(commit))
         back = {path for path in wanted - present if self._is_here(path)}
         return (wanted & set(out.split("\0"))) | back
 
-    async def _paths_in(self, commit: str) -> list[str]:
+    async def paths_in(self, commit: str) -> list[str]:
         out = await self.git("ls-tree", "-r", "--name-only", "-z", "--full-tree", commit)
         return list(filter(None, out.split("\0")))
 
@@ -237,7 +270,7 @@ class Repo:
         wanted = list(paths)
         if not wanted:
             return
-        present = set(await self._paths_in(commit))
+        present = set(await self.paths_in(commit))
         kept = [path for path in wanted if path in present]
         gone = [path for path in wanted if path not in present]
         for path in gone:
@@ -279,7 +312,9 @@ class Repo:
         lock.unlink(missing_ok=True)
 
     async def switch(self, branch: str, *, create: bool) -> None:
-        await self.git(*OWN, "switch", "--quiet", *(("--create", branch) if create else (branch,)))
+        await self.git(
+            *OWN, "switch", "--quiet", "--no-overwrite-ignore", *(("--create", branch) if create else (branch,))
+        )
 
     async def has_branch(self, branch: str) -> bool:
         return (await self.ask("rev-parse", "--verify", "--quiet", f"refs/heads/{branch}")).code == 0
@@ -346,12 +381,11 @@ def parse_status(text: str) -> Status:
     )
 
 
-def parse_log(text: str) -> tuple[Commit, ...] | None:
+def parse_log(text: str, border: str) -> tuple[Commit, ...] | None:
     """`git log` in the form that `commits_since` asks for; None if a commit is on the wrong side."""
     commits = []
-    for item in text.split("\x01")[1:]:
-        head, _, rest = item.partition("\x02")
-        subject, _, names = rest.partition("\x03")
+    fields = text.split(border)[1:]
+    for head, subject, names in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
         if head[0] == "<":
             return None
         commit, *parents = head[1:].split()

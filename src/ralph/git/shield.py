@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ralph.stores import atomic
+
 BEGIN = "# >>> ralph: files that were here before the run; this block goes when it ends"
 END = "# <<< ralph"
 
@@ -22,7 +24,8 @@ def raised(common_dir: Path, paths: Iterable[str]) -> Iterator[None]:
     exclude.parent.mkdir(parents=True, exist_ok=True)
     before = exclude.read_bytes() if exclude.exists() else b""
     gap = b"" if not before or before.endswith(b"\n") else b"\n"
-    exclude.write_bytes(before + gap + "\n".join((BEGIN, *lines, END, "")).encode(errors="surrogateescape"))
+    block = "\n".join((BEGIN, *lines, END, "")).encode(errors="surrogateescape")
+    atomic.write(exclude.resolve(), before + gap + block)
     try:
         yield
     finally:
@@ -44,7 +47,7 @@ def lower(common_dir: Path) -> None:
             kept.append(line)
         inside = inside and line.rstrip() != END.encode()
     if b"".join(kept) != text:
-        exclude.write_bytes(b"".join(kept))
+        atomic.write(exclude.resolve(), b"".join(kept))
 
 
 def _pattern(path: str) -> str:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.journal.writer import FILE
+
+COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +72,7 @@ def _attempt(run: str, event: dict[str, object]) -> PastAttempt:
         number=number if isinstance(number, int) else 0,
         verdict=str(event.get("verdict", "")),
         reason=str(event.get("reason", "")),
-        base=str(event.get("base", "")),
+        base=str(event.get("base", "")) if COMMIT.fullmatch(str(event.get("base", ""))) else "",
         seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
         cost_usd=float(cost) if isinstance(cost, int | float) else None,
         at=str(event.get("at", "")),

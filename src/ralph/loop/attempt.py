@@ -25,7 +25,7 @@ async def run_attempt(run: Run, work: Work, record: Record) -> Record:
         result = record.result_of(spec.label)
         if result is None:
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
-            result = await perform(STEPS[spec.type](spec), context)
+            result = _printable(await perform(STEPS[spec.type](spec), context))
             record = record.add(result)
             if result.verdict is not Verdict.INTERRUPTED and not STEPS[spec.type].repeatable:
                 records.save(run.workspace.records, record)
@@ -69,6 +69,12 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             reopened=outcome.reopened,
         )
     )
+
+
+def _printable(result: StepResult) -> StepResult:
+    """Names of files can be any bytes; what is written down and shown is text."""
+    reason, summary = (text.encode(errors="backslashreplace").decode() for text in (result.reason, result.summary))
+    return replace(result, reason=reason, summary=summary)
 
 
 def _goes_on(spec: StepSpec, result: StepResult) -> bool:

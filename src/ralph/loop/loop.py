@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
+from urllib.parse import quote
 
 from ralph.git.look import attempt_ref
 from ralph.journal.events import TaskBlocked, Waited
@@ -57,7 +59,7 @@ async def begin(run: Run, work: Work) -> Record:
         base=base,
         branch=run.place.branch if run.place else "",
         began=run.clock(),
-        persons=tuple(sorted(run.place.foreign)) if run.place else (),
+        persons=tuple(quote(os.fsencode(path)) for path in sorted(run.place.foreign)) if run.place else (),
     )
     records.save(run.workspace.records, record)
     return record

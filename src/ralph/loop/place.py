@@ -12,12 +12,14 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from ralph.config import NAME
 from ralph.errors import RalphError
 from ralph.git.repo import Commit, Repo, Status, remove
 from ralph.process.spawn import Captured
 from ralph.stores import atomic
 from ralph.workspace import RALPH
 
+KEPT = "refs/ralph/attempts"
 STRAYS = "refs/ralph/strays"
 
 
@@ -65,6 +67,7 @@ class Place:
     foreign: set[str] = field(default_factory=set)  # untracked files that no agent of ours made
     made: set[str] = field(default_factory=set)  # untracked files that an agent of ours made
     seen: bool = False  # nothing has run here since the last look
+    refs: dict[str, str] | None = None  # what is kept, as Ralph knows it
     _keeping: list[asyncio.Task[None]] = field(default_factory=list)
 
     @property
@@ -87,6 +90,8 @@ class Place:
 
         Returns the commit it begins on. Just after a task passed there is nothing new to see.
         """
+        if self.refs is None:
+            self.refs = await self.repo.refs(KEPT)
         if not self.seen:
             status = await self.repo.status()
             self.foreign |= set(status.untracked) - self.made
@@ -97,18 +102,33 @@ class Place:
         """After an agent ended: where its branch stands, with its wrongs against the repository put right."""
         self.seen = False
         await self.repo.release_lock()
-        status, commits = await asyncio.gather(self.repo.status(), self.repo.commits_since(base))
+        status, commits, refs = await asyncio.gather(
+            self.repo.status(), self.repo.commits_since(base), self.repo.refs(KEPT)
+        )
+        lost = await self._put_refs_back(refs)
         if status.branch != self.branch or not status.head or commits is None:
             wrong = _stray(self.branch, status)
-            return Tip(status=await self._back_to(base, status), wrongs=(wrong,))
+            return Tip(status=await self._back_to(base, status), wrongs=(*lost, wrong))
         half_done = [name for name in self.repo.half_done() if name != "MERGE_MSG"]
         if status.unmerged or half_done:
             self.repo.forget_half_done()
             await self.repo.unstage()
             return Tip(
-                status=await self.repo.status(), commits=commits, wrongs=("it left a merge or rebase half done",)
+                status=await self.repo.status(),
+                commits=commits,
+                wrongs=(*lost, "it left a merge or rebase half done"),
             )
-        return Tip(status=status, commits=commits)
+        return Tip(status=status, commits=commits, wrongs=lost)
+
+    async def _put_refs_back(self, found: dict[str, str]) -> tuple[str, ...]:
+        """Attempts are kept in refs: what an agent did to those is undone."""
+        if self.refs is None:
+            self.refs = found
+            return ()
+        lost = {ref: commit for ref, commit in self.refs.items() if found.get(ref) != commit}
+        for ref, commit in lost.items():
+            await self.repo.keep(ref, commit)
+        return ("it changed the refs in which attempts are kept",) if lost else ()
 
     async def changes(self, base: str, tip: Tip) -> Changes:
         """What the agent did since `base`, committed and not."""
@@ -155,9 +175,12 @@ class Place:
         if changes.left:
             commit = await self.repo.snapshot(changes.left, message, changes.head)
             await self.repo.keep(ref, commit)
-            return commit
-        self._keeping.append(asyncio.create_task(self.repo.keep(ref, changes.head)))
-        return changes.head
+        else:
+            commit = changes.head
+            self._keeping.append(asyncio.create_task(self.repo.keep(ref, commit)))
+        if self.refs is not None:
+            self.refs[ref] = commit
+        return commit
 
     async def kept(self) -> None:
         """Wait until every ref is made."""
@@ -174,7 +197,7 @@ class Place:
         """What is left to commit: the agent's files, and tracked ones that a gate changed."""
         status = await self.repo.status()
         untracked = set(status.untracked)
-        changed = {path for path in status.changed if not self.is_own(path)}
+        changed = {path for path in status.changed if not self.is_own(path)} - {self.in_repo(NAME)}
         self.foreign |= untracked - self.made
         self.seen = True
         return status, tuple(sorted(changed | (self.made & untracked)))

@@ -19,6 +19,10 @@ class Wrongs:
     texts: tuple[str, ...] = ()
     kept_in: Path = field(default_factory=Path)
 
+    def reason(self, who: str) -> str:
+        """Why the attempt does not count; empty if nothing was wrong."""
+        return f"{who} did what it must not: {'; '.join(self.texts)}. This was undone." if self.texts else ""
+
 
 @dataclass
 class Protection:
@@ -64,7 +68,9 @@ class Protection:
         if not self.place or not self.globs:
             return []
         repo = self.place.repo
-        changed = await repo.changed_since(self.base, *self.globs)
+        hidden = await repo.tampered_since(self.base, self.globs)
+        changed = {*hidden, *await repo.changed_since(self.base, *self.globs)}
+        await repo.reveal(hidden)
         added = set(await repo.untracked_matching(self.globs)) - self.untracked
         found = sorted({*changed, *added})
         await repo.lay(self.base, found, stage=False)

@@ -45,7 +45,7 @@ class Record:
     base: str
     branch: str
     began: float
-    persons: tuple[str, ...] = ()  # untracked files that were there before the agent
+    persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
     steps: tuple[StepResult, ...] = ()
 
     def result_of(self, step: str) -> StepResult | None:

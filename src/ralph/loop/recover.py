@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import unquote_to_bytes
 
 from ralph.git.look import attempt_ref
 from ralph.journal.events import Noted
@@ -31,7 +33,7 @@ async def end_orphans(left_by: Owner | None, folder: Path) -> int:
 async def rescue(place: Place, record: Record) -> None:
     """Keep what a killed attempt's agent had made so far."""
     if record.result_of("agent") is None:
-        place.foreign = set(record.persons)
+        place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
         changes = await place.changes(record.base, await place.straighten(record.base))
         ref = attempt_ref(record.target, record.work, record.number)
         commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")

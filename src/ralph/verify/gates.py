@@ -63,7 +63,8 @@ def explain(results: Iterable[GateResult]) -> str:
 
 async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
     secrets = environment.Redactor(environment.secrets_in(os.environ))
-    with log.open("wb", buffering=1 << 16) as file:
+    log.unlink(missing_ok=True)  # an agent may have put something there
+    with log.open("xb", buffering=1 << 16) as file:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.command],
             cwd=bench.cwd,

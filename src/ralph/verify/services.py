@@ -88,7 +88,8 @@ class Services:
         log = self.logs / f"service-{service.name}-{self._lives}.log"
         redactor = environment.Redactor(environment.secrets_in(os.environ))
         stack = AsyncExitStack()
-        file = stack.enter_context(log.open("wb", buffering=0))
+        log.unlink(missing_ok=True)  # an agent may have put something there
+        file = stack.enter_context(log.open("xb", buffering=0))
 
         def flush() -> None:
             file.write(redactor.flush())

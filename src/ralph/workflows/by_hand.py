@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from ralph.workflows.features import locate
 
 def change_plan(name: str, change: Callable[[Plan, str], Plan]) -> None:
     """Change a feature's plan by `change`, which also gets the commit that is checked out."""
+    if "RALPH_RUN" in os.environ:
+        raise RalphError("Only a person can do this: it was called from inside of a run.")
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
     located = locate(workspace, name)

@@ -77,7 +77,7 @@ def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -
         number=1,
         verdict="failed",
         reason="exit code 7",
-        base="b0",
+        base="b0" * 20,
         seconds=12.5,
         cost_usd=0.25,
         at=found["US-001", 1].at,

@@ -39,7 +39,9 @@ class AgentStep(Step):
         run.logs.mkdir(parents=True, exist_ok=True)
         text = run.workflow.prompt(run.plan, context.work, context.record.number, context.record.steps)
         prompt = run.logs / f"{label}.prompt.md"
-        prompt.write_text(text, encoding="utf-8", errors="replace")
+        prompt.unlink(missing_ok=True)  # an agent may have put something there
+        with prompt.open("x", encoding="utf-8", errors="replace") as file:
+            file.write(text)
         provider = run.config.provider_for(context.work.role)
         log = run.logs / f"{label}.{self.spec.label}.log"
         run.emit(
@@ -170,7 +172,7 @@ def _verdict(context: Context, heard: Heard, wrongs: tuple[str, ...], changed: b
         return Verdict.FAILED, "The agent said nothing for too long; its whole process tree was ended."
     if report.trouble is Trouble.ERROR:
         return Verdict.FAILED, f"The agent reported an error: {report.message}"
-    if heard.completed and ended.how is How.EXITED and ended.code != 0:
+    if ended.how is How.EXITED and ended.code != 0:
         return Verdict.FAILED, f"The agent ended with exit code {ended.code}.{_last_words(heard)}"
     if work.claims and not work.claims & heard.claims:
         wanted = " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(work.claims))

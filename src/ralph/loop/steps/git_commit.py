@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
+from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
 from ralph.loop.steps.base import Context, Step
+from ralph.process.environment import Redactor, secrets_in
 
 LONGEST = 4_000
 
@@ -20,10 +23,15 @@ class GitCommitStep(Step):
         head, summary = status.head, ""
         if paths:
             summary = message = context.run.workflow.commit_message(context.run.plan, context.work)
+            protection = await Protection.begin(context.run, context.work, context.record.base)
             done = await place.commit_left(paths, message)
+            wrongs = await protection.end(context.run.logs / f"{context.label}-undone-by-hooks")
             if done.code:
-                output = (done.out + done.err).decode(errors="replace").strip()[-LONGEST:]
+                secrets = Redactor(secrets_in(os.environ))
+                output = secrets.text((done.out + done.err).decode(errors="replace")).strip()[-LONGEST:]
                 return self.failed(f"A git hook refused the commit (exit code {done.code}):\n\n{output}")
+            if wrongs.texts:
+                return self.failed(wrongs.reason("A git hook"))
             head = await place.repo.resolve("HEAD")
         place.forget_left(context.record.target)
         if not any(result.summary for result in context.record.steps):

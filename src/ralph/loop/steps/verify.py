@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ralph.journal.events import Noted
+from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
 from ralph.loop.steps.base import Context, Step
 from ralph.plan.work import Kind
@@ -15,6 +16,7 @@ class VerifyStep(Step):
     async def run(self, context: Context) -> StepResult:
         run, workflow = context.run, context.run.workflow
         task = context.task if context.work.kind is Kind.TASK else None
+        protection = await Protection.begin(run, context.work, context.record.base)  # gates run the agent's code
         checked = await check(
             workflow.gates(task),
             workflow.ui_gates(task),
@@ -26,5 +28,6 @@ class VerifyStep(Step):
             run.place.seen = False  # what gates leave behind is not an agent's
         if not checked.results and not checked.problem:
             run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
-        reason = checked.reason
+        wrongs = await protection.end(run.logs / f"{context.label}-undone-by-gates")
+        reason = "\n\n".join(filter(None, (wrongs.reason("A gate"), checked.reason)))
         return replace(self.failed(reason) if reason else self.passed(), gates=checked.results)
