@@ -291,3 +291,12 @@ def test_never_a_push_a_merge_or_a_force(ready: Project) -> None:
 
     assert ready.git("rev-parse", "main") == main
     assert ready.git("ls-remote", "origin") == ""
+
+
+def test_a_plan_cannot_send_ralph_to_a_persons_branch(ready: Project) -> None:
+    ready.stories("One", branchName="main")
+    before = ready.git("rev-parse", "main")
+
+    assert "Ralph works only on branches of its own" in ready.ralph("run", "auth", code=1).stderr
+
+    assert ready.git("rev-parse", "main") == before

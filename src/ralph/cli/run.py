@@ -29,7 +29,7 @@ from ralph.plan.work import Ending
 from ralph.stores import prd
 from ralph.views.terminal import TerminalView
 from ralph.workflows.feature import FeatureWorkflow
-from ralph.workflows.features import is_outdated, locate
+from ralph.workflows.features import BRANCH_PREFIX, is_outdated, locate
 from ralph.workspace import Feature, Workspace
 
 CODES = {
@@ -129,6 +129,11 @@ def prepare(workspace: Workspace, config: Config, name: str, worktree: bool) -> 
     document, plan = prd.read(data, name, name=f"{feature.prd_json} ({located.where})")
     if is_outdated(document, located.read(workspace.root, feature.prd_md)):
         click.secho(f"! prd.md has changed since prd.json was made from it: `ralph prd {name}`", fg="yellow", err=True)
+    if not plan.branch.startswith(BRANCH_PREFIX):
+        raise RalphError(
+            f"The plan's branchName is {plan.branch!r}: Ralph works only on branches of its own.",
+            remedy=f"Set it to {BRANCH_PREFIX}{name} in {feature.prd_json}.",
+        )
     carry = (feature.prd_json, feature.prd_md)
     return feature, Wanted(target=name, branch=plan.branch, worktree=worktree, carry=carry)
 
