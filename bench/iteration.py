@@ -46,7 +46,7 @@ def _processes(place: Path) -> Row:
         what="iteration: git processes beyond a bare loop's",
         measured=ralph - loop,
         unit="",
-        limit=5,
+        limit=4,
         parts={"ralph": ralph, "bare loop": loop},
         parts_unit="",
     )

@@ -104,15 +104,14 @@ class Repo:
 
     async def head(self) -> str:
         """The commit that is checked out, read from its file where it has one: no process for that."""
-        try:
-            head = (self.git_dir / "HEAD").read_text(encoding="ascii").strip()
-            if head.startswith("ref: "):
-                head = (self.common_dir / head.removeprefix("ref: ")).read_text(encoding="ascii").strip()
-            if len(head) in (40, 64) and head.isalnum():
-                return head
-        except (OSError, UnicodeDecodeError):
-            pass
-        return await self.resolve("HEAD")
+        head = _line_in(self.git_dir / "HEAD")
+        if head.startswith("ref: "):
+            head = _line_in(self.common_dir / head.removeprefix("ref: "))
+        return head if len(head) in (40, 64) and head.isalnum() else await self.resolve("HEAD")
+
+    def points_to(self, ref: str, commit: str) -> bool:
+        """Whether a ref's own file says so; False may only mean that git keeps it elsewhere."""
+        return _line_in(self.common_dir / ref) == commit
 
     async def commits_since(self, base: str) -> tuple[Commit, ...] | None:
         """What was committed on top of `base`, newest first; None if HEAD does not descend from it."""
@@ -347,6 +346,13 @@ def is_behind_link(top: Path, path: str) -> bool:
 
 def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
+
+
+def _line_in(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def parse_status(text: str) -> Status:

@@ -102,10 +102,9 @@ class Place:
         """After an agent ended: where its branch stands, with its wrongs against the repository put right."""
         self.seen = False
         await self.repo.release_lock()
-        status, commits, refs = await asyncio.gather(
-            self.repo.status(), self.repo.commits_since(base), self.repo.refs(KEPT)
+        status, commits, lost = await asyncio.gather(
+            self.repo.status(), self.repo.commits_since(base), self._put_refs_back()
         )
-        lost = await self._put_refs_back(refs)
         if status.branch != self.branch or not status.head or commits is None:
             wrong = _stray(self.branch, status)
             return Tip(status=await self._back_to(base, status), wrongs=(*lost, wrong))
@@ -120,12 +119,13 @@ class Place:
             )
         return Tip(status=status, commits=commits, wrongs=lost)
 
-    async def _put_refs_back(self, found: dict[str, str]) -> tuple[str, ...]:
+    async def _put_refs_back(self) -> tuple[str, ...]:
         """Attempts are kept in refs: what an agent did to those is undone."""
-        if self.refs is None:
-            self.refs = found
+        known = self.refs or {}
+        if all(self.repo.points_to(ref, commit) for ref, commit in known.items()):
             return ()
-        lost = {ref: commit for ref, commit in self.refs.items() if found.get(ref) != commit}
+        found = await self.repo.refs(KEPT)
+        lost = {ref: commit for ref, commit in known.items() if found.get(ref) != commit}
         for ref, commit in lost.items():
             await self.repo.keep(ref, commit)
         return ("it changed the refs in which attempts are kept",) if lost else ()
