@@ -499,6 +499,19 @@ def test_files_can_be_laid_without_staging_them(person: Project, repo: Repo) -> 
     assert not do(repo.staged())
 
 
+def test_a_file_is_laid_even_if_git_takes_it_for_unchanged(person: Project, repo: Repo) -> None:
+    person.git("config", "core.trustctime", "false")
+    os.utime(person.path / "app.txt", (1_000_000_000, 1_000_000_000))
+    person.git("status")  # the index now knows this time
+    person.write("app.txt", "bad\n")  # as long as before
+    os.utime(person.path / "app.txt", (1_000_000_000, 1_000_000_000))
+    assert person.status() == [], "git does not see it"
+
+    do(repo.lay("HEAD", ["app.txt"], stage=False))
+
+    assert person.read("app.txt") == "app\n"
+
+
 def test_laying_nothing_does_nothing(person: Project, repo: Repo) -> None:
     person.write("app.txt", "changed\n")
 

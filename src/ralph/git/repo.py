@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -135,19 +136,25 @@ class Repo:
 
     async def tampered_since(self, commit: str, globs: Sequence[str]) -> tuple[str, ...]:
         """Like `changed_since`, but through an index of our own: nothing an agent told git's index counts."""
-        index = self.git_dir / f"ralph-index-{os.getpid()}"
         strict = ("-c", "core.trustctime=true", "-c", "core.ignoreStat=false", "-c", "core.checkStat=default")
-        try:
-            await self.git("read-tree", commit, index=index)
+        paths = [f":(top,glob){glob}" for glob in globs]
+        async with self._index_of(commit) as index:
             await self.ask(*strict, "update-index", "-q", "--refresh", index=index)
-            paths = [f":(top,glob){glob}" for glob in globs]
             out = await self.git(
                 *strict, "diff-files", "--name-only", "-z", "--ignore-submodules=dirty", "--", *paths,
                 index=index, literal=False,
             )  # fmt: skip
+        return tuple(filter(None, out.split("\0")))
+
+    @asynccontextmanager
+    async def _index_of(self, commit: str) -> AsyncIterator[Path]:
+        """An index of our own that holds a commit's tree and knows nothing of what is on disk."""
+        index = self.git_dir / f"ralph-index-{os.getpid()}"
+        try:
+            await self.git("read-tree", commit, index=index)
+            yield index
         finally:
             index.unlink(missing_ok=True)
-        return tuple(filter(None, out.split("\0")))
 
     async def reveal(self, paths: Iterable[str]) -> None:
         """Take back what an agent told git's index about paths it is not to look at."""
@@ -230,13 +237,9 @@ class Repo:
 
     async def snapshot(self, paths: Iterable[str], message: str, parent: str) -> str:
         """A commit of HEAD's tree with these paths as they are on disk; no index and no branch is touched."""
-        index = self.git_dir / f"ralph-index-{os.getpid()}"
-        try:
-            await self.git("read-tree", parent, index=index)
+        async with self._index_of(parent) as index:
             await self._stage(paths, index)
             tree = (await self.git("write-tree", index=index)).strip()
-        finally:
-            index.unlink(missing_ok=True)
         return (await self.git("commit-tree", tree, "-p", parent, "-m", message)).strip()
 
     async def refs(self, prefix: str) -> dict[str, str]:
@@ -248,13 +251,9 @@ class Repo:
 
     async def differing(self, commit: str, paths: Iterable[str]) -> set[str]:
         """Which of these paths, all of them in `commit` or removed by it, are on disk in another state."""
-        index = self.git_dir / f"ralph-index-{os.getpid()}"
-        try:
-            await self.git("read-tree", commit, index=index)
+        async with self._index_of(commit) as index:
             await self.ask("update-index", "-q", "--refresh", index=index)
             out = await self.git("diff-files", "--name-only", "-z", index=index)
-        finally:
-            index.unlink(missing_ok=True)
         wanted = set(paths)
         present = set(await self.paths_in(commit))
         back = {path for path in wanted - present if self._is_here(path)}
@@ -265,7 +264,10 @@ class Repo:
         return list(filter(None, out.split("\0")))
 
     async def lay(self, commit: str, paths: Iterable[str], *, stage: bool) -> None:
-        """Make these paths on disk (and in the index, if `stage`) as `commit` has them; absent there: removed."""
+        """Make these paths on disk (and in the index, if `stage`) as `commit` has them; absent there: removed.
+
+        Through an index of our own: git's may take a file for unchanged that was rewritten within the same second.
+        """
         wanted = list(paths)
         if not wanted:
             return
@@ -277,11 +279,13 @@ class Repo:
         if gone and stage:
             await self.git("update-index", "--force-remove", "-z", "--stdin", stdin=_nul(gone))
         if kept:
-            where = ("--staged", "--worktree") if stage else ("--worktree",)
-            await self.git(
-                "restore", f"--source={commit}", *where, "--pathspec-from-file=-", "--pathspec-file-nul",
-                stdin=_nul(kept),
-            )  # fmt: skip
+            async with self._index_of(commit) as index:
+                await self.git("checkout-index", "--force", "-z", "--stdin", stdin=_nul(kept), index=index)
+            if stage:
+                await self.git(
+                    "restore", f"--source={commit}", "--staged", "--pathspec-from-file=-", "--pathspec-file-nul",
+                    stdin=_nul(kept),
+                )  # fmt: skip
             if (self.top / ".gitmodules").exists():
                 await self.ask("submodule", "--quiet", "update", "--force", "--", *kept[:1000])
 
