@@ -117,6 +117,13 @@ class Config(Section):
         provider = self.providers[chosen.provider] if chosen.provider else self.provider
         return provider.model_copy(update={"model": chosen.model}) if chosen.model else provider
 
+    def with_model(self, role: RoleName, model: str | None) -> Config:
+        """The same configuration with another model for one role."""
+        if not model:
+            return self
+        changed = self.roles.get(role, Role()).model_copy(update={"model": model})
+        return self.model_copy(update={"roles": {**self.roles, role: changed}})
+
 
 def load(root: Path) -> Config:
     """The configuration of the project at `root`."""

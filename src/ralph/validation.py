@@ -43,19 +43,22 @@ def read(path: Path) -> bytes:
 
 def parse(model: type[M], data: bytes, *, name: str, rules: Rules | None = None, remedy: str = "") -> M:
     """`data` as a `model`; every mistake of shape, and every rule it breaks, in one error."""
-    from pydantic import ValidationError
-
     document = parse_object(data, name=name)
-    mistakes: list[str] = []
-    checked: M | None = None
-    try:
-        checked = model.model_validate_json(_without_mark(data), strict=True, by_alias=True, by_name=False)
-    except ValidationError as error:
-        mistakes += [_describe(item, model) for item in error.errors(include_url=False)]
+    checked, mistakes = check(model, _without_mark(data))
     mistakes += list(rules(document)) if rules else []
     if mistakes or checked is None:
         raise Mistakes(name, mistakes, remedy)
     return checked
+
+
+def check(model: type[M], data: bytes, where: tuple[int | str, ...] = ()) -> tuple[M | None, list[str]]:
+    """`data` as a `model`, or every mistake of its shape; `where` is its own place in a larger file."""
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate_json(data, strict=True, by_alias=True, by_name=False), []
+    except ValidationError as error:
+        return None, [_describe(item, model, where) for item in error.errors(include_url=False)]
 
 
 def parse_object(data: bytes, *, name: str) -> Json:
@@ -92,19 +95,19 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _describe(error: ErrorDetails, model: type[BaseModel]) -> str:
+def _describe(error: ErrorDetails, model: type[BaseModel], where: tuple[int | str, ...]) -> str:
     location = error["loc"]
     if location[-1:] == ("[key]",):
         known = re.findall(r"'([^']*)'", error["msg"])
-        return f"{place(location[:-1])}: unknown key{nearest(str(location[-2]), known)}"
-    where = place(location)
+        return f"{place((*where, *location[:-1]))}: unknown key{nearest(str(location[-2]), known)}"
+    spot = place((*where, *location))
     match error["type"]:
         case "extra_forbidden":
-            return f"{where}: unknown key{nearest(str(location[-1]), _keys_beside(model, location))}"
+            return f"{spot}: unknown key{nearest(str(location[-1]), _keys_beside(model, location))}"
         case "missing":
-            return f"{where}: missing, and required"
+            return f"{spot}: missing, and required"
         case _:
-            return f"{where}: {_expected(error)}, found {_kind(error['input'])}"
+            return f"{spot}: {_expected(error)}, found {_kind(error['input'])}"
 
 
 def _expected(error: ErrorDetails) -> str:

@@ -12,7 +12,9 @@ MARKERS = (".git", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "mi
 FEATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 FOLDER_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-(.+)")
 RALPH = ".ralph"
-IGNORED = ("ralph.lock", "logs/", "run/", "screenshots/", "worktrees/", ".*.tmp")
+IGNORED = ("ralph.lock", "logs/", "run/", "screenshots/", "worktrees/", "run_state.json", "aggregate.json", ".*.tmp")
+TARGETS = ("requirements", "specs", "request")
+"""What commands call the other workflows' plans: no feature can have such a name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +112,16 @@ def feature_in(folder_name: str) -> Feature | None:
     return Feature(date=match[1], name=match[2])
 
 
+def is_inside(path: str) -> bool:
+    """Whether a relative path as a person wrote it stays below the folder it is relative to."""
+    parts = Path(path).parts
+    return not Path(path).is_absolute() and ".." not in parts
+
+
 def check_name(name: str) -> str:
     """A feature's name as a person gave it; anything that could leave `.ralph/` is refused."""
+    if name in TARGETS:
+        raise RalphError(f"{name!r} is the name of a workflow, and cannot be a feature's.", remedy="Take another.")
     if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock"):
         raise RalphError(
             f"{name!r} cannot be a feature's name.",

@@ -65,7 +65,7 @@ def test_a_wrong_plan_is_refused_with_all_its_mistakes_and_nothing_changes(proje
     assert "userStories[1].id: 'US-001' is already userStories[0]" in done.stderr
     assert "userStories[1].title" in done.stderr
     assert "userStories[2].passes" in done.stderr
-    assert "no story 'US-9'" in done.stderr
+    assert "there is no 'US-9'" in done.stderr
     after = project.git("rev-parse", "HEAD"), project.status(), project.read(".ralph/2026-01-01-auth/prd.json")
     assert after == before
     assert json.loads(project.ralph("validate", "--json", code=1).stdout)["valid"] is False
@@ -147,7 +147,7 @@ def test_status_next_and_logs_tell_where_everything_stands(project: Project) -> 
     assert "✗ US-002" in status
     assert "exit code 1" in status
     rows = json.loads(project.ralph("status", "--json").stdout)
-    assert [story["state"] for story in rows[0]["stories"]] == ["passed", "blocked", "passed"]
+    assert [story["state"] for story in rows[0]["tasks"]] == ["passed", "blocked", "passed"]
     assert "test -f ok.txt" in project.ralph("status", "auth", "--task", "US-001").stdout
     assert "has no story 'US-01'; did you mean" in project.ralph("status", "auth", "--task", "US-01", code=1).stderr
     assert "attempt_ended" in project.ralph("logs").stdout

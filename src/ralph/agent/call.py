@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
 from ralph.agent.dialects import arguments, dialect_of, known
 from ralph.agent.dialects.base import Report
+from ralph.agent.prices import estimated
 from ralph.agent.speech import Speech
 from ralph.config import Provider
 from ralph.errors import RalphError
@@ -46,6 +47,8 @@ class Call:
 
     provider: Provider
     prompt: Path
+    context: str = ""  # system text, for an agent that takes it
+    tools: str = ""  # the tools it may use, for an agent that has such a switch
     log: Path
     cwd: Path
     owner: str
@@ -96,7 +99,7 @@ async def make(call: Call) -> Heard:
         out = _Tap(log, environment.Redactor(secrets), listen)
         err = _Tap(log, environment.Redactor(secrets), errors.feed)
         ended = await spawn.run(
-            arguments(call.provider),
+            arguments(call.provider, context=call.context, tools=call.tools),
             cwd=call.cwd,
             env=env,
             owner=call.owner,
@@ -143,6 +146,6 @@ def _heard(ended: Ended, speech: Speech, errors: Speech, report: Report, size: i
         reason=" ".join(speech.texts("REASON")),
         tail=speech.tail,
         errors=errors.tail,
-        report=report,
+        report=replace(report, usage=estimated(report.usage)),
         output_bytes=size,
     )

@@ -1,4 +1,4 @@
-"""`ralph accept` : a person vouches for a story that needs no work."""
+"""`ralph accept`: a person vouches for a task that needs no work."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from dataclasses import replace
 
 import click
 
-from ralph.cli.complete import features
-from ralph.cli.status import find_task
+from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.journal.writer import now
 from ralph.loop.settle import accept_by_hand, reopen_review
 from ralph.plan.model import Plan, TaskState
 from ralph.workflows.by_hand import change_plan
+from ralph.workflows.targets import find_task
 
 
 @click.command(name="accept", epilog="Example: ralph accept auth US-003 --why 'US-001 does this already'")
-@click.argument("feature", shell_complete=features)
-@click.argument("story")
+@click.argument("target", shell_complete=targets)
+@click.argument("task")
 @click.option("--why", required=True, help="Why it needs no work; kept with the story.")
-def command(feature: str, story: str, why: str) -> int:
-    """Mark STORY of FEATURE as passed, because you say so. Only a person can."""
+def command(target: str, task: str, why: str) -> int:
+    """Mark TASK of TARGET (a feature, `requirements`) as passed, because you say so. Only a person can."""
 
     def accept(plan: Plan, commit: str) -> Plan:
-        task = find_task(plan, story)
-        if task.state is TaskState.PASSED:
-            raise RalphError(f"{story} has passed already.")
-        plan = plan.change(task.id, lambda task: accept_by_hand(task, why, now(), commit))
-        return reopen_review(replace(plan, current=None if plan.current == task.id else plan.current))
+        found = find_task(plan, task)
+        if found.state is TaskState.PASSED:
+            raise RalphError(f"{task} has passed already.")
+        plan = plan.change(found.id, lambda found: accept_by_hand(found, why, now(), commit))
+        return reopen_review(replace(plan, current=None if plan.current == found.id else plan.current))
 
-    change_plan(feature, accept)
-    click.echo(f"{story} is accepted. `ralph run {feature}` goes on with the rest.")
+    change_plan(target, accept)
+    click.echo(f"{task} is accepted. `ralph run {target}` goes on with the rest.")
     return 0

@@ -11,18 +11,19 @@ from ralph import __version__
 
 SECTIONS = {
     "Make a plan": {
-        "init": "Write ralph.config.json and .ralph/ for this project.",
+        "init": "Write ralph.config.json and .ralph/; with --requirements, a whole plan.",
         "prd": "Make or change a feature's plan: questions, PRD, stories.",
+        "add": "More work for a plan that was made from requirements.",
     },
     "Work on it": {
-        "run": "Work through a feature's stories until all are verified.",
-        "verify": "Run a feature's gates, without any agent.",
-        "accept": "Vouch for a story that needs no work.",
-        "retry": "Have blocked stories tried again.",
+        "run": "Work through a plan until every task in it is verified.",
+        "verify": "Run the gates, without any agent.",
+        "accept": "Vouch for a task that needs no work.",
+        "retry": "Have blocked tasks tried again.",
     },
     "Look": {
-        "status": "Where every story stands.",
-        "next": "Which story comes next.",
+        "status": "Where every story and task stands.",
+        "next": "Which one comes next.",
         "attempts": "Every attempt that was made, with its diff; take one back.",
         "learnings": "What agents learned on the way.",
         "logs": "What happened in a run.",
@@ -30,7 +31,7 @@ SECTIONS = {
     "Help": {
         "demo": "See the whole thing work, with a scripted agent, in seconds.",
         "doctor": "Check that everything Ralph needs is here.",
-        "validate": "Check ralph.config.json and the plans.",
+        "validate": "Check the configurations, the plans and the prompts.",
         "schema": "Print the JSON Schema of a file.",
         "scripted": "A scripted agent, to try a configuration without a model.",
         "completion": "Print a completion script for your shell.",

@@ -11,14 +11,16 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.cli.complete import features
+from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.look import AttemptRef
 from ralph.journal.reader import PastAttempt, past_attempts
 from ralph.views import words
-from ralph.workflows.features import locate
-from ralph.workspace import RALPH, Workspace
+from ralph.workflows.targets import find
+from ralph.workspace import RALPH
+
+BESIDE = (".", f":(exclude){RALPH}")
 
 
 @click.command(
@@ -31,45 +33,43 @@ Examples:
 \b
 US-002 alone means its last attempt. They are ordinary git refs: refs/ralph/attempts/auth/US-002/1""",
 )
-@click.argument("feature", shell_complete=features)
+@click.argument("target", shell_complete=targets)
 @click.argument("attempt", required=False)
 @click.option("--diff", is_flag=True, help="Show what the attempt changed.")
 @click.option("--restore", is_flag=True, help="Put the attempt's files into this checkout, uncommitted.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(feature: str, attempt: str | None, diff: bool, restore: bool, as_json: bool) -> int:
-    """List every attempt at FEATURE's stories, or show or restore one."""
+def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json: bool) -> int:
+    """List every attempt at the tasks of TARGET (a feature, `requirements`), or show or restore one."""
     workspace = workspaces.find(Path.cwd())
-    locate(workspace, feature)
-    refs = look.attempts(workspace.root, feature)
-    past = past_attempts(workspace.logs, feature)
+    folder = find(workspace, target).repo
+    refs = look.attempts(folder, target)
+    past = past_attempts(workspace.logs, target)
     if diff or restore:
-        chosen = _choose(refs, feature, attempt, "--diff" if diff else "--restore")
-        base = _base(workspace, chosen, past)
+        chosen = _choose(refs, target, attempt, "--diff" if diff else "--restore")
+        base = _base(chosen, past)
         if diff:
             color = ("--color",) if sys.stdout.isatty() else ()
-            click.echo(look.show(workspace.root, "diff", *color, base, chosen.commit, "--", *_beside(workspace)))
+            click.echo(look.show(folder, "diff", *color, base, chosen.commit, "--", *BESIDE))
         else:
-            _restore(workspace, chosen, base)
+            _restore(folder, chosen, base)
         return 0
     shown = _matching(refs, attempt) if attempt else refs
     if attempt and not shown:
-        raise _no_such(refs, feature, attempt, "")
-    rows = [_row(workspace, ref, past) for ref in shown]
+        raise _no_such(refs, target, attempt, "")
+    rows = [_row(folder, ref, past) for ref in shown]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
-        click.echo(f"No attempts at {feature} are kept yet.")
+        click.echo(f"No attempts at {target} are kept yet.")
     else:
         for row in rows:
             _print(row)
     return 0
 
 
-def _row(workspace: Workspace, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> dict[str, object]:
+def _row(folder: Path, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> dict[str, object]:
     known = past.get((ref.task, ref.number))
-    stat = look.show(
-        workspace.root, "diff", "--shortstat", _base(workspace, ref, past), ref.commit, "--", *_beside(workspace)
-    )
+    stat = look.show(folder, "diff", "--shortstat", _base(ref, past), ref.commit, "--", *BESIDE)
     return {
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",
@@ -113,21 +113,17 @@ def _no_such(refs: list[AttemptRef], feature: str, wanted: str | None, option: s
     )
 
 
-def _base(workspace: Workspace, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> str:
+def _base(ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> str:
     """What the attempt began on: from the journal, else the commit before its own."""
     known = past.get((ref.task, ref.number))
     return known.base if known and known.base else f"{ref.commit}^"
 
 
-def _beside(workspace: Workspace) -> tuple[str, str]:
-    return ".", f":(exclude){RALPH}"
-
-
-def _restore(workspace: Workspace, ref: AttemptRef, base: str) -> None:
+def _restore(folder: Path, ref: AttemptRef, base: str) -> None:
     from ralph.git.repo import open_repo
 
     async def lay() -> list[str]:
-        repo = await open_repo(workspace.root)
+        repo = await open_repo(folder)
         own = f"{repo.prefix}{RALPH}/"
         status = await repo.status()
         paths = [path for path in await repo.between(base, ref.commit) if not path.startswith(own)]

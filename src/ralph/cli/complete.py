@@ -1,19 +1,44 @@
-"""What a shell completes beside command names: the features of this project."""
+"""What a shell completes beside command names: the plans and the step configurations of this project."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from ralph import workspace as workspaces
 from ralph.errors import RalphError
-from ralph.workflows.features import everything
+from ralph.workflows import features as located
+from ralph.workflows.targets import everything
 
 
 def features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of features, for commands that are only about those."""
+    try:
+        found = located.everything(workspaces.find(Path.cwd()))
+    except RalphError:
+        return []
+    return _matching((item.feature.name for item in found), incomplete)
+
+
+def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of all plans, whichever workflow they belong to."""
     try:
         found = everything(workspaces.find(Path.cwd()))
     except RalphError:
         return []
-    return [name for name in dict.fromkeys(f.feature.name for f in found) if name.startswith(incomplete)]
+    return _matching((target.name for target in found), incomplete)
+
+
+def configs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of step configurations."""
+    try:
+        folder = workspaces.find(Path.cwd()).ralph / "configs"
+    except RalphError:
+        return []
+    return _matching((path.stem for path in sorted(folder.glob("*.json"))), incomplete)
+
+
+def _matching(names: Iterable[str], incomplete: str) -> list[str]:
+    return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]

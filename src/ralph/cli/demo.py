@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
-from ralph.cli.run import run_feature
+from ralph.cli.run import Watching, run_feature
 from ralph.demo.show import FEATURE, prepare
 from ralph.errors import EXIT_UNFINISHED, RalphError
 from ralph.loop.engine import Options
@@ -47,7 +47,7 @@ def command(into: Path | None) -> int:
     demo = prepare(folder)
     click.echo(STORY)
     workspace = Workspace(root=demo.project)
-    ended, _ = run_feature(workspace, configuration.load(demo.project), FEATURE, Options())
+    ended = run_feature(workspace, configuration.load(demo.project), FEATURE, Options(), Watching())
     if ended.ending is not Ending.DONE:
         return EXIT_UNFINISHED
     ralph = "ralph" if shutil.which("ralph") else sys.argv[0]

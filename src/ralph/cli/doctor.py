@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -17,25 +17,17 @@ from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
 from ralph.agent.dialects import dialect_of
+from ralph.cli.checks import show
 from ralph.config import ROLES, Config
 from ralph.errors import EXIT_WRONG, RalphError
 from ralph.git import look
 from ralph.process.now import capture_now
 from ralph.stores import lock
+from ralph.workflows.checks import Check
 from ralph.workspace import Workspace
 
 OLDEST_GIT = "2.31"
-MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
 SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at."""
-
-    state: str  # good, note, bad
-    what: str
-    remedy: str = ""
 
 
 @click.command(name="doctor")
@@ -47,9 +39,7 @@ def command(as_json: bool) -> int:
         click.echo(json.dumps([asdict(check) for check in checks], indent=2))
     else:
         for check in checks:
-            mark, colour = MARKS[check.state]
-            click.secho(f"{mark} ", fg=colour, nl=False)
-            click.echo(check.what + (f"\n    → {check.remedy}" if check.remedy else ""))
+            show(check)
     return EXIT_WRONG if any(check.state == "bad" for check in checks) else 0
 
 

@@ -11,6 +11,7 @@ import click
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.dialects import AGENTS, KnownAgent
+from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import look
 from ralph.workspace import MARKERS, Workspace
@@ -23,14 +24,27 @@ SCHEMA = ".ralph/config.schema.json"
     epilog="""\b
 Examples:
   ralph init --provider claude --verify "npm test" --verify "npm run lint"
-  ralph init --provider amp""",
+  ralph init --provider amp
+  ralph init --requirements requirements.md --verify "pytest -q"
+\b
+With --requirements an agent turns the file into tasks, and `ralph run` works through them. Inside of a
+git repository the application is that repository; elsewhere it is a new one, in a folder of its own.""",
 )
 @click.option("--provider", type=click.Choice(sorted(AGENTS)), default="claude", show_default=True, help="Your agent.")
-@click.option("--verify", multiple=True, metavar="COMMAND", help="A check every story must pass; may be repeated.")
-def command(provider: str, verify: tuple[str, ...]) -> int:
-    """Write ralph.config.json and .ralph/ here. Never overwrites anything."""
-    workspace = _workspace()
+@click.option("--verify", multiple=True, metavar="COMMAND", help="A check every task must pass; may be repeated.")
+@click.option("--requirements", type=click.Path(path_type=Path), help="Make a plan from this file.")
+@click.option("--app", metavar="FOLDER", help="With --requirements: where the application is to be; '.' is here.")
+@click.option("--model", help="With --requirements: the model that makes the plan.")
+def command(
+    provider: str, verify: tuple[str, ...], requirements: Path | None, app: str | None, model: str | None
+) -> int:
+    """Write ralph.config.json and .ralph/ here, and with --requirements a plan. Never overwrites anything."""
     agent = AGENTS[provider]
+    if requirements:
+        return _found(agent, verify, requirements, app, model)
+    if app or model:
+        raise RalphError("--app and --model need --requirements.", remedy="See `ralph init --help`.")
+    workspace = _workspace()
     made = write(workspace, agent, verify)
     for path in made:
         click.echo(f"wrote {path}")
@@ -41,6 +55,43 @@ def command(provider: str, verify: tuple[str, ...]) -> int:
         return 0
     _next_steps(agent, verify)
     return 0
+
+
+def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | None, model: str | None) -> int:
+    """A whole plan; nothing is written until it is there and valid."""
+    from ralph.loop.planning import planner
+    from ralph.views.terminal import TerminalView
+    from ralph.workflows.found import Founding
+    from ralph.workflows.requirements import TARGET, Layout
+    from ralph.workflows.tasks import TaskMaker
+
+    workspace = Workspace(root=Path.cwd())
+    founding = Founding.check(workspace, source, app)
+    config = _config_now(workspace, agent, verify).with_model("planner", model)
+    with planner(workspace, config, TARGET, TerminalView(folder=workspace.root)) as opened:
+        maker = TaskMaker(opened, Layout(workspace=workspace))
+        document = opened.wait(maker.create(founding.requirements))
+        made = [*write(workspace, agent, verify), *opened.wait(founding.write(document))]
+    click.echo()
+    for path in made:
+        click.echo(f"wrote {path}")
+    plan = Layout(workspace=workspace).store().load()
+    click.secho(f"\n{len(plan.tasks)} tasks: {plan.description}", bold=True)
+    for task in plan:
+        click.echo(f"  {task.id}  {task.title}")
+    click.echo("\n→ Read them in .ralph/prd.json, and change what you like.")
+    if not config.verify.default:
+        click.echo('→ Put your checks into verify.default of ralph.config.json, for example ["pytest -q"]: without')
+        click.echo("  any, nothing is verified, and every view says so.")
+    click.echo("→ Then: ralph run")
+    return 0
+
+
+def _config_now(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...]) -> Config:
+    """The configuration that is there, or the one that will be written."""
+    if (workspace.root / configuration.NAME).exists():
+        return configuration.load(workspace.root)
+    return configuration.parse(_config(agent, verify).encode())
 
 
 def _workspace() -> Workspace:
@@ -81,6 +132,7 @@ def _config(agent: KnownAgent, verify: tuple[str, ...]) -> str:
         "services": [],
         "verify": {"default": list(verify), "ui": []},
         "protect": [],
+        **({"roles": {role: {"model": model} for role, model in agent.models.items()}} if agent.models else {}),
         "commits": {"prdChanges": True, "message": "chore: update prd.json"},
     }
     return json.dumps(content, indent=2) + "\n"

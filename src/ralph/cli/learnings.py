@@ -8,12 +8,11 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.cli.complete import features
-from ralph.cli.status import read
+from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.plan.model import learn
 from ralph.stores import atomic
-from ralph.workflows.features import everything, locate
+from ralph.workflows.targets import everything, find
 
 HEADING = "## Learnings"
 
@@ -22,20 +21,20 @@ HEADING = "## Learnings"
     name="learnings",
     epilog="""\b
 Examples:
-  ralph learnings                          of every feature
+  ralph learnings                          of every plan
   ralph learnings auth --into AGENTS.md    add those that are missing there""",
 )
-@click.argument("feature", required=False, shell_complete=features)
+@click.argument("target", required=False, shell_complete=targets)
 @click.option("--into", type=click.Path(dir_okay=False, path_type=Path), help="Add what is missing to this file.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(feature: str | None, into: Path | None, as_json: bool) -> int:
-    """Show what agents learned while they worked on FEATURE, or on every feature."""
+def command(target: str | None, into: Path | None, as_json: bool) -> int:
+    """Show what agents learned while they worked on TARGET (a feature, `requirements`), or on all there is."""
     workspace = workspaces.find(Path.cwd())
-    found = [locate(workspace, feature)] if feature else everything(workspace)
+    found = [find(workspace, target)] if target else everything(workspace)
     texts: tuple[str, ...] = ()
-    for located in found:
-        plan = read(workspace, located)
-        texts = learn(texts, plan.learnings if plan else ())
+    for item in found:
+        plan = item.plan()
+        texts = learn(texts, tuple(map(_without_bullet, plan.learnings)) if plan else ())
     if into:
         added = _add(into, texts)
         click.echo(f"{into}: {len(added)} added, {len(texts) - len(added)} were there")
@@ -47,6 +46,10 @@ def command(feature: str | None, into: Path | None, as_json: bool) -> int:
         for text in texts:
             click.echo(f"- {text}")
     return 0
+
+
+def _without_bullet(text: str) -> str:
+    return text.lstrip().removeprefix("- ").removeprefix("* ")
 
 
 def _add(path: Path, texts: tuple[str, ...]) -> list[str]:

@@ -55,7 +55,7 @@ def _what(folder: Path) -> tuple[str, str]:
         target = str(event.get("target", target))
         if event["event"] == "run_ended":
             end = str(event.get("ending"))
-        elif target.startswith("prd-"):  # planning has no more than its calls
+        elif target.startswith("plan-"):  # planning has no more than its calls
             end = str(event.get("verdict", "cut short"))
     return target, end
 

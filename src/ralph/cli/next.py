@@ -1,4 +1,4 @@
-"""`ralph next`: which story comes next."""
+"""`ralph next`: which task comes next."""
 
 from __future__ import annotations
 
@@ -8,39 +8,44 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.cli.complete import features
-from ralph.cli.status import read
+from ralph.cli.complete import targets
 from ralph.plan.model import Plan, TaskState
 from ralph.plan.select import ready
-from ralph.workflows.features import everything, locate
+from ralph.workflows.targets import Target, everything, find
 
 
 @click.command(name="next")
-@click.argument("feature", required=False, shell_complete=features)
+@click.argument("target", required=False, shell_complete=targets)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(feature: str | None, as_json: bool) -> int:
-    """Show which story of FEATURE, or of every feature, comes next."""
+def command(target: str | None, as_json: bool) -> int:
+    """Show which story or task of TARGET comes next: a feature, `requirements`, or without one all there is."""
     workspace = workspaces.find(Path.cwd())
-    found = [locate(workspace, feature)] if feature else everything(workspace)
-    plans = [plan for located in found if (plan := read(workspace, located))]
-    chosen = [(plan.target, ready(plan)) for plan in plans]
+    found = [find(workspace, target)] if target else everything(workspace)
+    plans = [(item, plan) for item in found if (plan := item.plan())]
     if as_json:
-        rows = [
-            {"feature": name, "next": None if task is None else {"id": task.id, "title": task.title}}
-            for name, task in chosen
-        ]
-        click.echo(json.dumps(rows, indent=2))
+        click.echo(json.dumps([_row(item, plan) for item, plan in plans], indent=2))
         return 0
-    for plan, (name, task) in zip(plans, chosen, strict=True):
-        click.echo(f"{name}: {task.id} {task.title}" if task else f"{name}: {_rest(plan)}")
-    if not chosen:
-        click.echo("No finalized features. Plan one with `ralph prd NAME`.")
+    for item, plan in plans:
+        task = ready(plan)
+        click.echo(f"{item.name}: {task.id} {task.title}" if task else f"{item.name}: {_rest(item, plan)}")
+    if not plans:
+        click.echo("No plans yet. Make one with `ralph prd NAME` or `ralph init --requirements FILE`.")
     return 0
 
 
-def _rest(plan: Plan) -> str:
-    """What is left when no story can be worked on."""
+def _row(target: Target, plan: Plan) -> dict[str, object]:
+    task = ready(plan)
+    return {
+        "target": target.name,
+        "workflow": target.workflow,
+        "next": None if task is None else {"id": task.id, "title": task.title},
+    }
+
+
+def _rest(target: Target, plan: Plan) -> str:
+    """What is left when no task can be worked on."""
     stuck = [task.id for task in plan if task.state is not TaskState.PASSED]
     if stuck:
-        return f"nothing can go on; blocked: {', '.join(stuck)} (ralph retry {plan.target})"
-    return "nothing left to do" if plan.review.verified_at else "the final verification"
+        return f"nothing can go on; blocked: {', '.join(stuck)} (ralph retry {target.name})"
+    is_over = target.workflow != "feature" or plan.review.verified_at
+    return "nothing left to do" if is_over else "the final verification"

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-import asyncio
 import datetime
 import os
 import shlex
 import string
 import sys
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
 from ralph import config as configuration
 from ralph import validation
 from ralph import workspace as workspaces
-from ralph.agent.call import check_installed
 from ralph.cli.complete import features
 from ralph.errors import RalphError
-from ralph.journal.writer import Journal, new_run_id
-from ralph.loop.recover import end_orphans
-from ralph.loop.run import Run
-from ralph.process import tree
-from ralph.process.environment import Redactor, secrets_in
+from ralph.loop.planning import planner
 from ralph.process.now import hand_over
-from ralph.stores import lock, prd_schema
-from ralph.verify.services import Services
+from ralph.stores import prd_schema
 from ralph.views import words
 from ralph.views.terminal import TerminalView
 from ralph.workflows.features import everything
-from ralph.workflows.prd import PrdMaker, PrdWorkflow, Question
+from ralph.workflows.prd import PrdMaker, Question
 from ralph.workspace import Feature, Workspace, check_name
 
-T = TypeVar("T")
 DRAFTED = {"refine": "Keep refining", "finalize": "Finalize for execution", "edit": "Edit manually ($EDITOR)"}
 FINALIZED = {
     "refine": "Refine further",
@@ -67,7 +57,10 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
     """Make or change the plan of FEATURE."""
     workspace = workspaces.find(Path.cwd())
     conversation = Conversation(request=request, answers=_answers(answers), yes=yes, action=action)
-    with _opened(workspace, check_name(feature)) as maker:
+    config = configuration.load(workspace.root)
+    found = _feature(workspace, check_name(feature))
+    with planner(workspace, config, feature, TerminalView(folder=workspace.root)) as opened:
+        maker = PrdMaker(opened, found)
         if not maker.prd_md.exists() and not maker.prd_json.exists():
             start = conversation.new(maker)
         else:
@@ -96,9 +89,9 @@ class Conversation:
         if not (self.request or self.yes or self.answers) and self.interactive:
             self.request = click.prompt("What should it do? (a sentence or two)", default="", show_default=False)
         self._need_a_person("--yes or --answers FILE", self.yes or self.answers is not None)
-        questions = _wait(maker, maker.questions(self.request))
+        questions = maker.planner.wait(maker.questions(self.request))
         told = "\n".join(f"- {question.question}\n  {self._answer(question)}" for question in questions)
-        _wait(maker, maker.draft(self.request, told or "- (no questions)"))
+        maker.planner.wait(maker.draft(self.request, told or "- (no questions)"))
         click.echo(f"\nSaved to {maker.feature.prd_md}\n")
         if self.yes or self.answers is not None or click.confirm("Ready to finalize?", default=True):
             self._finalize(maker)
@@ -122,7 +115,7 @@ class Conversation:
     def _act(self, maker: PrdMaker, action: str) -> bool:
         match action:
             case "refine":
-                _wait(maker, maker.refine(self._what_to_change()))
+                maker.planner.wait(maker.refine(self._what_to_change()))
                 click.echo(f"Saved to {maker.feature.prd_md}. `ralph prd {maker.feature.name}` again to finalize.")
             case "finalize" | "update":
                 self._finalize(maker)
@@ -136,7 +129,7 @@ class Conversation:
         return False
 
     def _finalize(self, maker: PrdMaker) -> None:
-        stories = _wait(maker, maker.finalize())
+        stories = maker.planner.wait(maker.finalize())
         click.echo(f"\nSaved to {maker.feature.prd_json}: {words.count(stories, 'story')}.")
         click.secho(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")
 
@@ -188,44 +181,6 @@ def _ask_person(question: Question) -> str:
     return question.options[position] if 0 <= position < len(question.options) else answer
 
 
-class _opened:
-    """The lock, a journal and an agent, for as long as the conversation goes on."""
-
-    def __init__(self, workspace: Workspace, name: str) -> None:
-        self._workspace, self._name = workspace, name
-
-    def __enter__(self) -> PrdMaker:
-        workspace, name = self._workspace, self._name
-        config = configuration.load(workspace.root)
-        check_installed(config.provider_for("planner"), workspace.root)
-        feature = _feature(workspace, name)
-        run_id = new_run_id()
-        owner = lock.me(run_id, name)
-        self._lock = lock.hold(workspace.lock, owner)
-        left_by = self._lock.__enter__()
-        workspace.keep_out_of_git()
-        asyncio.run(end_orphans(left_by, workspace.records))
-        self._journal = Journal(workspace.logs / run_id, Redactor(secrets_in(os.environ)).text).__enter__()
-        self._journal.listen(TerminalView(folder=workspace.root))
-        workflow = PrdWorkflow(feature=feature, project=workspace.root)
-        run = Run(
-            id=run_id,
-            workspace=workspace,
-            config=config,
-            workflow=workflow,
-            plan=workflow.store.load(),
-            journal=self._journal,
-            owner=owner,
-            place=None,
-            services=Services((), workspace.root, self._journal.folder, run_id, lambda *_: None),
-        )
-        return PrdMaker(run=run, workflow=workflow, feature=feature)
-
-    def __exit__(self, *error: object) -> None:
-        self._journal.__exit__(*error)
-        self._lock.__exit__(None, None, None)
-
-
 def _feature(workspace: Workspace, name: str) -> Feature:
     """The feature of this name, or a new one with today's date."""
     found = [located for located in everything(workspace) if located.feature.name == name]
@@ -237,17 +192,6 @@ def _feature(workspace: Workspace, name: str) -> Feature:
         way = f"git switch {branch}" if located.folder is None else f"cd {located.folder}"
         raise RalphError(f"The plan of {name} lives on the branch {branch}.", remedy=f"Go there first: {way}")
     return located.feature
-
-
-def _wait(maker: PrdMaker, work: Coroutine[Any, Any, T]) -> T:
-    """Run one planning call to its end."""
-
-    async def guarded() -> T:
-        tree.adopt_orphans()
-        with maker.run.interrupt.on_signals():
-            return await work
-
-    return asyncio.run(guarded())
 
 
 def _answers(path: Path | None) -> dict[str, str] | None:

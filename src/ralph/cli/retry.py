@@ -1,15 +1,17 @@
-"""`ralph retry`: blocked stories, or the final verification, are tried again from the start."""
+"""`ralph retry`: blocked tasks, the set-up or the final verification are tried again from the start."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
-from ralph.cli.complete import features
-from ralph.cli.status import find_task
+from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.loop.settle import reopen_review, retry_by_hand
-from ralph.plan.model import Plan, TaskState
+from ralph.plan.model import Plan, Setup, TaskState
 from ralph.workflows.by_hand import change_plan
+from ralph.workflows.targets import find_task
 
 
 @click.command(
@@ -17,24 +19,30 @@ from ralph.workflows.by_hand import change_plan
     epilog="""\b
 Examples:
   ralph retry auth            every blocked story, and the final verification
-  ralph retry auth US-003     this story, whatever its state""",
+  ralph retry auth US-003     this story, whatever its state
+  ralph retry requirements    every failed task, and the set-up""",
 )
-@click.argument("feature", shell_complete=features)
-@click.argument("stories", nargs=-1)
-def command(feature: str, stories: tuple[str, ...]) -> int:
-    """Have STORIES of FEATURE tried again with all their attempts; without any: every blocked one."""
+@click.argument("target", shell_complete=targets)
+@click.argument("tasks", nargs=-1)
+def command(target: str, tasks: tuple[str, ...]) -> int:
+    """Have TASKS of TARGET (a feature, `requirements`) tried again with all their attempts; without any: every
+    blocked one."""
     chosen: list[str] = []
 
     def again(plan: Plan, _: str) -> Plan:
         blocked = [task.id for task in plan if task.state is TaskState.BLOCKED]
-        chosen.extend([find_task(plan, story).id for story in stories] or blocked)
-        if not chosen and not plan.review.failures:
-            raise RalphError(f"Nothing in {feature} is blocked.", remedy=f"See `ralph status {feature}`.")
+        chosen.extend([find_task(plan, task).id for task in tasks] or blocked)
+        if plan.setup.failures:
+            chosen.append("the set-up")
+        if not chosen and plan.review.failures:
+            chosen.append("the final verification")
+        if not chosen:
+            raise RalphError(f"Nothing in {target} is blocked.", remedy=f"See `ralph status {target}`.")
         for task_id in chosen:
             plan = plan.change(task_id, retry_by_hand)
-        return reopen_review(plan)
+        return reopen_review(replace(plan, setup=Setup(attempts=plan.setup.attempts, done=plan.setup.done)))
 
-    change_plan(feature, again)
-    what = ", ".join(chosen) or "The final verification"
-    click.echo(f"{what}: to be tried again. `ralph run {feature}` does it.")
+    change_plan(target, again)
+    what = ", ".join(chosen)
+    click.echo(f"{what[0].upper()}{what[1:]}: to be tried again. `ralph run {target}` does it.")
     return 0

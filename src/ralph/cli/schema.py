@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import click
 
-NAMES = ("config", "prd", "script")
+SCHEMAS = {
+    "config": ("ralph.config", "schema_text", "ralph.config.json"),
+    "prd": ("ralph.stores.prd_schema", "schema_text", "a feature's prd.json"),
+    "tasks": ("ralph.stores.tasks_schema", "schema_text", "the requirements' .ralph/prd.json"),
+    "steps": ("ralph.loop.pipeline", "schema_text", "a step configuration, .ralph/configs/*.json"),
+    "run-state": ("ralph.views.reports", "state_schema", ".ralph/run_state.json"),
+    "aggregate": ("ralph.views.reports", "aggregate_schema", ".ralph/aggregate.json"),
+    "script": ("ralph.testing.scripted", "schema_text", "a scripted agent's script"),
+}
+LISTED = "\b\nNAME is one of:\n" + "\n".join(f"  {name:10} {what}" for name, (_, _, what) in SCHEMAS.items())
 
 
-@click.command(name="schema")
-@click.argument("name", type=click.Choice(NAMES))
+@click.command(name="schema", epilog=LISTED)
+@click.argument("name", type=click.Choice(list(SCHEMAS)))
 def command(name: str) -> int:
-    """Print the JSON Schema of ralph.config.json (config), prd.json (prd) or a scripted agent's script."""
-    match name:
-        case "config":
-            from ralph.config import schema_text
-        case "prd":
-            from ralph.stores.prd_schema import schema_text
-        case _:
-            from ralph.testing.scripted import schema_text
-    click.echo(schema_text(), nl=False)
+    """Print the JSON Schema of a file."""
+    module, function, _ = SCHEMAS[name]
+    click.echo(getattr(import_module(module), function)(), nl=False)
     return 0

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
+
+from ralph.errors import RalphError
 
 
 @click.command(
@@ -22,7 +25,7 @@ A script is a JSON file:
 Use it as an agent:
   "provider": {"command": "ralph", "args": ["scripted", "agent.json"]}""",
 )
-@click.argument("script", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("script", type=click.Path(path_type=Path))
 @click.option("--state", type=click.Path(path_type=Path), help="Where calls are counted; otherwise a temporary file.")
 @click.option("--reset", is_flag=True, help="Count from the beginning, and do nothing else.")
 @click.option("--check", is_flag=True, help="Only check the script.")
@@ -30,6 +33,7 @@ def command(script: Path, state: Path | None, reset: bool, check: bool) -> int:
     """Play one turn of SCRIPT: reads a prompt on standard input, says and does what the script says."""
     from ralph.testing import scripted
 
+    script = _found(script)
     if reset:
         scripted.reset(script, state)
         return 0
@@ -38,3 +42,13 @@ def command(script: Path, state: Path | None, reset: bool, check: bool) -> int:
         click.echo(f"{script}: {len(turns)} turns, no mistakes")
         return 0
     return scripted.play(script, state)
+
+
+def _found(script: Path) -> Path:
+    """Here, or in the project's root when Ralph has called us from a folder below it."""
+    root = os.environ.get("RALPH_ROOT")
+    if not script.is_file() and root and (Path(root) / script).is_file():
+        return Path(root) / script
+    if not script.is_file():
+        raise RalphError(f"The script {script} is not there.", remedy="Write it: `ralph scripted --help` shows one.")
+    return script

@@ -1,20 +1,20 @@
-"""`ralph status`: where every story stands, read from where the truth is."""
+"""`ralph status`: where every task stands, read from where the truth is."""
 
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import click
 
 from ralph import workspace as workspaces
-from ralph.cli.complete import features
+from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.stores import lock
-from ralph.stores.prd import PrdStore
 from ralph.views import words
-from ralph.workflows.features import Located, everything, locate
+from ralph.workflows.targets import Target, everything, find, find_task
 from ralph.workspace import Workspace
 
 
@@ -22,62 +22,45 @@ from ralph.workspace import Workspace
     name="status",
     epilog="""\b
 Examples:
-  ralph status                       every feature of this project
+  ralph status                       every plan of this project
   ralph status auth                  every story of one feature
-  ralph status auth --task US-003    all there is to know about one story""",
+  ralph status auth --task US-003    all there is to know about one story
+  ralph status requirements          the tasks made from requirements""",
 )
-@click.argument("feature", required=False, shell_complete=features)
-@click.option("--task", help="Show one story with its notes and results.")
+@click.argument("target", required=False, shell_complete=targets)
+@click.option("--task", help="Show one story or task with its notes and results.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(feature: str | None, task: str | None, as_json: bool) -> int:
-    """Show where FEATURE's stories stand, or, without one, every feature."""
+def command(target: str | None, task: str | None, as_json: bool) -> int:
+    """Show where TARGET stands: a feature, `requirements`, or, without one, all there is."""
     workspace = workspaces.find(Path.cwd())
-    if task and not feature:
-        raise RalphError("--task needs a feature.", remedy=f"For example: ralph status auth --task {task}")
-    if not feature and not as_json:
+    if task and not target:
+        raise RalphError("--task needs a target.", remedy=f"For example: ralph status auth --task {task}")
+    if not target and not as_json:
         return _show_all(workspace)
-    found = [locate(workspace, feature)] if feature else everything(workspace)
-    plans = [(located, read(workspace, located)) for located in found]
+    found = [find(workspace, target)] if target else everything(workspace)
     if as_json:
-        click.echo(json.dumps([_as_json(located, plan) for located, plan in plans], indent=2))
+        click.echo(json.dumps([_as_json(workspace, item, item.plan()) for item in found], indent=2))
     else:
-        located, plan = plans[0]
-        if plan is None:
-            raise RalphError(f"{feature!r} has no prd.json yet.", remedy=f"Finalize its PRD: ralph prd {feature}")
-        _show_task(plan, task) if task else _show(workspace, located, plan)
+        plan = found[0].needed_plan()
+        _show_task(find_task(plan, task, found[0].noun)) if task else _show(workspace, found[0], plan)
     return 0
 
 
 def _show_all(workspace: Workspace) -> int:
-    """A line for each feature; one that cannot be read does not hide the others."""
+    """A line for each plan; one that cannot be read does not hide the others."""
     found = everything(workspace)
-    for located in found:
+    for target in found:
         try:
-            click.echo(_overview(located, read(workspace, located)))
+            plan = target.plan()
+            click.echo(f"{target.name:20} {_progress(target, plan) if plan else 'PRD drafted, not finalized'}")
         except RalphError as error:
-            click.secho(f"{located.feature.name:20} {error.what} See `ralph validate`.", fg="red")
+            click.secho(f"{target.name:20} {error.what} See `ralph validate`.", fg="red")
     if not found:
-        click.echo("No features yet. Plan one with `ralph prd NAME`.")
+        click.echo("No features yet. Plan one with `ralph prd NAME`, or begin with `ralph init --requirements FILE`.")
     return 0
 
 
-def read(workspace: Workspace, located: Located) -> Plan | None:
-    """A feature's plan; None while it has only a draft."""
-    data = located.read(workspace.root, located.feature.prd_json)
-    if data is None:
-        return None
-    path = Path(located.feature.prd_json)
-    return PrdStore(path, located.feature.name).load(data)
-
-
-def _overview(located: Located, plan: Plan | None) -> str:
-    name = located.feature.name
-    if plan is None:
-        return f"{name:20} PRD drafted, not finalized"
-    return f"{name:20} {_progress(plan)}"
-
-
-def _progress(plan: Plan) -> str:
+def _progress(target: Target, plan: Plan) -> str:
     passed, total = plan.count(TaskState.PASSED), len(plan.tasks)
     blocked = plan.count(TaskState.BLOCKED)
     parts = [f"{words.bar(passed, total)} {passed}/{total} passed"]
@@ -85,25 +68,50 @@ def _progress(plan: Plan) -> str:
         parts.append(f"{blocked} blocked")
     if plan.review.verified_at:
         parts.append("verified")
-    elif passed == total:
+    elif passed == total and target.workflow == "feature":
         parts.append("not yet verified")
     if passed and not any(task.result and task.result.gates for task in plan):
         parts.append("UNVERIFIED: no gates")
     return ", ".join(parts)
 
 
-def _show(workspace: Workspace, located: Located, plan: Plan) -> None:
+def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     click.secho(f"{plan.target}: {plan.description}" if plan.description else plan.target, bold=True)
-    click.echo(f"  {_progress(plan)}")
-    click.echo(f"  branch {plan.branch}" + ("" if located.branch else " (not made yet)"))
+    click.echo(f"  {_progress(target, plan)}")
+    if plan.branch:
+        click.echo(f"  branch {plan.branch}" + ("" if target.branch else " (not made yet)"))
     owner = lock.holder(workspace.lock)
     if owner:
         click.secho(f"  run {owner.run} is at work on {owner.target} (process {owner.pid})", fg="cyan")
+    if target.workflow == "requirements":
+        _show_run(workspace, owner)
+    if plan.setup.notes:
+        click.secho(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), 160)}", fg="red")
     for task in plan:
         click.secho(f"  {words.MARKS[task.state]} {task.id:10} {task.title}", fg=words.COLOURS[task.state], nl=False)
         click.echo(_remark(plan, task, "now" if owner and owner.target == plan.target else "begun"))
     if plan.review.notes:
         click.echo(f"  final verification: {words.cut(words.first_line(plan.review.notes), 160)}")
+
+
+def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
+    """The last run, or the one that goes on: its loop, its step, and what its circuit breakers say."""
+    from ralph.views.reports import read_state
+
+    state = read_state(workspace.ralph)
+    if state is None:
+        return
+    if owner and owner.run == state.run_id and state.now:
+        click.secho(f"  loop {state.loop}: {state.now.id}, step {state.now.step or '…'}", fg="cyan")
+    else:
+        killed = not owner and state.status in ("running", "waiting")
+        click.echo(f"  last run {state.run_id}: {'killed' if killed else state.status}, {state.loop} loops")
+    for breaker in state.breakers:
+        left = max(breaker.until - time.time(), 0) if breaker.until else 0
+        what = f"{breaker.state}, {words.count(breaker.failures, 'failure')} in a row"
+        until = f", next try in {words.duration(left)}" if breaker.state == "open" and owner else ""
+        colour = "green" if breaker.state == "closed" else "red"
+        click.secho(f"  circuit breaker of {breaker.step}: {what}{until}", fg=colour)
 
 
 def _remark(plan: Plan, task: Task, begun: str) -> str:
@@ -116,8 +124,7 @@ def _remark(plan: Plan, task: Task, begun: str) -> str:
     return "".join((f"  ({remark})" if remark else "", f"  {why}" if why else ""))
 
 
-def _show_task(plan: Plan, task_id: str) -> None:
-    task = find_task(plan, task_id)
+def _show_task(task: Task) -> None:
     click.secho(f"{task.id} {task.title}", bold=True)
     click.echo(f"  {words.state_of(task)} · attempts {task.attempts}")
     if task.description:
@@ -132,34 +139,22 @@ def _show_task(plan: Plan, task_id: str) -> None:
         click.echo("\n" + task.notes)
 
 
-def find_task(plan: Plan, task_id: str) -> Task:
-    """A story by its id, or an error that names the nearest."""
-    from ralph.validation import nearest
-
-    task = plan.find(task_id)
-    if task is None:
-        names = [task.id for task in plan]
-        raise RalphError(
-            f"{plan.target} has no story {task_id!r}{nearest(task_id, names)}",
-            remedy=f"See them with `ralph status {plan.target}`.",
-        )
-    return task
-
-
-def _as_json(located: Located, plan: Plan | None) -> dict[str, object]:
+def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[str, object]:
+    head: dict[str, object] = {"target": target.name, "workflow": target.workflow, "file": target.file}
     if plan is None:
-        return {"feature": located.feature.name, "folder": located.feature.folder, "finalized": False}
+        return {**head, "finalized": False}
     return {
-        "feature": located.feature.name,
-        "folder": located.feature.folder,
+        **head,
         "finalized": True,
         "branch": plan.branch,
-        "where": located.where,
+        "where": target.where,
         "current": plan.current,
         "passed": plan.count(TaskState.PASSED),
         "blocked": plan.count(TaskState.BLOCKED),
+        "verified": any(task.result and task.result.gates for task in plan),
         "verifiedAt": plan.review.verified_at or None,
-        "stories": [
+        "run": _run_as_json(workspace) if target.workflow == "requirements" else None,
+        "tasks": [
             {
                 "id": task.id,
                 "title": task.title,
@@ -172,3 +167,10 @@ def _as_json(located: Located, plan: Plan | None) -> dict[str, object]:
             for task in plan
         ],
     }
+
+
+def _run_as_json(workspace: Workspace) -> object:
+    from ralph.views.reports import read_state
+
+    state = read_state(workspace.ralph)
+    return state.model_dump() if state else None

@@ -1,4 +1,4 @@
-"""`ralph validate`: every mistake in the configuration, the plans and the prompt templates."""
+"""`ralph validate`: every mistake in the configurations, the plans and the prompt templates."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
-from ralph.cli.complete import features
+from ralph.cli.complete import targets
 from ralph.errors import EXIT_WRONG, RalphError
-from ralph.validation import Mistakes, nearest
-from ralph.workflows.features import Located, everything, locate
+from ralph.validation import Mistakes
+from ralph.workflows.targets import Target, everything, find
 from ralph.workspace import Workspace
 
 
 @click.command(name="validate")
-@click.argument("feature", required=False, shell_complete=features)
+@click.argument("target", required=False, shell_complete=targets)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(feature: str | None, as_json: bool) -> int:
-    """Check ralph.config.json and FEATURE's plan, or every plan."""
+def command(target: str | None, as_json: bool) -> int:
+    """Check ralph.config.json, step configurations, prompts, and TARGET's plan, or every plan."""
     workspace = workspaces.find(Path.cwd())
-    found = [locate(workspace, feature)] if feature else everything(workspace)
+    found = [find(workspace, target)] if target else everything(workspace)
     results = {configuration.NAME: _mistakes_in_config(workspace)}
-    for located in found:
-        where = "" if located.folder == workspace.root else f" ({located.where})"
-        results[located.feature.prd_json + where] = _mistakes_in_plan(workspace, located)
+    for item in found:
+        where = "" if item.folder == workspace.root else f" ({item.where})"
+        results[item.file + where] = _mistakes_in_plan(item)
     for path in sorted((workspace.ralph / "prompts").glob("*.md")):
         results[str(path.relative_to(workspace.root))] = _mistakes_in_template(workspace, path.stem)
+    for path in sorted((workspace.ralph / "configs").glob("*.json")):
+        results[str(path.relative_to(workspace.root))] = _mistakes_in_steps(workspace, path.stem)
     good = not any(results.values())
     if as_json:
         click.echo(json.dumps({"valid": good, "files": results}, indent=2))
@@ -48,29 +50,57 @@ def _mistakes_in_config(workspace: Workspace) -> list[str]:
     return []
 
 
-def _mistakes_in_plan(workspace: Workspace, located: Located) -> list[str]:
-    from ralph.stores import prd_schema
-
-    data = located.read(workspace.root, located.feature.prd_json)
-    if data is None:
-        return []  # a draft: nothing to check yet
+def _mistakes_in_plan(target: Target) -> list[str]:
     try:
-        prd_schema.parse(data, name=located.feature.prd_json)
+        target.plan()
     except RalphError as error:
         return _texts(error)
     return []
+
+
+def _mistakes_in_steps(workspace: Workspace, name: str) -> list[str]:
+    """A step configuration, and the prompt files it names."""
+    from ralph import prompts
+    from ralph.loop import pipeline
+    from ralph.loop.steps.agent import Asking
+    from ralph.plan.work import Kind
+    from ralph.workflows.requirements import prompt_name
+
+    mistakes = []
+    try:
+        loaded = pipeline.load(workspace, name)
+    except RalphError as error:
+        return _texts(error)
+    for spec in loaded.steps:
+        if isinstance(spec.settings, Asking) and spec.settings.prompt_file:
+            try:
+                prompts.check(prompt_name(Kind.TASK, spec), workspace.root, file=spec.settings.prompt_file)
+            except RalphError as error:
+                mistakes.append(f"{spec.label}: {error.what}")
+    return mistakes
 
 
 def _mistakes_in_template(workspace: Workspace, name: str) -> list[str]:
     from ralph import prompts
 
     if name not in prompts.NAMES:
-        return [f"there is no template of this name{nearest(name, prompts.NAMES)}"]
+        return _stray_template(workspace, name)
     try:
         prompts.check(name, workspace.root)
     except RalphError as error:
         return [error.what, error.remedy]
     return []
+
+
+def _stray_template(workspace: Workspace, name: str) -> list[str]:
+    """A file that replaces no template is a mistake, unless a step configuration names it."""
+    from ralph import prompts
+    from ralph.validation import nearest
+
+    configs = (workspace.ralph / "configs").glob("*.json")
+    if any(f"prompts/{name}.md" in path.read_text(encoding="utf-8", errors="replace") for path in configs):
+        return []
+    return [f"there is no template of this name{nearest(name, prompts.NAMES)}"]
 
 
 def _texts(error: RalphError) -> list[str]:

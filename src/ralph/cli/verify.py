@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from pathlib import Path
 
 import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
-from ralph.cli.complete import features
-from ralph.cli.status import find_task, read
+from ralph.cli.complete import targets
 from ralph.config import Config
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import look
@@ -27,7 +25,7 @@ from ralph.verify.services import Services
 from ralph.verify.suite import Checked, check
 from ralph.views.terminal import TerminalView
 from ralph.workflows.feature import FeatureWorkflow
-from ralph.workflows.features import locate
+from ralph.workflows.targets import REQUIREMENTS, Target, find, find_task, has_requirements
 from ralph.workspace import Feature, Workspace
 
 
@@ -36,23 +34,27 @@ from ralph.workspace import Feature, Workspace
     epilog="""\b
 Examples:
   ralph verify                       every gate, in this checkout
-  ralph verify auth --story US-003   the gates that story has to pass""",
+  ralph verify auth --story US-003   the gates that story has to pass
+  ralph verify requirements          every gate, where the application is""",
 )
-@click.argument("feature", required=False, shell_complete=features)
-@click.option("--story", help="Only the gates of this story.")
+@click.argument("target", required=False, shell_complete=targets)
+@click.option("--story", "--task", help="Only the gates of this story or task.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(feature: str | None, story: str | None, as_json: bool) -> int:
+def command(target: str | None, story: str | None, as_json: bool) -> int:
     """Run the gates on the files as they are in this checkout. No agent, no cache, no change to any plan."""
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
-    plan = _plan(workspace, feature)
-    if story and not feature:
-        raise RalphError("--story needs a feature.", remedy=f"For example: ralph verify auth --story {story}")
+    if story and not target:
+        raise RalphError("--story needs a target.", remedy=f"For example: ralph verify auth --story {story}")
+    name = target or (REQUIREMENTS if has_requirements(workspace) else "")
+    found = find(workspace, name) if name else None
+    plan = found.needed_plan() if found and target else Plan(target="")
     task = find_task(plan, story) if story else None
-    if feature:
-        _warn_elsewhere(workspace, feature)
-    workflow = FeatureWorkflow(Feature(name=feature or "all", date="0000-00-00"), config, workspace.root)
-    checked = asyncio.run(_check(workspace, config, workflow, plan, task, as_json))
+    if found:
+        _warn_elsewhere(workspace, found)
+    workflow = FeatureWorkflow(Feature(name=target or "all", date="0000-00-00"), config, workspace.root)
+    folder = found.repo if found else workspace.root
+    checked = asyncio.run(_check(workspace, folder, config, workflow, plan, task, as_json))
     if as_json:
         answer = {"green": not checked.reason, "problem": checked.problem, "gates": _rows(checked.results)}
         click.echo(json.dumps(answer, indent=2))
@@ -63,32 +65,29 @@ def command(feature: str | None, story: str | None, as_json: bool) -> int:
     return EXIT_UNFINISHED if checked.reason else 0
 
 
-def _plan(workspace: Workspace, feature: str | None) -> Plan:
-    if not feature:
-        return Plan(target="")
-    plan = read(workspace, locate(workspace, feature))
-    if plan is None:
-        raise RalphError(f"{feature!r} has no prd.json yet.", remedy=f"Finalize its PRD: ralph prd {feature}")
-    return plan
-
-
-def _warn_elsewhere(workspace: Workspace, feature: str) -> None:
-    home = locate(workspace, feature).branch
-    here = look.show(workspace.root, "branch", "--show-current").strip()
-    if home and home.name != here:
-        click.secho(
-            f"! {feature} lives on {home.name}; this checks {here or 'a detached HEAD'}.", fg="yellow", err=True
-        )
+def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
+    here = look.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
+    if target.branch and target.branch.name != here:
+        text = f"! {target.name} lives on {target.branch.name}; this checks {here or 'a detached HEAD'}."
+        click.secho(text, fg="yellow", err=True)
 
 
 async def _check(
-    workspace: Workspace, config: Config, workflow: FeatureWorkflow, plan: Plan, task: Task | None, as_json: bool
+    workspace: Workspace,
+    folder: Path,
+    config: Config,
+    workflow: FeatureWorkflow,
+    plan: Plan,
+    task: Task | None,
+    as_json: bool,
 ) -> Checked:
     tree.adopt_orphans()
     run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
-    logs = Path(tempfile.mkdtemp(prefix="ralph-verify-"))
+    workspace.keep_out_of_git()
+    logs = workspace.logs / f"{run_id}-verify"
+    logs.mkdir(parents=True)
     bench = Bench(
-        cwd=workspace.root,
+        cwd=folder,
         logs=logs,
         owner=run_id,
         label="verify",
@@ -97,7 +96,7 @@ async def _check(
     )
     services = Services(
         services=config.services,
-        cwd=workspace.root,
+        cwd=folder,
         logs=logs,
         owner=run_id,
         started=lambda service, s: view(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),

@@ -207,6 +207,10 @@ class Repo:
         """Commit what Ralph itself has staged, without hooks."""
         await self.git(*OWN, "commit", "--quiet", "--no-verify", "--message", message)
 
+    async def commit_first(self, message: str) -> None:
+        """An empty first commit: work needs something to begin on."""
+        await self.git(*OWN, "commit", "--quiet", "--allow-empty", "--no-verify", "--message", message)
+
     async def commit_work(self, paths: Iterable[str], message: str) -> Captured:
         """Commit what an agent left, as a person would: with the project's hooks."""
         await self.unstage()
@@ -406,6 +410,13 @@ def parse_log(text: str, border: str) -> tuple[Commit, ...] | None:
 
 def _nul(paths: Iterable[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
+
+
+async def make_repo(folder: Path) -> Repo:
+    """A new repository in `folder`."""
+    outside = Repo(top=folder, prefix="", git_dir=folder, common_dir=folder)
+    await outside.git("init", "--quiet")
+    return await open_repo(folder)
 
 
 async def open_repo(root: Path) -> Repo:

@@ -37,6 +37,8 @@ class RunStarted(Event):
     place: str
     agent: str
     gates: tuple[str, ...]
+    model: str = ""
+    config: str = ""  # the step configuration, where the workflow has one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +71,8 @@ class AttemptStarted(Event):
     max_failures: int
     base: str
     resumed: bool = False
+    tasks: int = 0
+    passed: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +88,16 @@ class StepRetried(Event):
     step: str
     reason: str
     delay: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class BreakerChanged(Event):
+    """A step's circuit breaker opened or closed."""
+
+    step: str
+    state: str
+    failures: int
+    until: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,6 +130,14 @@ class AgentEnded(Event):
     output_bytes: int
     claims: tuple[str, ...]
     usage: Usage
+
+
+@dataclass(frozen=True, kw_only=True)
+class Marked(Event):
+    """An agent marked its task in the plan: read as a claim, and put back."""
+
+    work: str
+    claims: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,6 +210,7 @@ class Waited(Event):
 class RunEnded(Event):
     run: str
     target: str
+    workflow: str
     ending: Ending
     reason: str
     seconds: float

@@ -7,13 +7,16 @@ from collections.abc import Coroutine
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from ralph.journal.events import AttemptEnded, AttemptStarted, StepRetried, StepStarted
+from ralph.errors import RalphError
+from ralph.journal.events import AttemptEnded, AttemptStarted, BreakerChanged, StepRetried, StepStarted
 from ralph.loop import record as records
+from ralph.loop.breaker import Breaker
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
-from ralph.loop.steps import STEPS
+from ralph.loop.steps import is_built_in, step_type
 from ralph.loop.steps.base import Context, Step
-from ralph.plan.work import Outcome, StepSpec, Verdict, Work
+from ralph.plan.model import TaskState
+from ralph.plan.work import Outcome, StepSpec, Usage, Verdict, Work
 
 T = TypeVar("T")
 
@@ -24,10 +27,14 @@ async def run_attempt(run: Run, work: Work, record: Record) -> Record:
     for spec in work.steps:
         result = record.result_of(spec.label)
         if result is None:
+            step = step_type(spec.type)(spec)
+            if step.runs_agent and not record.agent_at_work:
+                record = replace(record, agent_at_work=True)
+                records.save(run.workspace.records, record)
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
-            result = _printable(await perform(STEPS[spec.type](spec), context))
+            result = _printable(await perform(step, context))
             record = record.add(result)
-            if result.verdict is not Verdict.INTERRUPTED and not STEPS[spec.type].repeatable:
+            if result.verdict is not Verdict.INTERRUPTED and not step.repeatable:
                 records.save(run.workspace.records, record)
             context = context.after(record)
         if not _goes_on(spec, result):
@@ -47,6 +54,8 @@ def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int
             max_failures=most,
             base=record.base,
             resumed=resumed,
+            tasks=len(run.plan.tasks),
+            passed=run.plan.count(TaskState.PASSED),
         )
     )
 
@@ -78,7 +87,7 @@ def _printable(result: StepResult) -> StepResult:
 
 
 def _goes_on(spec: StepSpec, result: StepResult) -> bool:
-    if result.verdict in (Verdict.LIMITED, Verdict.INTERRUPTED):
+    if result.verdict in (Verdict.LIMITED, Verdict.INTERRUPTED, Verdict.UNFINISHED, Verdict.BLOCKED):
         return False
     return result.verdict is Verdict.PASSED or spec.resilience.continue_on_error
 
@@ -88,12 +97,15 @@ async def perform(step: Step, context: Context) -> StepResult:
     settings = step.spec.resilience
     breaker = context.run.breaker(step.spec)
     if breaker and not breaker.allows():
-        return step.failed(f"The step {step.spec.label!r} is left out: it failed {breaker.failures} times in a row.")
-    for left in range(settings.max_retries, -1, -1):
-        result = await _once(step, context)
-        if breaker and result.verdict in (Verdict.PASSED, Verdict.FAILED):
-            (breaker.succeeded if result.verdict is Verdict.PASSED else breaker.failed)()
-        if result.verdict is not Verdict.FAILED or not left or (breaker and not breaker.allows()):
+        return _left_out(step, breaker)
+    used = Usage()
+    for turn in range(1, settings.max_retries + 2):
+        result = await _once(step, context.at_try(turn))
+        if breaker:
+            _count(context.run, step, breaker, result)
+        used += result.usage
+        result = replace(result, usage=used)
+        if result.verdict is not Verdict.FAILED or turn > settings.max_retries or (breaker and not breaker.allows()):
             return result
         context.run.emit(
             StepRetried(work=context.work.id, step=step.spec.label, reason=result.reason, delay=settings.retry_delay)
@@ -101,6 +113,30 @@ async def perform(step: Step, context: Context) -> StepResult:
         if not await pause(context.run, settings.retry_delay):
             return replace(result, verdict=Verdict.INTERRUPTED)
     return result
+
+
+def _left_out(step: Step, breaker: Breaker) -> StepResult:
+    """An open breaker: a step that may fail is passed over; for any other the attempt comes again later."""
+    why = f"The step {step.spec.label!r} failed {breaker.failures} times in a row, and is left alone for a while."
+    verdict = Verdict.FAILED if step.spec.resilience.continue_on_error else Verdict.LIMITED
+    return StepResult(step=step.spec.label, verdict=verdict, reason=why, retry_at=breaker.closes_at)
+
+
+def _count(run: Run, step: Step, breaker: Breaker, result: StepResult) -> None:
+    before = breaker.state
+    if result.verdict is Verdict.FAILED:
+        breaker.failed()
+    elif result.verdict in (Verdict.PASSED, Verdict.UNFINISHED, Verdict.BLOCKED):
+        breaker.succeeded()
+    if breaker.state is not before:
+        run.emit(
+            BreakerChanged(
+                step=step.spec.label,
+                state=breaker.state.value,
+                failures=breaker.failures,
+                until=breaker.closes_at,
+            )
+        )
 
 
 async def _once(step: Step, context: Context) -> StepResult:
@@ -114,7 +150,7 @@ async def _timed(step: Step, context: Context) -> StepResult:
     limit = asyncio.timeout(seconds)
     try:
         async with limit:
-            result = await step.run(context)
+            result = await _run(step, context)
     except TimeoutError:
         if not limit.expired():
             raise
@@ -128,9 +164,23 @@ async def _timed(step: Step, context: Context) -> StepResult:
     return result
 
 
+async def _run(step: Step, context: Context) -> StepResult:
+    try:
+        return await step.run(context)
+    except Exception as error:  # another package's step can do anything; our own mistakes are not hidden
+        if isinstance(error, RalphError | OSError | TimeoutError) or is_built_in(step):
+            raise
+        return step.failed(f"The step {step.spec.label!r} broke: {type(error).__name__}: {error}")
+
+
 async def pause(run: Run, seconds: float) -> bool:
     """Wait; False if a person cut it short."""
-    return bool(await cancellable(run, asyncio.sleep(seconds, result=True)))
+
+    async def wait() -> bool:
+        await run.sleep(seconds)
+        return True
+
+    return bool(await cancellable(run, wait()))
 
 
 async def cancellable(run: Run, work: Coroutine[Any, Any, T]) -> T | None:

@@ -7,14 +7,15 @@ import time
 from ralph.journal.events import BaselineEnded, BaselineStarted
 from ralph.loop.attempt import cancellable
 from ralph.loop.run import Run
-from ralph.plan.model import Plan, TaskState
+from ralph.plan.model import TaskState
+from ralph.plan.work import Kind, Work
 from ralph.verify import gates
 
 
 async def check_baseline(run: Run) -> tuple[str, ...]:
     """The commands that are red before anybody did anything; nothing is run that was green on these files."""
     wanted = run.workflow.gates(None)
-    if not wanted or not _needed(run.plan) or await _known_green(run):
+    if not wanted or not _needed(run) or await _known_green(run):
         return ()
     run.emit(BaselineStarted(gates=tuple(gate.command for gate in wanted)))
     began = time.monotonic()
@@ -28,10 +29,12 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     return red
 
 
-def _needed(plan: Plan) -> bool:
-    """Only before a story's very first attempt: later ones know what the last attempt came to."""
-    pending = [task for task in plan if task.state is TaskState.PENDING]
-    return bool(pending) and not any(task.failures for task in pending)
+def _needed(run: Run) -> bool:
+    """Only before a task's very first attempt: later ones know what the last attempt came to."""
+    pending = [task for task in run.plan if task.state is TaskState.PENDING]
+    following = run.workflow.next(run.plan)
+    is_new = isinstance(following, Work) and following.kind is Kind.SETUP  # nothing is there yet that could be green
+    return bool(pending) and not is_new and not any(task.failures for task in pending)
 
 
 async def _known_green(run: Run) -> bool:

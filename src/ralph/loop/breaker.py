@@ -30,6 +30,11 @@ class Breaker:
         over = self.clock() - self.opened_at >= self.reset_after
         return State.HALF_OPEN if over else State.OPEN
 
+    @property
+    def closes_at(self) -> float | None:
+        """When the next try is let through; None: at any time."""
+        return None if self.opened_at is None else self.opened_at + self.reset_after
+
     def allows(self) -> bool:
         return self.state is not State.OPEN
 

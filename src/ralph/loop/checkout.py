@@ -20,14 +20,15 @@ class Wanted:
     """Which branch a target's work belongs on, and where it is to be done."""
 
     target: str
-    branch: str
-    worktree: bool
-    carry: tuple[str, ...]  # files that come along into a new worktree, relative to the project's root
+    branch: str = ""  # empty: the one that is checked out
+    worktree: bool = False
+    carry: tuple[str, ...] = ()  # files that come along into a new worktree, relative to the project's root
+    folder: str = ""  # where the work is done, relative to the project's root; it may be a repository of its own
 
 
 async def open_place(workspace: Workspace, wanted: Wanted) -> Place:
     """A checkout on the wanted branch with nobody else's uncommitted work in the way."""
-    repo = await open_repo(workspace.root)
+    repo = await open_repo(workspace.root / wanted.folder)
     if not (await repo.status()).head:
         raise RalphError("This repository has no commits yet.", remedy="Make the first one: git add . && git commit")
     lower(repo.common_dir)
@@ -38,9 +39,17 @@ async def open_place(workspace: Workspace, wanted: Wanted) -> Place:
 
 async def _in_checkout(workspace: Workspace, repo: Repo, wanted: Wanted) -> Place:
     status = await repo.status()
-    place = Place(repo=repo, branch=status.branch, root=workspace.root, records=workspace.records)
+    if not wanted.branch and not status.branch:
+        raise RalphError("No branch is checked out.", remedy="Check one out: git switch BRANCH")
+    place = Place(
+        repo=repo,
+        branch=status.branch,
+        root=workspace.root / wanted.folder,
+        records=workspace.records,
+        project=workspace.root,
+    )
     await _claim(place, workspace, wanted.target)
-    if status.branch != wanted.branch:
+    if wanted.branch and status.branch != wanted.branch:
         await _switch(repo, wanted.branch)
         place.branch = wanted.branch
     await bring_back(place, wanted.target)
@@ -50,7 +59,7 @@ async def _in_checkout(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
 async def _claim(place: Place, workspace: Workspace, target: str) -> None:
     """First rescue what killed attempts left on this branch, then see whose the rest is."""
     for record in records.load_all(workspace.records):
-        if record.branch == place.branch and record.result_of("agent") is None:
+        if record.branch == place.branch and record.agent_at_work:
             await rescue(place, record)
     await claim(place, target)
 

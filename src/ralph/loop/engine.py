@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph import __version__
@@ -38,6 +38,11 @@ class Options:
 
     once: bool = False
     baseline: bool = True
+    model: str = ""
+    config: str = ""  # the name of the step configuration, where the workflow has one
+
+    def with_config(self, name: str) -> Options:
+        return replace(self, config=name)
 
 
 async def engage(
@@ -46,7 +51,7 @@ async def engage(
     wanted: Wanted,
     make: Callable[[Path], Workflow],
     options: Options,
-    listener: Listener,
+    *listeners: Listener,
 ) -> RunEnded:
     """One whole run of a workflow, from the lock to the last event."""
     run_id, interrupt = new_run_id(), Interrupt()
@@ -59,7 +64,8 @@ async def engage(
         lock.hold(workspace.lock, owner) as left_by,
         Journal(workspace.logs / run_id, secrets.text) as journal,
     ):
-        journal.listen(listener)
+        for listener in listeners:
+            journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
         place = await open_place(workspace, wanted)
         workflow = make(place.root)
@@ -78,7 +84,8 @@ async def engage(
                     services=services,
                     variables=dict(place.repo.identity),
                     interrupt=interrupt,
-                    numbers=_numbers(workspace.root, wanted.target),
+                    numbers=_numbers(place.repo.top, wanted.target),
+                    model=options.model,
                 )
                 return await _drive(run, place, options, ended)
 
@@ -88,13 +95,15 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
     metrics = Metrics()
     run.journal.listen(metrics)
     await _forget_stale_verification(run, place)
-    run.emit(_started(run, place))
+    run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
+    run.emit(_started(run, place, options))
     _note(run, place, orphans)
     try:
         await run.commit_state()
         end = await _work(run, options)
-    except RalphError as error:
-        run.emit(_ended(run, metrics, Finished(ending=Ending.STOPPED, reason=error.what), began))
+    except Exception as error:  # whatever it was, the journal and the reports say that it ended
+        why = error.what if isinstance(error, RalphError) else str(error)
+        run.emit(_ended(run, metrics, Finished(ending=Ending.STOPPED, reason=why), began))
         raise
     ended = _ended(run, metrics, end, began)
     run.emit(ended)
@@ -106,6 +115,7 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
     return RunEnded(
         run=run.id,
         target=plan.target,
+        workflow=run.workflow.name,
         ending=end.ending,
         reason=end.reason,
         seconds=time.monotonic() - began,
@@ -128,7 +138,7 @@ async def _work(run: Run, options: Options) -> Finished:
     return await work_through(run, once=options.once)
 
 
-def _started(run: Run, place: Place) -> RunStarted:
+def _started(run: Run, place: Place, options: Options) -> RunStarted:
     return RunStarted(
         run=run.id,
         target=run.plan.target,
@@ -141,6 +151,8 @@ def _started(run: Run, place: Place) -> RunStarted:
         place=str(place.root),
         agent=Path(run.config.provider.command).name,
         gates=tuple(gate.command for gate in run.workflow.gates(None)),
+        model=options.model or run.config.provider_for("executor").model or "",
+        config=options.config,
     )
 
 

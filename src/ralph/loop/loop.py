@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import replace
 from urllib.parse import quote
 
@@ -15,9 +14,10 @@ from ralph.loop.attempt import pause, run_attempt, tell_begin, tell_end
 from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
+from ralph.loop.steps import step_type
 from ralph.loop.verdict import conclude
 from ralph.plan.model import TaskState
-from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work
+from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work, standing
 
 MOST_WAITS = 20
 FIRST_WAIT, LONGEST_WAIT = 60.0, 1800.0
@@ -47,8 +47,8 @@ async def begin(run: Run, work: Work) -> Record:
     if work.kind is Kind.TASK:
         plan = replace(plan, current=work.id)
     await run.save(replace(plan, started_at=plan.started_at or now()))
-    task = run.plan.find(work.id)
-    settled = task.attempts if task else run.plan.review.attempts
+    known = standing(run.plan, work.kind, work.id)
+    settled = known.attempts if known else 0
     base = await run.place.look() if run.place else ""
     record = Record(
         run=run.id,
@@ -60,6 +60,7 @@ async def begin(run: Run, work: Work) -> Record:
         branch=run.place.branch if run.place else "",
         began=run.clock(),
         persons=tuple(quote(os.fsencode(path)) for path in sorted(run.place.foreign)) if run.place else (),
+        agent_at_work=step_type(work.steps[0].type).runs_agent,
     )
     records.save(run.workspace.records, record)
     return record
@@ -67,22 +68,17 @@ async def begin(run: Run, work: Work) -> Record:
 
 async def attempt(run: Run, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
     """Make an attempt, or the rest of one, and settle it."""
-    task = run.plan.find(work.id)
-    failures = task.failures if task else run.plan.review.failures
+    known = standing(run.plan, work.kind, work.id)
+    failures = known.failures if known else 0
     tell_begin(run, work, record, failures=failures, most=run.workflow.policy.max_failures, resumed=resumed)
     record = await run_attempt(run, work, record)
     outcome = conclude(run.plan, work, record, now())
-    if outcome.verdict is Verdict.INTERRUPTED and _worth_keeping(record):
+    if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
         if run.place:
             await run.place.kept()
         return outcome  # its agent had finished: the next run goes on from the record
     await close(run, work, record, outcome)
     return outcome
-
-
-def _worth_keeping(record: Record) -> bool:
-    agent = record.result_of("agent")
-    return agent is not None and agent.verdict is not Verdict.INTERRUPTED
 
 
 async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
@@ -120,7 +116,7 @@ async def _wait(run: Run, outcome: Outcome, waits: int) -> bool:
     if waits > MOST_WAITS:
         return False
     backoff = min(FIRST_WAIT * 2 ** (waits - 1), LONGEST_WAIT)
-    seconds = max(outcome.retry_at - time.time(), 1.0) if outcome.retry_at else backoff
+    seconds = max(outcome.retry_at - run.clock(), 1.0) if outcome.retry_at else backoff
     run.emit(Waited(reason=outcome.reason, seconds=seconds))
     await pause(run, seconds)
     if run.place:

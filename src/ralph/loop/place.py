@@ -10,6 +10,7 @@ import asyncio
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from ralph.config import NAME
@@ -62,20 +63,41 @@ class Place:
 
     repo: Repo
     branch: str
-    root: Path  # the project's root inside this checkout
+    root: Path  # where agents and gates work
     records: Path
+    project: Path | None = None  # where `.ralph/` is, as this checkout has it; None: at `root`
     foreign: set[str] = field(default_factory=set)  # untracked files that no agent of ours made
     made: set[str] = field(default_factory=set)  # untracked files that an agent of ours made
     seen: bool = False  # nothing has run here since the last look
     refs: dict[str, str] | None = None  # what is kept, as Ralph knows it
     _keeping: list[asyncio.Task[None]] = field(default_factory=list)
 
+    @cached_property
+    def _prefix(self) -> str | None:
+        """The project's root as git names it: "" at the top; None if the repository does not hold it."""
+        if self.project in (None, self.root):
+            return self.repo.prefix
+        top, project = self.repo.top.resolve(), self.project.resolve()
+        if not project.is_relative_to(top):
+            return None
+        return f"{project.relative_to(top)}/" if project != top else ""
+
+    @property
+    def holds_state(self) -> bool:
+        """Whether the plan lies in the repository that is worked in."""
+        return self._prefix is not None
+
     @property
     def own(self) -> str:
-        return f"{self.repo.prefix}{RALPH}/"
+        """The folder of Ralph's own files, as git names it; empty if the repository does not hold it."""
+        return f"{self._prefix}{RALPH}/" if self.holds_state else ""
 
     def is_own(self, path: str) -> bool:
-        return path.startswith(self.own)
+        return bool(self.own) and path.startswith(self.own)
+
+    def has(self, path: str) -> bool:
+        """Whether a path below the project's root is there."""
+        return ((self.project or self.root) / path).exists()
 
     def _is_none_of_ours(self, path: str) -> bool:
         """Ralph's own files, and other repositories inside this one, are not work to be committed."""
@@ -83,7 +105,7 @@ class Place:
 
     def in_repo(self, path: str) -> str:
         """A path below the project's root as git names it."""
-        return f"{self.repo.prefix}{path}"
+        return f"{self._prefix or ''}{path}"
 
     async def look(self) -> str:
         """Before an agent begins: what is untracked now and not known as an agent's is not an agent's.
@@ -210,9 +232,8 @@ class Place:
 
     async def last_subject(self) -> str:
         """The subject of the last commit that is not one of Ralph's own state commits."""
-        out = await self.repo.git(
-            "log", "-1", "--format=%s", "--", ":(top)", f":(top,exclude){self.own}", literal=False
-        )
+        beside = (f":(top,exclude){self.own}",) if self.own else ()
+        out = await self.repo.git("log", "-1", "--format=%s", "--", ":(top)", *beside, literal=False)
         return out.strip()
 
     async def restore(self, base: str, message: str) -> None:
@@ -225,6 +246,19 @@ class Place:
         self.made = set()
         if await self.repo.staged():
             await self.repo.commit_index(message)
+
+    async def freeze(self, message: str) -> str:
+        """The project as it is on disk, as a commit that no branch has."""
+        status = await self.repo.status()
+        dirty = {path for path in status.changed if not self.is_own(path)} | (self.made & set(status.untracked))
+        return await self.repo.snapshot(dirty, message, status.head) if dirty else status.head
+
+    async def put_back(self, before: str, now: str) -> bool:
+        """The files as they were frozen; `now` holds what they have become. False: they are the same."""
+        paths = [path for path in await self.repo.between(before, now) if not self.is_own(path)]
+        await self.repo.lay(before, paths, stage=False)
+        self.made = {path for path in self.made if (self.repo.top / path).exists()}
+        return bool(paths)
 
     def remember_left(self, left: Left) -> None:
         atomic.write(self._left_file(left.target), (json.dumps(asdict(left)) + "\n").encode())
@@ -313,5 +347,5 @@ def dirty(paths: list[str]) -> RalphError:
     return RalphError(
         "There are uncommitted changes that are not Ralph's:",
         details=shown + more,
-        remedy="Commit or stash them, or leave them alone and run with --worktree.",
+        remedy="Commit or stash them; a feature can also leave them alone and run with --worktree.",
     )

@@ -18,6 +18,7 @@ class Wrongs:
     paths: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     kept_in: Path = field(default_factory=Path)
+    claimed: bytes | None = None  # not a wrong: what the agent wrote where it may claim something
 
     def reason(self, who: str) -> str:
         """Why the attempt does not count; empty if nothing was wrong."""
@@ -45,6 +46,7 @@ class Protection:
         guard = Guard(
             roots=roots,
             writable=frozenset(run.workspace.root / path for path in work.writable),
+            claimable=run.workspace.root / work.claimable if work.claimable else None,
             extra=tuple(place.repo.top / path for path in sorted(untracked)) if place else (),
         )
         guard.remember()
@@ -53,13 +55,14 @@ class Protection:
     async def end(self, keep_in: Path) -> Wrongs:
         own = [self._name(path) for path in self.guard.undo(keep_in)]
         protected = await self._undo_protected()
-        await self._commit_undone([*own, *protected])
+        claimed = [self._name(path) for path in self.guard.claims()]
+        await self._commit_undone([*own, *protected, *claimed])
         texts = []
         if own:
             texts.append(f"it changed Ralph's own files ({', '.join(own)})")
         if protected:
             texts.append(f"it changed protected files ({', '.join(protected)})")
-        return Wrongs(paths=tuple(own + protected), texts=tuple(texts), kept_in=keep_in)
+        return Wrongs(paths=tuple(own + protected), texts=tuple(texts), kept_in=keep_in, claimed=self.guard.claimed)
 
     def _name(self, path: Path) -> str:
         return str(path.relative_to(self.root)) if self.root in path.parents else str(path)

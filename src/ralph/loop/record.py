@@ -29,6 +29,7 @@ class StepResult:
     gates: tuple[GateResult, ...] = ()
     commit: str = ""
     summary: str = ""
+    changed: bool = False  # whether it left anything that was not there before
     retry_at: float | None = None
     fatal: bool = False  # nobody could do better until a person mends something
 
@@ -46,13 +47,19 @@ class Record:
     branch: str
     began: float
     persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
+    agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
     steps: tuple[StepResult, ...] = ()
 
     def result_of(self, step: str) -> StepResult | None:
         return next((result for result in self.steps if result.step == step), None)
 
+    @property
+    def has_work(self) -> bool:
+        """Whether an agent has finished and what it made is kept: then the attempt can go on from there."""
+        return any(result.commit and result.verdict is not Verdict.INTERRUPTED for result in self.steps)
+
     def add(self, result: StepResult) -> Record:
-        return replace(self, steps=(*self.steps, result))
+        return replace(self, steps=(*self.steps, result), agent_at_work=False)
 
 
 _adapter: TypeAdapter[Record] = TypeAdapter(Record)

@@ -32,14 +32,13 @@ async def end_orphans(left_by: Owner | None, folder: Path) -> int:
 
 async def rescue(place: Place, record: Record) -> None:
     """Keep what a killed attempt's agent had made so far."""
-    if record.result_of("agent") is None:
-        place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
-        changes = await place.changes(record.base, await place.straighten(record.base))
-        ref = attempt_ref(record.target, record.work, record.number)
-        commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
-        await place.kept()
-        if changes.left:
-            place.remember_left(Left(target=record.target, commit=commit, parent=changes.head))
+    place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
+    changes = await place.changes(record.base, await place.straighten(record.base))
+    ref = attempt_ref(record.target, record.work, record.number)
+    commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
+    await place.kept()
+    if changes.left:
+        place.remember_left(Left(target=record.target, commit=commit, parent=changes.head))
 
 
 async def recover(run: Run) -> Outcome | None:
@@ -51,10 +50,10 @@ async def recover(run: Run) -> Outcome | None:
     if work is None or is_settled(run.plan, work, record.number):
         records.remove(run.workspace.records, record.target)
         return None
-    agent = record.result_of("agent")
-    if agent:
+    if record.has_work:
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
-        if run.place and (kept := agent.commit):
+        kept = next(result.commit for result in reversed(record.steps) if result.commit)
+        if run.place and not record.agent_at_work:
             await run.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
         return await attempt(run, work, record, resumed=True)
     run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +34,7 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.requested = False
+        self.last_words: Callable[[], object] = lambda: None  # said when all is ended at once
         self._step: asyncio.Task[Any] | None = None  # whatever it returns
 
     @contextmanager
@@ -49,6 +50,7 @@ class Interrupt:
     def request(self) -> None:
         if self.requested:
             tree.kill_everything()
+            self.last_words()
             sys.stderr.write("\nralph: stopped at once; `ralph run` goes on from here.\n")
             os._exit(EXIT_INTERRUPTED)
         self.requested = True
@@ -82,7 +84,9 @@ class Run:
     place: Place | None
     services: Services
     variables: dict[str, str] = field(default_factory=dict)
+    model: str = ""  # asked for on the command line: comes before any that is configured
     clock: Callable[[], float] = time.time
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
@@ -125,8 +129,6 @@ class Run:
         await self.commit_state()
 
     async def commit_state(self) -> None:
-        if self.place and self.config.commits.prd_changes:
-            paths = [
-                self.place.in_repo(path) for path in self.workflow.state_paths if (self.place.root / path).exists()
-            ]
+        if self.place and self.place.holds_state and self.config.commits.prd_changes:
+            paths = [self.place.in_repo(path) for path in self.workflow.state_paths if self.place.has(path)]
             await self.place.repo.commit_own(paths, self.config.commits.message)

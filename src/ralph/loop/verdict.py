@@ -32,6 +32,7 @@ def conclude(plan: Plan, work: Work, record: Record, at: str) -> Outcome:
         retry_at=last.retry_at if last else None,
         fatal=any(result.fatal for result in record.steps),
         base=record.base,
+        changed=any(result.changed for result in record.steps),
     )
 
 
@@ -43,9 +44,14 @@ def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[
         return off.verdict, off.reason, ()
     if work.kind is Kind.REVIEW:
         return _judge_review(plan, record)
-    tolerated = {spec.label for spec in work.steps if spec.resilience.continue_on_error}
-    bad = next((r for r in record.steps if r.verdict is not Verdict.PASSED and r.step not in tolerated), None)
+    bad = next((result for result in record.steps if _counts_against(work, result)), None)
     return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
+
+
+def _counts_against(work: Work, result: StepResult) -> bool:
+    """A failed step does, unless it is tolerated; a red gate always does."""
+    tolerated = {spec.label for spec in work.steps if spec.resilience.continue_on_error}
+    return result.verdict is not Verdict.PASSED and (result.step not in tolerated or bool(red(result.gates)))
 
 
 def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from ralph.loop.record import StepResult
 from ralph.loop.settle import Policy
 from ralph.plan.model import Plan, Task
-from ralph.plan.work import Finished, Kind, Work
+from ralph.plan.work import Finished, Kind, StepSpec, Work
 from ralph.verify.gates import Gate
+
+
+@dataclass(frozen=True, kw_only=True)
+class Occasion:
+    """What a prompt is wanted for."""
+
+    plan: Plan
+    work: Work
+    step: StepSpec
+    number: int
+    earlier: tuple[StepResult, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prompt:
+    """What an agent is told."""
+
+    text: str
+    context: str = ""  # goes in as system text where the agent takes it, else at the head of the text
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claimed:
+    """What an agent claims by its marks in a plan file; no more than words."""
+
+    claims: frozenset[str] = frozenset()
+    reason: str = ""
+    note: str = ""  # what a person should know about it
 
 
 class Store(Protocol):
@@ -39,7 +68,11 @@ class Workflow(Protocol):
         """The work that a record of an earlier run names, if it still exists."""
         ...
 
-    def prompt(self, plan: Plan, work: Work, number: int, earlier: tuple[StepResult, ...]) -> str: ...
+    def prompt(self, occasion: Occasion) -> Prompt: ...
+
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
+        """What an agent claims by what it wrote into `work.claimable`."""
+        ...
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
         """The gates every task has; without a task, those of the whole suite."""

@@ -54,6 +54,7 @@ class Task:
     state: TaskState = TaskState.PENDING
     failures: int = 0
     attempts: int = 0  # settled attempts, whatever they came to; numbers are never used twice
+    idle: int = 0  # attempts in a row that changed nothing
     base: str = ""  # the commit this task's work began on; empty until it begins
     notes: str = ""
     result: Result | None = None
@@ -71,6 +72,16 @@ class Review:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Setup:
+    """How far the steps have come that run once, before the first task."""
+
+    attempts: int = 0
+    failures: int = 0  # in a row
+    notes: str = ""
+    done: frozenset[str] = frozenset()  # the names of those that have run
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """All tasks of one target with their state."""
 
@@ -82,6 +93,7 @@ class Plan:
     started_at: str = ""
     learnings: tuple[str, ...] = ()
     review: Review = field(default_factory=Review)
+    setup: Setup = field(default_factory=Setup)
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeVar
 
-from ralph.plan.model import GateResult
+from ralph.plan.model import GateResult, Plan, Review, Setup, Task
 
 
 class Kind(Enum):
     """What an attempt is for; an attempt need not be a task."""
 
+    SETUP = "setup"  # a step that runs once, before the first task
     TASK = "task"
     REVIEW = "review"
     PLAN = "plan"  # questions, PRDs, plans: an answer is asked for, nothing is built
@@ -23,6 +23,7 @@ class Verdict(Enum):
 
     PASSED = "passed"
     FAILED = "failed"
+    UNFINISHED = "unfinished"  # the agent did not say that it is done: the next attempt goes on
     BLOCKED = "blocked"  # the agent says that it cannot go on
     REOPENED = "reopened"  # a review sent tasks back
     LIMITED = "limited"  # a usage limit: costs nothing, comes again later
@@ -60,7 +61,7 @@ class StepSpec:
     type: str
     name: str = ""
     resilience: Resilience = field(default_factory=Resilience)
-    config: Mapping[str, object] = field(default_factory=dict)
+    settings: object = None  # what the step type's own `Settings` made of its configuration; None: its defaults
 
     @property
     def label(self) -> str:
@@ -78,8 +79,9 @@ class Work:
     role: str = "executor"
     prompt: str = "run"
     claims: frozenset[str] = frozenset()  # the agent must say one of these; empty: nothing is expected
+    unclaimed: Verdict = Verdict.FAILED  # what it comes to if it says none of them
     writable: tuple[str, ...] = ()  # what it may write beside the project's own files
-    may_change_project: bool = True
+    claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +102,8 @@ class Usage:
     cache_write_tokens: int | None = None
     cost_usd: float | None = None
     calls: int = 0
-    unpriced: int = 0  # calls that did not report a cost
+    unpriced: int = 0  # calls whose cost nobody knows
+    estimated: int = 0  # calls whose cost was worked out from their tokens
     model: str = ""
 
     def __add__(self, other: Usage) -> Usage:
@@ -112,6 +115,7 @@ class Usage:
             cost_usd=_sum(self.cost_usd, other.cost_usd),
             calls=self.calls + other.calls,
             unpriced=self.unpriced + other.unpriced,
+            estimated=self.estimated + other.estimated,
             model=other.model or self.model,
         )
 
@@ -141,3 +145,15 @@ class Outcome:
     retry_at: float | None = None
     fatal: bool = False
     base: str = ""
+    changed: bool = True  # whether it left anything that was not there before
+
+
+def standing(plan: Plan, kind: Kind, work_id: str) -> Task | Review | Setup | None:
+    """How far a piece of work has come: its settled attempts, its failures, its notes."""
+    match kind:
+        case Kind.REVIEW:
+            return plan.review
+        case Kind.SETUP:
+            return plan.setup
+        case _:
+            return plan.find(work_id)

@@ -24,6 +24,22 @@ VARIABLES = {
     "prd-create": ("feature", "datetime", "request", "answers", "answerFile", "mistakes"),
     "prd-refine": ("feature", "datetime", "prdContent", "request", "answerFile", "mistakes"),
     "prd-finalize": ("feature", "datetime", "prdContent", "branchName", "existing", "answerFile", "mistakes"),
+    "SETUP_PROMPT": (
+        "project", "requirements", "requirementsFile", "tasks", "failure", "protected", "learningsFile",
+        "learningMarker",
+    ),
+    "LOOP_PROMPT": (
+        "project", "requirementsFile", "prdFile", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria",
+        "attempt", "loop", "progress", "tasks", "failure", "protected", "verifyCommands", "alreadyRed", "learnings",
+        "learningsFile", "doneMarker", "learningMarker",
+    ),
+    "review": (
+        "project", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "attempt", "verifyCommands",
+        "learnings", "verifiedMarker", "resetMarker", "reasonMarker",
+    ),
+    "tasks-create": ("requirements", "answerFile", "mistakes"),
+    "tasks-add": ("work", "requirements", "tasks", "nextId", "answerFile", "mistakes"),
+    "learnings-compact": ("learnings", "limit", "answerFile", "mistakes"),
 }  # fmt: skip
 """Every template, and what it is given."""
 
@@ -31,18 +47,29 @@ NAMES = tuple(VARIABLES)
 BUILT_IN = Path(__file__).parent
 
 
-def render(name: str, variables: Mapping[str, object], project: Path) -> str:
-    """A template filled in; a project's own comes first."""
-    template = _checked(name, source(name, project), _text(name, project))
+def render(name: str, variables: Mapping[str, object], project: Path, *, file: str | None = None) -> str:
+    """A template filled in; a project's own comes first, and `file`, if it is given, before that."""
+    path = _path(name, project, file)
+    template = _checked(name, path, _text(path))
     try:
         return template.render(**variables)
     except Exception as error:  # a person's own template can do anything
-        raise RalphError(f"The prompt template {source(name, project)} cannot be used: {error}.") from None
+        raise RalphError(f"The prompt template {path} cannot be used: {error}.") from None
 
 
-def check(name: str, project: Path) -> None:
+def check(name: str, project: Path, *, file: str | None = None) -> None:
     """A template that cannot be read, or uses a variable it does not get, is an error that says so."""
-    _checked(name, source(name, project), _text(name, project))
+    path = _path(name, project, file)
+    _checked(name, path, _text(path))
+
+
+def built_in(name: str) -> str:
+    """A template as it comes with Ralph."""
+    return _text(BUILT_IN / f"{name}.md")
+
+
+def _path(name: str, project: Path, file: str | None) -> Path:
+    return project / file if file else source(name, project)
 
 
 @cache
@@ -63,10 +90,11 @@ def _checked(name: str, path: Path, text: str) -> Template:
     return template
 
 
-def _text(name: str, project: Path) -> str:
-    path = source(name, project)
+def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise RalphError(f"The prompt file {path} does not exist.", remedy="Write it, or name another.") from None
     except (OSError, UnicodeDecodeError) as error:
         raise RalphError(f"The prompt template {path} could not be read: {error}.") from None
 

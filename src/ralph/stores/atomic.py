@@ -9,8 +9,10 @@ from pathlib import Path
 from ralph.errors import RalphError
 
 
-def write(path: Path, data: bytes) -> None:
+def write(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Replace `path` with `data`: a temporary file in the same folder, fsync, rename.
+
+    What can be made again from other files need not be synced.
 
     After a power cut it may be the old one again, which is as whole as the new one: every order of our writes
     allows for that, so the folder itself is not synced.
@@ -24,7 +26,8 @@ def write(path: Path, data: bytes) -> None:
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]
-            os.fsync(descriptor)
+            if sync:
+                os.fsync(descriptor)
         finally:
             os.close(descriptor)
         os.replace(temporary, path)  # noqa: PTH105 - the pair os.open/os.replace reads as one

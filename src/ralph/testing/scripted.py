@@ -18,11 +18,12 @@ import time
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from ralph import validation
 
 DONE = "<ralph>DONE</ralph>"
+ANSWER_FILE = re.compile(r"to the file `([^`\n]+)`")
 
 
 class Turn(BaseModel):
@@ -36,6 +37,7 @@ class Turn(BaseModel):
     say: list[str] = Field(default=[], description="Lines to print, first of all.")
     write: dict[str, str] = Field(default={}, description="Files to write, with their text.")
     append: dict[str, str] = Field(default={}, description="Text to add to the end of files.")
+    answer: JsonValue = Field(default=None, description="What goes into the answer file that the prompt names.")
     delete: list[str] = Field(default=[], description="Files to remove.")
     run: list[str] = Field(default=[], description="Shell commands, with their output.")
     sleep: Annotated[float, Field(ge=0)] = Field(default=0, description="Seconds to wait, after all that.")
@@ -69,7 +71,7 @@ def play(path: Path, state: Path | None = None) -> int:
     if chosen is None:
         sys.stderr.write("scripted agent: no turn fits this call\n")
         return 1
-    return _perform(turns[chosen])
+    return _perform(turns[chosen], prompt)
 
 
 def choose(turns: list[Turn], prompt: str, history: list[int | None]) -> int | None:
@@ -109,8 +111,9 @@ def _state_file(path: Path, state: Path | None) -> Path:
     return Path(tempfile.gettempdir()) / f"ralph-scripted-{os.getuid()}" / name
 
 
-def _perform(turn: Turn) -> int:
+def _perform(turn: Turn, prompt: str) -> int:
     _say(turn.say)
+    _answer(turn, prompt)
     for name, text in turn.write.items():
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text, encoding="utf-8")
@@ -124,6 +127,14 @@ def _perform(turn: Turn) -> int:
     time.sleep(turn.sleep)
     _say([*turn.then, *([DONE] if turn.done else [])])
     return turn.exit
+
+
+def _answer(turn: Turn, prompt: str) -> None:
+    named = ANSWER_FILE.findall(prompt)
+    if turn.answer is not None and named:
+        text = turn.answer if isinstance(turn.answer, str) else json.dumps(turn.answer, indent=2)
+        Path(named[-1]).parent.mkdir(parents=True, exist_ok=True)
+        Path(named[-1]).write_text(text, encoding="utf-8")
 
 
 def _say(lines: list[str]) -> None:

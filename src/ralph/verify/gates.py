@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ralph.config import Config
 from ralph.plan.model import GateResult
 from ralph.process import environment, spawn
 from ralph.process.spawn import Ended, How, Limits
@@ -34,6 +35,11 @@ class Bench:
     label: str
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
+
+
+def configured(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
+    """Commands of `verify` as gates."""
+    return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
 
 
 async def run_all(gates: Iterable[Gate], bench: Bench, *, first: int = 1) -> tuple[GateResult, ...]:

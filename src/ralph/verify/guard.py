@@ -13,7 +13,8 @@ from ralph.config import NAME
 from ralph.stores import atomic
 from ralph.workspace import RALPH
 
-UNGUARDED = frozenset({"logs", "screenshots", "worktrees", "ralph.lock"})
+LARGEST_CLAIM = 16 << 20
+UNGUARDED = frozenset({"logs", "screenshots", "worktrees", "ralph.lock", "run_state.json"})
 """Below `.ralph/`: what Ralph itself writes while an agent runs, and what decides nothing."""
 
 
@@ -31,7 +32,9 @@ class Guard:
 
     roots: tuple[Path, ...]
     writable: frozenset[Path] = frozenset()
+    claimable: Path | None = None  # put back like the others, but writing there is no wrong
     extra: tuple[Path, ...] = ()  # protected files that git does not know
+    claimed: bytes | None = None  # what was written there
     _known: dict[Path, _Known] = field(default_factory=dict)
 
     def remember(self) -> None:
@@ -42,12 +45,20 @@ class Guard:
         for link in {link for path in self._known if (link := self._link_above(path))}:
             link.unlink()  # a folder that was moved away and linked back: what is behind it is not ours any more
         changed = [path for path, known in self._known.items() if not _unchanged(path, known)]
+        if self.claimable in changed:
+            changed.remove(self.claimable)
+            self.claimed = _content(self.claimable)
+            _remove(self.claimable)
+            _put_back(self.claimable, self._known[self.claimable])
         added = [path for path in self._guarded() if path not in self._known]
         for path in (*changed, *added):
             self._put_aside(path, keep_in)
         for path in changed:
             _put_back(path, self._known[path])
         return tuple(sorted((*changed, *added)))
+
+    def claims(self) -> tuple[Path, ...]:
+        return (self.claimable,) if self.claimable and self.claimed is not None else ()
 
     def _guarded(self) -> Iterator[Path]:
         for root in self.roots:
@@ -121,6 +132,15 @@ def _put_back(path: Path, known: _Known) -> None:
     else:
         atomic.write(path, known.data)
         path.chmod(stat.S_IMODE(known.mode))
+
+
+def _content(path: Path) -> bytes:
+    """What an agent wrote, if it is a file of a sensible size."""
+    try:
+        status = path.lstat()
+        return path.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size <= LARGEST_CLAIM else b""
+    except OSError:
+        return b""
 
 
 def _mark(status: os.stat_result) -> tuple[int, ...]:

@@ -26,6 +26,8 @@ class TerminalView:
         self._folder = folder or Path.cwd()
         self._live = sys.stdout.isatty() and not quiet
         self._doing = ""
+        self._at = ""
+        self._noun = "task"
         self._since = self._heard = self._beat = time.monotonic()
         self._words = ""
         self._shown = False
@@ -38,12 +40,14 @@ class TerminalView:
             e.AgentStarted: self._agent_started,
             e.AgentSpoke: self._agent_spoke,
             e.AgentEnded: self._agent_ended,
+            e.Marked: self._marked,
             e.Learned: self._learned,
             e.Undone: self._undone,
             e.ServiceStarted: self._service_started,
             e.GateStarted: self._gate_started,
             e.GateEnded: self._gate_ended,
             e.StepRetried: self._step_retried,
+            e.BreakerChanged: self._breaker_changed,
             e.AttemptEnded: self._attempt_ended,
             e.TaskBlocked: self._task_blocked,
             e.Waited: self._waited,
@@ -61,7 +65,7 @@ class TerminalView:
         elapsed = time.monotonic() - self._since
         if self._live:
             said = f" · {self._words}" if self._words else ""
-            line = f"  … {self._doing}, {words.duration(int(elapsed))}{said}"
+            line = f"{self._at}  … {self._doing}, {words.duration(int(elapsed))}{said}"
             self._clear()
             sys.stdout.write(click.style(words.cut(line, shutil.get_terminal_size().columns - 4), dim=True))
             sys.stdout.flush()
@@ -91,10 +95,13 @@ class TerminalView:
         click.secho(text, **style)  # type: ignore[arg-type]  # click's own keywords
 
     def _run_started(self, event: e.RunStarted) -> None:
-        stories = f"{words.count(event.tasks, 'story')}, {event.passed} passed"
+        self._noun = words.noun(event.workflow)
+        tasks = f"{words.count(event.tasks, self._noun)}, {event.passed} passed"
         blocked = f", {event.blocked} blocked" if event.blocked else ""
-        self._line(f"{event.target}: {stories}{blocked}", bold=True)
-        self._line(f"  branch {event.branch} · agent {event.agent} · run {event.run}", dim=True)
+        self._line(f"{event.target}: {tasks}{blocked}", bold=True)
+        model = f" · model {event.model}" if event.model else ""
+        config = f" · config {event.config}" if event.config else ""
+        self._line(f"  branch {event.branch} · agent {event.agent}{model}{config} · run {event.run}", dim=True)
 
     def _noted(self, event: e.Noted) -> None:
         if event.warning:
@@ -108,13 +115,16 @@ class TerminalView:
     def _baseline_ended(self, event: e.BaselineEnded) -> None:
         self._doing = ""
         if event.red:
-            self._line("  These are red already. Stories have to turn them green all the same.", fg="yellow")
+            self._line("  These are red already. They have to become green all the same.", fg="yellow")
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
         name = event.title if event.kind is not Kind.TASK else f"{event.work} {event.title}"
-        tries = f", try {event.failures + 1} of {event.max_failures}" if event.failures else ""
+        most = f" of {event.max_failures}" if event.max_failures else ""
+        tries = f", try {event.failures + 1}{most}" if event.failures else ""
         again = ", going on" if event.resumed else ""
-        self._line(f"\n▶ {name} (attempt {event.number}{tries}{again})", bold=True)
+        self._at = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} {event.title}"
+        progress = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} " if event.tasks else ""
+        self._line(f"\n▶ {progress}{name} (attempt {event.number}{tries}{again})", bold=True)
 
     def _agent_started(self, event: e.AgentStarted) -> None:
         self._now(f"agent {Path(event.command).name} at work")
@@ -133,6 +143,9 @@ class TerminalView:
             how = f"{event.how}, exit code {event.code}" if event.how == "exited" else event.how
         used = [words.tokens(event.usage), words.cost(event.usage)] if event.usage.input_tokens is not None else []
         self._line("  " + " · ".join(["  agent " + how, words.duration(event.seconds), *used]))
+
+    def _marked(self, event: e.Marked) -> None:
+        self._line(f"    in the plan it marked {event.work} as {', '.join(event.claims)}: a claim, put back")
 
     def _learned(self, event: e.Learned) -> None:
         self._line(f"    learned: {words.cut(event.text, 200)}", fg="cyan")
@@ -160,6 +173,13 @@ class TerminalView:
     def _step_retried(self, event: e.StepRetried) -> None:
         self._line(f"    {event.step} again in {words.duration(event.delay)}: {words.first_line(event.reason)}")
 
+    def _breaker_changed(self, event: e.BreakerChanged) -> None:
+        if event.state == "closed":
+            self._line(f"    the circuit breaker of {event.step} is closed again", fg="green")
+        else:
+            times = words.count(event.failures, "failure")
+            self._line(f"    the circuit breaker of {event.step} is open after {times} in a row", fg="yellow")
+
     def _attempt_ended(self, event: e.AttemptEnded) -> None:
         self._doing = ""
         reason = words.cut(words.first_line(event.reason), 300)
@@ -169,6 +189,7 @@ class TerminalView:
                     Kind.TASK: f"{event.work} passed · {event.commit[:10]}",
                     Kind.REVIEW: "the final verification agrees",
                     Kind.PLAN: "answered",
+                    Kind.SETUP: f"{event.work} done · {event.commit[:10]}",
                 }[event.kind]
                 self._line(f"  ✓ {text} · {words.duration(event.seconds)}", fg="green", bold=True)
             case Verdict.REOPENED:
@@ -177,6 +198,8 @@ class TerminalView:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
                 for line in [] if event.gates else event.reason.strip().splitlines()[1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
+            case Verdict.UNFINISHED:
+                self._line(f"  … {event.work} goes on in the next loop: {reason}", fg="yellow")
             case Verdict.BLOCKED:
                 self._line(f"  ✗ {event.work} cannot go on: {reason}", fg="red", bold=True)
             case _:
@@ -196,7 +219,8 @@ class TerminalView:
         self._line(headline(event), always=True, fg=colour, bold=True)
         blocked = f", {event.blocked} blocked" if event.blocked else ""
         self._line(
-            f"  stories {event.passed} of {event.tasks} passed{blocked} · attempts {event.attempts} · "
+            f"  {words.plural(words.noun(event.workflow))} {event.passed} of {event.tasks} passed{blocked} · "
+            f"attempts {event.attempts} · "
             f"time {words.duration(event.seconds)}",
             always=True,
         )
@@ -213,11 +237,12 @@ def headline(event: e.RunEnded) -> str:
     match event.ending:
         case Ending.DONE:
             proof = "all gates green" if event.gates else "UNVERIFIED: no gates are configured"
-            return f"{event.target}: complete · {proof} · final verification agreed"
+            agreed = " · final verification agreed" if event.verified else ""
+            return f"{event.target}: complete · {proof}{agreed}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"
         case Ending.UNVERIFIED:
-            return f"{event.target}: every story passed, but the final verification did not agree · {reason}"
+            return f"{event.target}: all passed, but the final verification did not agree · {reason}"
         case Ending.ONCE:
             return f"{event.target}: one attempt made · {reason}"
         case Ending.LIMITED:

@@ -24,8 +24,16 @@ def duration(seconds: float) -> str:
 
 
 def count(number: int, word: str) -> str:
-    plural = word[:-1] + "ies" if word.endswith("y") else word + "s"
-    return f"{number} {word if number == 1 else plural}"
+    return f"{number} {word if number == 1 else plural(word)}"
+
+
+def plural(word: str) -> str:
+    return word[:-1] + "ies" if word.endswith("y") else word + "s"
+
+
+def noun(workflow: str) -> str:
+    """What a task is called in a workflow's files."""
+    return "story" if workflow == "feature" else "task"
 
 
 def tokens(usage: Usage) -> str:
@@ -41,7 +49,8 @@ def cost(usage: Usage) -> str:
     if usage.cost_usd is None:
         return "cost unknown"
     known = f"${usage.cost_usd:.2f}" if usage.cost_usd >= 0.005 or not usage.cost_usd else f"${usage.cost_usd:.4f}"
-    return f"{known} (unknown for {usage.unpriced} of {usage.calls} calls)" if usage.unpriced else known
+    about = f"about {known}, estimated" if usage.estimated else known
+    return f"{about} (unknown for {usage.unpriced} of {usage.calls} calls)" if usage.unpriced else about
 
 
 def first_line(text: str) -> str:

@@ -9,11 +9,12 @@ from ralph import prompts
 from ralph.config import Config
 from ralph.loop.record import StepResult
 from ralph.loop.settle import Policy
+from ralph.loop.workflow import Claimed, Occasion, Prompt
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Work
 from ralph.stores.prd import PrdStore
-from ralph.verify.gates import Gate, red
+from ralph.verify.gates import Gate, configured, red
 from ralph.workspace import Feature
 
 FINAL = "final"
@@ -22,7 +23,7 @@ MOST_LEARNINGS = 60
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
-    StepSpec(type="agent"),
+    StepSpec(type="review"),
 )
 
 
@@ -65,8 +66,6 @@ class FeatureWorkflow:
             id=task.id,
             title=task.title,
             steps=STORY_STEPS,
-            role="executor",
-            prompt="run",
             claims=frozenset({"DONE"}),
         )
 
@@ -76,33 +75,33 @@ class FeatureWorkflow:
             id=FINAL,
             title="Final verification",
             steps=FINAL_STEPS,
-            role="verifier",
             prompt="verify",
-            claims=frozenset({"VERIFIED", "RESET"}),
-            may_change_project=False,
         )
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return self._gates(self._config.verify.default)
+        return configured(self._config.verify.default, self._config)
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return self._gates(self._config.verify.ui) if task is None or "ui" in task.tags else ()
+        return configured(self._config.verify.ui, self._config) if task is None or "ui" in task.tags else ()
 
     def is_ui(self, plan: Plan, task: Task | None) -> bool:
         return "ui" in task.tags if task else bool(self._config.verify.ui) or any("ui" in t.tags for t in plan)
 
-    def _gates(self, commands: tuple[str, ...]) -> tuple[Gate, ...]:
-        return tuple(Gate(name=command, command=command, timeout=self._config.verify.timeout) for command in commands)
-
     def commit_message(self, plan: Plan, work: Work) -> str:
         return f"feat: {work.id} - {work.title}"
 
-    def prompt(self, plan: Plan, work: Work, number: int, earlier: tuple[StepResult, ...]) -> str:
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
+        return Claimed()
+
+    def prompt(self, occasion: Occasion) -> Prompt:
+        plan, work = occasion.plan, occasion.work
         if work.kind is Kind.REVIEW:
-            return prompts.render(work.prompt, self._final_variables(plan, earlier), self._project)
-        task = plan.find(work.id)
-        assert task is not None, "work is made from the plan"
-        return prompts.render(work.prompt, self._story_variables(plan, task, number), self._project)
+            variables = self._final_variables(plan, occasion.earlier)
+        else:
+            task = plan.find(work.id)
+            assert task is not None, "work is made from the plan"
+            variables = self._story_variables(plan, task, occasion.number)
+        return Prompt(text=prompts.render(work.prompt, variables, self._project))
 
     def _story_variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
         commands = [gate.command for gate in (*self.gates(task), *self.ui_gates(task))]

@@ -4,26 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
-from ralph import prompts, validation
+from ralph import validation
 from ralph.errors import RalphError
-from ralph.git import look
-from ralph.journal.events import Noted
-from ralph.loop.ask import ask
-from ralph.loop.record import StepResult
-from ralph.loop.run import Run
-from ralph.loop.settle import Policy
-from ralph.plan.model import Plan, Task
-from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
+from ralph.loop.planning import Planner
 from ralph.stores import atomic, prd_schema
 from ralph.validation import Json
-from ralph.verify.gates import Gate
 from ralph.workspace import Feature
 
 STATE_FIELDS = ("passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit")
@@ -48,72 +40,16 @@ class Questions(BaseModel):
     questions: Annotated[list[Question], Field(max_length=20)]
 
 
-class _Nothing:
-    """A planning call has no plan file of its own to save."""
-
-    def __init__(self, plan: Plan) -> None:
-        self._plan = plan
-
-    def load(self) -> Plan:
-        return self._plan
-
-    def save(self, plan: Plan) -> None: ...
-
-
-@dataclass
-class PrdWorkflow:
-    """The planning calls as work for the engine: one agent step each, and an answer file it may write."""
-
-    feature: Feature
-    project: Path
-    variables: dict[str, object] = field(default_factory=dict)
-    name: str = "prd"
-    policy: Policy = field(default_factory=Policy)
-    state_paths: tuple[str, ...] = ()
-    already_red: tuple[str, ...] = ()
-
-    @property
-    def target(self) -> str:
-        return f"prd-{self.feature.name}"
-
-    @property
-    def store(self) -> _Nothing:
-        return _Nothing(Plan(target=self.target))
-
-    def next(self, plan: Plan) -> Work | Finished:
-        return Finished(ending=Ending.DONE)
-
-    def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
-        return None
-
-    def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return ()
-
-    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return ()
-
-    def is_ui(self, plan: Plan, task: Task | None) -> bool:
-        return False
-
-    def commit_message(self, plan: Plan, work: Work) -> str:
-        return ""
-
-    def prompt(self, plan: Plan, work: Work, number: int, earlier: tuple[StepResult, ...]) -> str:
-        mistakes = "\n\n".join(result.reason for result in earlier if result.reason)
-        return prompts.render(work.prompt, {**self.variables, "mistakes": mistakes}, self.project)
-
-
 @dataclass
 class PrdMaker:
     """Makes and changes the two files of one feature."""
 
-    run: Run
-    workflow: PrdWorkflow
+    planner: Planner
     feature: Feature
 
     @property
     def root(self) -> Path:
-        return self.run.workspace.root
+        return self.planner.root
 
     @property
     def prd_md(self) -> Path:
@@ -179,46 +115,10 @@ class PrdMaker:
         return validation.read(self.prd_md).decode(errors="replace")
 
     async def _ask(
-        self,
-        work_id: str,
-        title: str,
-        template: str,
-        variables: Mapping[str, object],
-        read: Callable[[bytes], T],
+        self, work_id: str, title: str, template: str, variables: Mapping[str, object], read: Callable[[bytes], T]
     ) -> T:
-        answer = self.run.workspace.records / "answers" / f"{work_id}-{self.feature.name}"
-        self.workflow.variables = {
-            "feature": self.feature.name,
-            "datetime": self.feature.date,
-            "answerFile": str(answer.relative_to(self.root)),
-            **variables,
-        }
-        work = Work(
-            kind=Kind.PLAN,
-            id=work_id,
-            title=title,
-            steps=(StepSpec(type="agent"),),
-            role="planner",
-            prompt=template,
-            writable=(str(answer.relative_to(self.root)),),
-            may_change_project=False,
-        )
-        before = look.show(self.root, "status", "--porcelain")
-        try:
-            return await ask(self.run, work, answer, read)
-        finally:
-            answer.unlink(missing_ok=True)
-            self._tell_what_changed(before)
-
-    def _tell_what_changed(self, before: str) -> None:
-        """A planning call is not to change the project; whose change it was cannot be known, so it stays."""
-        after = look.show(self.root, "status", "--porcelain")
-        changed = sorted(set(after.splitlines()) - set(before.splitlines()))
-        if changed:
-            names = ", ".join(line[3:] for line in changed[:5])
-            self.run.emit(
-                Noted(text=f"Files changed while the agent was planning: {names}. See `git status`.", warning=True)
-            )
+        known = {"feature": self.feature.name, "datetime": self.feature.date}
+        return await self.planner.ask(work_id, title, template, {**known, **variables}, read)
 
 
 def merge(document: Json, old: Json, *, branch: str, prd: bytes) -> Json:

@@ -51,6 +51,7 @@ def test_an_event_is_read_back_with_all_that_it_says(tmp_path: Path) -> None:
         "cost_usd": 0.25,
         "calls": 1,
         "unpriced": 0,
+        "estimated": 0,
         "model": "opus",
     }
     assert found["gates"][0]["output"] == "bad\nvery bad"
@@ -132,6 +133,7 @@ def test_an_unknown_cost_is_written_as_unknown() -> None:
     ended = RunEnded(
         run="r",
         target="auth",
+        workflow="feature",
         ending=Ending.DONE,
         reason="",
         seconds=1,

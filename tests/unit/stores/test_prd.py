@@ -311,7 +311,7 @@ def test_all_mistakes_are_told_at_once_with_their_places() -> None:
         (document({"id": "a", "passes": True, "blocked": True}), "userStories[0]: passes and blocked are both true"),
         (
             document({"id": "US-001"}, {"id": "b", "dependsOn": ["US-01"]}),
-            "userStories[1].dependsOn: no story 'US-01'; did you mean 'US-001'?",
+            "userStories[1].dependsOn: there is no 'US-01'; did you mean 'US-001'?",
         ),
         (
             document({"id": "a", "dependsOn": ["b"]}, {"id": "b", "dependsOn": ["a"]}),

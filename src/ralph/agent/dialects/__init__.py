@@ -38,6 +38,9 @@ class KnownAgent:
     env: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)  # variables it gets unless a person has set them
     model_args: tuple[str, ...] = ("--model", "{model}")
+    models: Mapping[str, str] = field(default_factory=dict)  # what a new configuration names for each role
+    context_args: tuple[str, ...] = ()  # how it takes system text; empty: it does not
+    tools_args: tuple[str, ...] = ()  # how it is told which tools it may use; empty: it cannot be
     structured: tuple[str, ...] = field(default=())  # with these among its arguments its events can be read
     dialect: str = "text"
 
@@ -60,6 +63,9 @@ AGENTS = {
             install="npm install -g @anthropic-ai/claude-code",
             env=("ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"),
             settings={"CLAUDE_CODE_DISABLE_CRON": "1"},  # nothing that wakes up after its last word
+            models={"planner": "opus", "executor": "sonnet"},
+            context_args=("--append-system-prompt", "{context}"),
+            tools_args=("--tools", "{tools}"),  # --allowedTools only spares questions, and none are asked here
             structured=("stream-json",),
             dialect="claude",
         ),
@@ -126,11 +132,30 @@ def dialect_of(provider: Provider) -> Dialect:
     return DIALECTS["text"]
 
 
-def arguments(provider: Provider) -> tuple[str, ...]:
-    """The whole command line, with the model where the agent takes it."""
+def takes_context(provider: Provider) -> bool:
+    """Whether the agent has a switch for system text."""
     agent = known(provider)
-    wanted = provider.model_args or (agent.model_args if agent else ())
-    model = [part.replace("{model}", provider.model) for part in wanted] if provider.model else []
+    return bool(agent and agent.context_args)
+
+
+def takes_tools(provider: Provider) -> bool:
+    """Whether the agent can be told which tools it may use."""
+    agent = known(provider)
+    return bool(agent and agent.tools_args)
+
+
+def arguments(provider: Provider, *, context: str = "", tools: str = "") -> tuple[str, ...]:
+    """The whole command line, with model, system text and tools where the agent takes them."""
+    agent = known(provider)
+    added = [
+        *_filled(provider.model_args or (agent.model_args if agent else ()), "model", provider.model or ""),
+        *_filled(agent.context_args if agent else (), "context", context),
+        *_filled(agent.tools_args if agent else (), "tools", tools),
+    ]
     args = list(provider.args)
     at = len(args) - 1 if args[-1:] == ["-"] else len(args)
-    return (provider.command, *args[:at], *model, *args[at:])
+    return (provider.command, *args[:at], *added, *args[at:])
+
+
+def _filled(wanted: tuple[str, ...], name: str, value: str) -> list[str]:
+    return [part.replace(f"{{{name}}}", value) for part in wanted] if value else []

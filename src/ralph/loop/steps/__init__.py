@@ -1,14 +1,67 @@
-"""The step types: one visible table."""
+"""The step types: one visible table, open to other packages through the entry point group `ralph.steps`."""
 
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint, entry_points
+
+from ralph.errors import RalphError
 from ralph.loop.steps.agent import AgentStep
 from ralph.loop.steps.base import Step
+from ralph.loop.steps.command import CommandStep
 from ralph.loop.steps.git_commit import GitCommitStep
+from ralph.loop.steps.noop import NoopStep
+from ralph.loop.steps.readme_check import ReadmeCheckStep
+from ralph.loop.steps.review import ReviewStep
 from ralph.loop.steps.verify import VerifyStep
+from ralph.validation import nearest
 
 STEPS: dict[str, type[Step]] = {
     "agent": AgentStep,
+    "command": CommandStep,
     "verify": VerifyStep,
+    "review": ReviewStep,
     "git-commit": GitCommitStep,
+    "readme-check": ReadmeCheckStep,
+    "noop": NoopStep,
 }
+GROUP = "ralph.steps"
+
+
+def step_type(name: str) -> type[Step]:
+    """The step type of this name, or an error that names the nearest."""
+    if name in STEPS:
+        return STEPS[name]
+    found = _added()
+    if name not in found:
+        names = [*STEPS, *found]
+        raise RalphError(
+            f"There is no step type {name!r}{nearest(name, names)}",
+            remedy=f"These exist: {', '.join(names)}. Other packages can add to them (entry point group {GROUP}).",
+        )
+    return _load(found[name])
+
+
+def step_names() -> list[str]:
+    """Every step type there is, ours first."""
+    return [*STEPS, *(name for name in _added() if name not in STEPS)]
+
+
+def is_built_in(step: Step) -> bool:
+    return type(step) in STEPS.values()
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _load(point: EntryPoint) -> type[Step]:
+    try:
+        loaded = point.load()
+    except Exception as error:  # another package can fail in any way when it is imported
+        raise RalphError(
+            f"The step type {point.name!r} could not be loaded from {point.value}: {error}.",
+            remedy="Mend or uninstall the package that provides it.",
+        ) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Step)):
+        raise RalphError(f"The step type {point.name!r} ({point.value}) is not a subclass of ralph.steps.Step.")
+    return loaded

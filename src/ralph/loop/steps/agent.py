@@ -3,59 +3,125 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from pydantic import Field
 
 from ralph.agent import call
 from ralph.agent.call import Call, Heard
+from ralph.agent.dialects import takes_context
 from ralph.agent.dialects.base import Trouble
+from ralph.config import Provider
 from ralph.git.look import attempt_ref
-from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Undone
+from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Noted, Undone
 from ralph.loop.place import Changes, Left, Place
-from ralph.loop.protection import Protection
+from ralph.loop.protection import Protection, Wrongs
 from ralph.loop.record import StepResult
+from ralph.loop.steps import base
 from ralph.loop.steps.base import Context, Step
-from ralph.plan.work import Kind, Usage, Verdict
+from ralph.loop.workflow import Occasion
+from ralph.plan.work import Kind, Usage, Verdict, Work
 from ralph.process.spawn import How
 from ralph.stores import lock
+from ralph.values import Duration
 
 LAST_WORDS = 800
 
 
+class Asking(base.Settings):
+    """How an agent is called for this step."""
+
+    prompt_file: str | None = Field(default=None, description="The prompt, a Markdown template; null: the usual one.")
+    model: str | None = Field(default=None, description="The model it is told to use.")
+    timeout: Duration | None = Field(default=None, description="How long the call may take, e.g. 15m.")
+    allowed_tools: str | None = Field(
+        default=None, description="The tools it may use, with commas, where the agent has such a switch."
+    )
+
+
+class Settings(Asking):
+    prd_file: str | None = Field(default=None, description="The plan; null: .ralph/prd.json.")
+    marker_file: str | None = Field(default=None, description="Run once: this file says that it has run.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Findings:
+    """What a look at the project after a call found."""
+
+    wrongs: tuple[str, ...] = ()
+    commit: str = ""
+    summary: str = ""
+    has_work: bool = True  # there is something to show since the task began
+    moved: bool = False  # this very attempt changed something
+
+
 class AgentStep(Step):
+    Settings: ClassVar[type[base.Settings]] = Settings
+    runs_agent = True
+
+    def role(self, work: Work) -> str:
+        return work.role
+
+    def claims(self, work: Work) -> frozenset[str]:
+        return work.claims
+
+    def provider(self, context: Context) -> Provider:
+        """The agent that plays the role, with the step's own model and time limit."""
+        role, asking = self.role(context.work), self.settings(Asking)
+        provider = context.run.config.provider_for(role)
+        asked_for = context.run.model if role == "executor" else ""
+        own = {"model": asked_for or asking.model, "timeout": asking.timeout}
+        return provider.model_copy(update={key: value for key, value in own.items() if value})
+
     async def run(self, context: Context) -> StepResult:
         if context.run.place:
             await context.run.place.look()
         protection = await Protection.begin(context.run, context.work, context.record.base)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)
-        result = await self._look(context, heard, protection)
+        wrongs, findings = await self._look(context, protection)
+        if heard and wrongs.claimed is not None:
+            heard = self._with_claim(context, heard, wrongs.claimed)
+        result = self._judge(context, heard, findings)
         for text in result.learnings:
             context.run.emit(Learned(work=context.work.id, text=text))
         return result
 
     async def _call(self, context: Context) -> Heard | None:
         """What the agent said; None if the call was cut short."""
-        run, label = context.run, context.label
+        run, provider = context.run, self.provider(context)
         run.logs.mkdir(parents=True, exist_ok=True)
-        text = run.workflow.prompt(run.plan, context.work, context.record.number, context.record.steps)
-        prompt = run.logs / f"{label}.prompt.md"
+        name = f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
+        occasion = Occasion(
+            plan=run.plan,
+            work=context.work,
+            step=self.spec,
+            number=context.record.number,
+            earlier=context.record.steps,
+        )
+        wanted = run.workflow.prompt(occasion)
+        apart = takes_context(provider) and wanted.context
+        text = wanted.text if apart or not wanted.context else f"{wanted.context}\n\n{wanted.text}"
+        prompt = run.logs / f"{name}.prompt.md"
         prompt.unlink(missing_ok=True)  # an agent may have put something there
         with prompt.open("x", encoding="utf-8", errors="replace") as file:
             file.write(text)
-        provider = run.config.provider_for(context.work.role)
-        log = run.logs / f"{label}.{self.spec.label}.log"
+        log = run.logs / f"{name}.log"
         run.emit(
             AgentStarted(
                 work=context.work.id,
                 number=context.record.number,
                 command=provider.command,
-                prompt_chars=len(text),
+                prompt_chars=len(text) + (len(wanted.context) if apart else 0),
                 log=str(log),
             )
         )
         request = Call(
             provider=provider,
             prompt=prompt,
+            context=wanted.context if apart else "",
+            tools=self.settings(Asking).allowed_tools or "",
             log=log,
             cwd=run.cwd,
             owner=run.id,
@@ -83,27 +149,37 @@ class AgentStep(Step):
             )
         )
 
-    async def _look(self, context: Context, heard: Heard | None, protection: Protection) -> StepResult:
-        """Put right what it must not have done, keep what it made, and only then judge what it said."""
-        place, base = context.run.place, context.record.base
+    def _with_claim(self, context: Context, heard: Heard, data: bytes) -> Heard:
+        """What it wrote into the plan is one more claim; the plan itself has been put back."""
+        claimed = context.run.workflow.claimed(context.run.plan, context.work, data)
+        if claimed.note:
+            context.run.emit(Noted(text=claimed.note, warning=True))
+        if claimed.claims:
+            context.run.emit(Marked(work=context.work.id, claims=tuple(sorted(claimed.claims))))
+        return replace(heard, claims=heard.claims | claimed.claims, reason=heard.reason or claimed.reason)
+
+    async def _look(self, context: Context, protection: Protection) -> tuple[Wrongs, Findings]:
+        """Put right what it must not have done, keep what it made; only then is judged what it said."""
+        place, begun_on = context.run.place, context.record.base
         if place is None:
             wrongs = await self._undo(context, protection)
-            return self._judge(context, heard, wrongs, changed=True)
-        tip = await place.straighten(base)
+            return wrongs, Findings(wrongs=wrongs.texts)
+        tip = await place.straighten(begun_on)
         wrongs = await self._undo(context, protection)
-        if wrongs:
+        if wrongs.texts or wrongs.claimed is not None:
             tip = replace(tip, status=await place.repo.status())
-        changes = await place.changes(base, tip)
+        changes = await place.changes(begun_on, tip)
         commit = await self._keep(context, place, changes)
-        wrongs = (*wrongs, *changes.wrongs)
-        if changes.any and not context.work.may_change_project:
-            wrongs = (*wrongs, "it changed the project, and was only to look at it")
-            await place.restore(base, f"chore: undo what {context.work.id} changed")
-        changed = await self._changed(context, place, changes)
-        result = self._judge(context, heard, wrongs, changed=changed)
-        return replace(result, commit=commit, summary=changes.commits[0].subject if changes.commits else "")
+        meddled = await self._meddled(context, place, changes, commit)
+        return wrongs, Findings(
+            wrongs=(*wrongs.texts, *changes.wrongs, *meddled),
+            commit=commit,
+            summary=changes.commits[0].subject if changes.commits else "",
+            has_work=await self._has_work(context, place, changes),
+            moved=await self._moved(context, place, changes, commit),
+        )
 
-    async def _undo(self, context: Context, protection: Protection) -> tuple[str, ...]:
+    async def _undo(self, context: Context, protection: Protection) -> Wrongs:
         wrongs = await protection.end(context.run.logs / f"{context.label}-undone")
         if wrongs.paths:
             context.run.emit(
@@ -114,33 +190,45 @@ class AgentStep(Step):
                     kept_in=str(wrongs.kept_in),
                 )
             )
-        return wrongs.texts
+        return wrongs
 
     async def _keep(self, context: Context, place: Place, changes: Changes) -> str:
         target, work, number = context.record.target, context.work.id, context.record.number
         ref = attempt_ref(target, work, number)
         message = f"{work}, attempt {number}: what the agent left"
         commit = await place.keep(ref, changes, message)
-        if changes.left and context.work.may_change_project:
+        if changes.left and context.work.kind is not Kind.REVIEW:
             place.remember_left(Left(target=target, commit=commit, parent=changes.head))
         return commit
 
-    async def _changed(self, context: Context, place: Place, changes: Changes) -> bool:
+    async def _meddled(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
+        """What it changed though it was only to look; an ordinary agent is to change things."""
+        return ()
+
+    async def _has_work(self, context: Context, place: Place, changes: Changes) -> bool:
         """Whether the task has any work to show since it began."""
         first = context.task.base if context.task else ""
         if not first or first == context.record.base:
             return changes.any
         return await place.changed_beside_own(first)
 
-    def _judge(self, context: Context, heard: Heard | None, wrongs: tuple[str, ...], *, changed: bool) -> StepResult:
+    async def _moved(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
+        """Whether anything is different from what the attempt before left."""
+        before = (place.refs or {}).get(attempt_ref(context.record.target, context.work.id, context.record.number - 1))
+        if not before or not context.run.workflow.policy.max_idle:
+            return changes.any
+        return any(not place.is_own(path) for path in await place.repo.between(before, commit))
+
+    def _judge(self, context: Context, heard: Heard | None, findings: Findings) -> StepResult:
         if heard is None:
             return StepResult(
                 step=self.spec.label,
                 verdict=Verdict.INTERRUPTED,
                 reason="The agent was stopped before it had finished.",
                 usage=Usage(calls=1, unpriced=1),
+                commit=findings.commit,
             )
-        verdict, reason = _verdict(context, heard, wrongs, changed)
+        verdict, reason = self._verdict(context, heard, findings)
         return StepResult(
             step=self.spec.label,
             verdict=verdict,
@@ -150,14 +238,37 @@ class AgentStep(Step):
             reset=heard.reset,
             said=heard.reason,
             usage=heard.report.usage,
+            commit=findings.commit,
+            summary=findings.summary,
+            changed=findings.moved,
             retry_at=heard.report.retry_at,
             fatal=heard.report.trouble is Trouble.UNUSABLE,
         )
 
+    def _verdict(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
+        failed = _failure(heard, self.provider(context), findings.wrongs)
+        if failed:
+            return failed
+        work, claims = context.work, self.claims(context.work)
+        if "BLOCKED" in heard.claims and "DONE" not in heard.claims:
+            return Verdict.BLOCKED, f"The agent gave up: {heard.reason or 'it gave no reason'}"
+        if claims and not claims & heard.claims:
+            return work.unclaimed, _unclaimed(work, claims, heard)
+        return self._accept(context, heard, findings)
 
-def _verdict(context: Context, heard: Heard, wrongs: tuple[str, ...], changed: bool) -> tuple[Verdict, str]:
-    work, report, ended = context.work, heard.report, heard.ended
-    provider = context.run.config.provider_for(work.role)
+    def _accept(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
+        """It says that it is done: is there anything to be verified at all?"""
+        if context.work.kind is Kind.TASK and not findings.has_work:
+            return Verdict.FAILED, (
+                "The agent said that it was done, but changed nothing. If the task needs no work, a person can "
+                f'say so: ralph accept {context.record.target} {context.work.id} --why "…"'
+            )
+        return Verdict.PASSED, ""
+
+
+def _failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple[Verdict, str] | None:
+    """Why a call does not count, whatever the agent said."""
+    report, ended = heard.report, heard.ended
     match report.trouble:
         case Trouble.LIMIT | Trouble.OVERLOAD:
             return Verdict.LIMITED, f"The agent could not work: {report.message}"
@@ -174,15 +285,13 @@ def _verdict(context: Context, heard: Heard, wrongs: tuple[str, ...], changed: b
         return Verdict.FAILED, f"The agent reported an error: {report.message}"
     if ended.how is How.EXITED and ended.code != 0:
         return Verdict.FAILED, f"The agent ended with exit code {ended.code}.{_last_words(heard)}"
-    if work.claims and not work.claims & heard.claims:
-        wanted = " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(work.claims))
-        return Verdict.FAILED, f"The agent ended without saying {wanted}.{_last_words(heard)}"
-    if work.kind is Kind.TASK and not changed:
-        return Verdict.FAILED, (
-            "The agent said that it was done, but changed nothing. If the task needs no work, a person can "
-            f'say so: ralph accept {context.record.target} {work.id} --why "…"'
-        )
-    return Verdict.PASSED, ""
+    return None
+
+
+def _unclaimed(work: Work, claims: frozenset[str], heard: Heard) -> str:
+    wanted = " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(claims))
+    mark = f" or marking its task in {work.claimable}" if work.claimable else ""
+    return f"The agent ended without saying {wanted}{mark}.{_last_words(heard)}"
 
 
 def _last_words(heard: Heard) -> str:
@@ -194,6 +303,7 @@ def _variables(context: Context) -> dict[str, str]:
     """What an agent and its tools can know about where they are."""
     return {
         **context.run.variables,
+        "RALPH_ROOT": str(context.run.workspace.root),
         "RALPH_RUN": context.run.id,
         "RALPH_TARGET": context.record.target,
         "RALPH_TASK": context.work.id,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict
 
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
@@ -18,6 +21,7 @@ class Context:
     run: Run
     work: Work
     record: Record
+    turn: int = 1  # which try of the step this is
 
     @property
     def task(self) -> Task | None:
@@ -30,14 +34,33 @@ class Context:
     def after(self, record: Record) -> Context:
         return replace(self, record=record)
 
+    def at_try(self, turn: int) -> Context:
+        return replace(self, turn=turn)
+
+
+class Settings(BaseModel):
+    """What a person may configure about a step: snake_case keys, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+S = TypeVar("S", bound=Settings)
+
 
 class Step(ABC):
     """One part of an attempt."""
 
+    Settings: ClassVar[type[Settings]] = Settings  # what `config` may hold in a step configuration
     repeatable = False  # doing it again after a crash changes nothing, so its end need not be written down
+    runs_agent = False  # it lets an agent loose on the project
 
     def __init__(self, spec: StepSpec) -> None:
         self.spec = spec
+
+    def settings(self, model: type[S]) -> S:
+        """What was configured, or the defaults."""
+        given = self.spec.settings
+        return given if isinstance(given, model) else model()
 
     @abstractmethod
     async def run(self, context: Context) -> StepResult: ...

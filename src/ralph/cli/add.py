@@ -1,0 +1,81 @@
+"""`ralph add`: more work for a plan that was made from requirements."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ralph import config as configuration
+from ralph import workspace as workspaces
+from ralph.errors import RalphError
+from ralph.journal.writer import Listener
+from ralph.loop.planning import planner
+from ralph.views import words
+from ralph.views.terminal import TerminalView
+from ralph.workflows.requirements import TARGET, Layout
+from ralph.workflows.targets import find
+from ralph.workflows.tasks import Added, TaskMaker
+
+LONGEST_NAME = 200
+
+
+@click.command(
+    name="add",
+    epilog="""\b
+Examples:
+  ralph add "export the report as CSV"
+  ralph add work.md
+  ralph add work.md --model opus
+\b
+Tasks that are done move to .ralph/prd_archive.json, and long learnings are compacted. If the agent gives no
+valid answer, nothing changes.""",
+)
+@click.argument("work")
+@click.option("--model", help="The model that makes the tasks.")
+@click.option("--json", "as_json", is_flag=True, help="The new tasks as JSON.")
+def command(work: str, model: str | None, as_json: bool) -> int:
+    """Turn WORK, a Markdown file or a sentence, into new tasks."""
+    workspace = workspaces.find(Path.cwd())
+    text = _text(work)
+    find(workspace, TARGET).needed_plan()  # a broken plan is told before anybody is asked
+    config = configuration.load(workspace.root).with_model("planner", model)
+    listener: Listener = _nobody if as_json else TerminalView(folder=workspace.root)
+    with planner(workspace, config, TARGET, listener) as opened:
+        added = opened.wait(TaskMaker(opened, Layout(workspace=workspace)).add(text))
+    if as_json:
+        click.echo(json.dumps({"tasks": added.tasks, "archived": added.archived, "compacted": added.compacted}))
+    else:
+        _tell(added)
+    return 0
+
+
+def _nobody(*_: object) -> None: ...
+
+
+def _tell(added: Added) -> None:
+    click.echo()
+    if added.archived:
+        click.echo(f"{words.count(added.archived, 'done task')} moved to .ralph/prd_archive.json")
+    if added.compacted:
+        click.echo("learnings compacted; the long version is in .ralph/learnings_archive.md")
+    click.secho(f"{words.count(len(added.tasks), 'new task')}:", bold=True)
+    for task in added.tasks:
+        click.echo(f"  {task['id']}  {task['title']}")
+    click.echo("→ ralph run")
+
+
+def _text(work: str) -> str:
+    """The work itself, or what the file of this name says."""
+    path = Path(work) if len(work) <= LONGEST_NAME and "\n" not in work else None
+    if path and path.is_file():
+        try:
+            work = path.read_text(encoding="utf-8-sig")
+        except UnicodeDecodeError:
+            raise RalphError(f"{path} is not UTF-8 text.", remedy="Save it as UTF-8 Markdown.") from None
+    elif path and path.suffix in (".md", ".txt") and " " not in work:
+        raise RalphError(f"{path} does not exist.", remedy="Name a file that is there, or say the work in a sentence.")
+    if not work.strip():
+        raise RalphError("There is no work in that: it is empty.", remedy='For example: ralph add "export as CSV"')
+    return work

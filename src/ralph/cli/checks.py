@@ -1,0 +1,15 @@
+"""How checks are shown: a mark, what was looked at, and what to do about it."""
+
+from __future__ import annotations
+
+import click
+
+from ralph.workflows.checks import Check
+
+MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
+
+
+def show(check: Check) -> None:
+    mark, colour = MARKS[check.state]
+    click.secho(f"{mark} ", fg=colour, nl=False)
+    click.echo(check.what + (f"\n    → {check.remedy}" if check.remedy else ""))

@@ -1,0 +1,252 @@
+"""Step configurations, `.ralph/configs/*.json`: which steps an attempt has, validated against the registry."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_core import to_json
+
+from ralph import validation
+from ralph.errors import RalphError
+from ralph.loop.steps import step_names, step_type
+from ralph.loop.steps.base import Step
+from ralph.loop.steps.review import ReviewStep
+from ralph.plan.work import Resilience, StepSpec
+from ralph.validation import Json, Mistakes, nearest
+from ralph.values import Duration, Flag, Pause, Whole, substitute
+from ralph.workspace import RALPH, Workspace, is_inside
+
+CONFIGS = f"{RALPH}/configs"
+PLAN = f"{RALPH}/prd.json"
+FILES = ("prompt_file", "prd_file", "marker_file")
+STEP_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+
+
+class Section(BaseModel):
+    """A part of the file: snake_case keys, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CircuitBreaker(Section):
+    """A step that fails too often in a row is left alone for a while."""
+
+    threshold: Annotated[Whole, Field(ge=1, le=1000)] = Field(description="Failures in a row before it opens.")
+    reset_after: Duration = Field(default=60.0, description="How long it stays open, e.g. 60s.")
+
+
+class StepFile(Section):
+    """One step."""
+
+    type: str = Field(description="A step type from the registry.")
+    name: Annotated[str, Field(pattern=STEP_NAME, max_length=60)] | None = Field(
+        default=None, description="What it is called in logs; null: its type."
+    )
+    enabled: Flag = Field(default=True, description="false: left out.")
+    timeout: Duration | None = Field(default=None, description="How long the whole step may take, e.g. 20m.")
+    max_retries: Annotated[Whole, Field(ge=0, le=100)] = Field(default=0, description="Extra tries when it fails.")
+    retry_delay: Pause = Field(default=0.0, description="How long to wait before each of them.")
+    continue_on_error: Flag = Field(default=False, description="Go on with the next step when it fails.")
+    circuit_breaker: CircuitBreaker | None = None
+    config: dict[str, Any] = Field(default={}, description="What the step type itself can be told.")
+
+    @property
+    def label(self) -> str:
+        return self.name or self.type
+
+
+class PipelineFile(Section):
+    """The whole file."""
+
+    schema_: str | None = Field(default=None, alias="$schema")
+    name: str = ""
+    description: str = ""
+    max_loops_per_task: Annotated[Whole, Field(ge=0, le=10_000)] = Field(
+        default=0, description="Loops that a task may take before it is failed; 0: no limit."
+    )
+    stuck_after: Annotated[Whole, Field(ge=0, le=1000)] = Field(
+        default=3, description="Loops in a row without any change before a task is failed; 0: not looked at."
+    )
+    steps: Annotated[list[StepFile], Field(min_length=1)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pipeline:
+    """The steps of one configuration: those that run once, and those of every loop."""
+
+    name: str
+    path: str
+    description: str
+    max_loops: int
+    stuck_after: int
+    once: tuple[StepSpec, ...]
+    each: tuple[StepSpec, ...]
+    plan: str  # the plan's file, relative to the project's root
+
+    @property
+    def steps(self) -> tuple[StepSpec, ...]:
+        return (*self.once, *self.each)
+
+    @property
+    def verifies(self) -> bool:
+        return any(spec.type == "verify" for spec in self.each)
+
+
+def load(workspace: Workspace, name: str, variables: Mapping[str, str] | None = None) -> Pipeline:
+    """The configuration of this name, or an error with all of its mistakes."""
+    path = f"{CONFIGS}/{name}.json"
+    if not is_inside(name) or not (workspace.root / path).is_file():
+        known = names(workspace)
+        raise RalphError(
+            f"There is no step configuration {name!r}{nearest(name, known)}",
+            details=("These exist:", *(f"  {other}" for other in known)) if known else (),
+            remedy=f"Write {CONFIGS}/NAME.json, or take one that exists. `ralph schema steps` describes it.",
+        )
+    data = validation.read(workspace.root / path)
+    return parse(data, name=path, variables=os.environ if variables is None else variables)
+
+
+def names(workspace: Workspace) -> list[str]:
+    """Every configuration there is."""
+    return sorted(path.stem for path in (workspace.root / CONFIGS).glob("*.json"))
+
+
+def parse(data: bytes, *, name: str, variables: Mapping[str, str]) -> Pipeline:
+    document, missing = substitute(validation.parse_object(data, name=name), variables)
+    filled = to_json(document)
+    remedy = "`ralph schema steps` describes every key."
+    try:
+        file = validation.parse(PipelineFile, filled, name=name, rules=_rules, remedy=remedy)
+    except Mistakes as error:
+        raise Mistakes(name, [*missing, *error.mistakes], remedy) from None
+    if missing:
+        raise Mistakes(name, missing, "Set it, or give a default: ${NAME:-default}")
+    return _pipeline(file, name)
+
+
+def _pipeline(file: PipelineFile, path: str) -> Pipeline:
+    specs = [(step, _spec(step)) for step in file.steps if step.enabled]
+    each = [spec for step, spec in specs if "marker_file" not in _given(step)]
+    if not any(step.type == "verify" for step in file.steps):
+        each.insert(_after_last_agent(each), StepSpec(type="verify"))
+    plans = [str(_given(step)["prd_file"]) for step in file.steps if "prd_file" in _given(step)]
+    return Pipeline(
+        name=Path(path).stem,
+        path=path,
+        description=file.description,
+        max_loops=file.max_loops_per_task,
+        stuck_after=file.stuck_after,
+        once=tuple(spec for step, spec in specs if "marker_file" in _given(step)),
+        each=tuple(each),
+        plan=str(Path(plans[0])) if plans else PLAN,
+    )
+
+
+def _given(step: StepFile) -> Json:
+    return {key: value for key, value in step.config.items() if value is not None}
+
+
+def _spec(step: StepFile) -> StepSpec:
+    breaker = step.circuit_breaker
+    settings, _ = validation.check(step_type(step.type).Settings, to_json(step.config))
+    return StepSpec(
+        type=step.type,
+        name=step.name or "",
+        resilience=Resilience(
+            timeout=step.timeout,
+            max_retries=step.max_retries,
+            retry_delay=step.retry_delay,
+            continue_on_error=step.continue_on_error,
+            breaker_threshold=breaker.threshold if breaker else 0,
+            breaker_reset=breaker.reset_after if breaker else 60.0,
+        ),
+        settings=settings,
+    )
+
+
+def _after_last_agent(specs: list[StepSpec]) -> int:
+    """Where gates belong in a pipeline that does not name them: nothing is done without being verified."""
+    return max((number for number, spec in enumerate(specs, 1) if _works(step_type(spec.type))), default=len(specs))
+
+
+def _works(kind: type[Step]) -> bool:
+    """Whether a step of this kind works on the task, and does not only look at it."""
+    return kind.runs_agent and not issubclass(kind, ReviewStep)
+
+
+def _rules(document: Json) -> Iterable[str]:
+    """What the shape alone cannot say."""
+    listed = document.get("steps")
+    steps = [step if isinstance(step, dict) else {} for step in listed] if isinstance(listed, list) else []
+    works = False
+    labels: dict[str, int] = {}
+    plans: set[str] = set()
+    for index, step in enumerate(steps):
+        kind, mistakes = _kind(step, index)
+        yield from mistakes
+        label = step.get("name") or step.get("type")
+        if isinstance(label, str) and label in labels:
+            yield f"steps[{index}]: the name {label!r} is taken by steps[{labels[label]}]; give it another name"
+        elif isinstance(label, str):
+            labels[label] = index
+        if label != step.get("type") and label in step_names():
+            yield f"steps[{index}].name: {label!r} is the name of a step type, and this is another"
+        config = step.get("config")
+        config = config if isinstance(config, dict) else {}
+        yield from _outside(config, index)
+        plans |= {str(Path(str(config["prd_file"])))} if config.get("prd_file") else set()
+        enabled = step.get("enabled", True) not in (False, "false")
+        works = works or (kind is not None and enabled and _works(kind) and not config.get("marker_file"))
+    if steps and not works:
+        yield "steps: none of them lets an agent work in every loop, so no task would ever be done"
+    if len(plans) > 1:
+        yield f"steps: all prd_file must be the same, found {', '.join(sorted(plans))}"
+
+
+def _kind(step: Json, index: int) -> tuple[type[Step] | None, list[str]]:
+    """A step's type, and what is wrong with it and with its own configuration."""
+    name = step.get("type")
+    if not isinstance(name, str):
+        return None, []
+    try:
+        kind = step_type(name)
+    except RalphError as error:
+        return None, [f"steps[{index}].type: {error.what[0].lower()}{error.what[1:]}"]
+    config = step.get("config", {})
+    if not isinstance(config, dict):
+        return kind, []
+    return kind, validation.check(kind.Settings, to_json(config), ("steps", index, "config"))[1]
+
+
+def _outside(config: Json, index: int) -> Iterator[str]:
+    for key in FILES:
+        path = config.get(key)
+        if isinstance(path, str) and (not path or not is_inside(path)):
+            yield f"steps[{index}].config.{key}: {path!r} does not lie inside the project"
+
+
+def schema() -> dict[str, object]:
+    """The published JSON Schema: the file, and for each step type what its `config` may hold."""
+    made: dict[str, Any] = PipelineFile.model_json_schema(by_alias=True)
+    step = made["$defs"]["StepFile"]
+    step["properties"]["type"]["enum"] = step_names()
+    step["allOf"] = []
+    for name in step_names():
+        settings = step_type(name).Settings.model_json_schema(by_alias=True, ref_template=f"#/$defs/{name}.{{model}}")
+        for inner, definition in settings.pop("$defs", {}).items():
+            made["$defs"][f"{name}.{inner}"] = definition
+        needs_config = {"required": ["config"]} if settings.get("required") else {}
+        then = {"properties": {"config": settings}, **needs_config}
+        step["allOf"].append({"if": {"properties": {"type": {"const": name}}}, "then": then})
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return {**head, **made, "title": "steps", "description": "A step configuration of Ralph."}
+
+
+def schema_text() -> str:
+    return json.dumps(schema(), indent=2) + "\n"

@@ -1,0 +1,36 @@
+"""The readme-check step: the project has a README with something in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from ralph.loop.record import StepResult
+from ralph.loop.steps import base
+from ralph.loop.steps.base import Context, Step
+from ralph.values import Whole
+
+NAMES = ("readme", "readme.md", "readme.rst", "readme.txt", "readme.adoc")
+
+
+class Settings(base.Settings):
+    min_chars: Annotated[Whole, Field(ge=1)] = Field(default=1, description="How long it must be at least.")
+
+
+class ReadmeCheckStep(Step):
+    Settings: ClassVar[type[base.Settings]] = Settings
+    repeatable = True
+
+    async def run(self, context: Context) -> StepResult:
+        settings = self.settings(Settings)
+        folder = context.run.cwd
+        found = sorted(path for path in folder.iterdir() if path.name.lower() in NAMES and path.is_file())
+        if not found:
+            return self.failed(f"There is no README in {folder.name}: write one that says what this is.")
+        length = max(len(path.read_text(encoding="utf-8", errors="replace").strip()) for path in found)
+        if length < settings.min_chars:
+            return self.failed(
+                f"{found[0].name} has {length} characters, and at least {settings.min_chars} are wanted."
+            )
+        return self.passed()

@@ -1,0 +1,92 @@
+"""Values as people write them in step configurations: durations, numbers and flags as text, `${VARIABLES}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from ralph.validation import Json, place
+
+DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
+VARIABLE = re.compile(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+NUMBER = re.compile(r"\d+(\.\d+)?")
+LONGEST = 7 * 24 * 3600.0
+
+
+def seconds(value: object) -> object:
+    """`"1h30m"`, `"20m"`, `"45s"`, `"90"` or a number, as seconds; anything else is left for the validator."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip().lower()
+    if NUMBER.fullmatch(text):
+        return float(text)
+    found = DURATION.fullmatch(text)
+    if not text or not found:
+        raise ValueError('expected a duration such as "20m", "1h30m", "45s" or a number of seconds')
+    hours, minutes, rest = (float(part or 0) for part in found.groups())
+    return hours * 3600 + minutes * 60 + rest
+
+
+def _whole(value: object) -> object:
+    return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
+
+
+def _flag(value: object) -> object:
+    return {"true": True, "false": False}.get(value.strip().lower(), value) if isinstance(value, str) else value
+
+
+def _schema(kind: dict[str, object], pattern: str) -> WithJsonSchema:
+    """A value of a kind, or text that stands for one."""
+    return WithJsonSchema({"anyOf": [kind, {"type": "string", "pattern": rf"^(?:{pattern})$|^\$\{{.+\}}$"}]})
+
+
+TEXT = r"\d+(\.\d+)?|(?=\d)(\d+h)?(\d+m)?(\d+(\.\d+)?s)?"
+Duration = Annotated[
+    float,
+    BeforeValidator(seconds),
+    Field(gt=0, le=LONGEST),
+    _schema({"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST}, TEXT),
+]
+Pause = Annotated[
+    float,
+    BeforeValidator(seconds),
+    Field(ge=0, le=LONGEST),
+    _schema({"type": "number", "minimum": 0, "maximum": LONGEST}, TEXT),
+]
+Whole = Annotated[int, BeforeValidator(_whole), _schema({"type": "integer"}, r"\d+")]
+Flag = Annotated[bool, BeforeValidator(_flag), _schema({"type": "boolean"}, "true|false")]
+
+
+def substitute(document: Json, variables: Mapping[str, str]) -> tuple[Json, list[str]]:
+    """The document with `${NAME}` and `${NAME:-default}` replaced in its values, and what is missing."""
+    missing: list[str] = []
+
+    def text(value: str, where: tuple[int | str, ...]) -> str:
+        def one(match: re.Match[str]) -> str:
+            escaped, name, default = match.groups()
+            if escaped:
+                return match[0][1:]
+            found = variables.get(name)
+            if default is not None:
+                return found or default  # as a shell does: an empty one counts as missing
+            if found is None:
+                missing.append(f"{place(where)}: the environment variable {name} is not set")
+            return match[0] if found is None else found
+
+        return VARIABLE.sub(one, value)
+
+    def walk(value: object, where: tuple[int | str, ...]) -> object:
+        match value:
+            case str():
+                return text(value, where)
+            case list():
+                return [walk(item, (*where, index)) for index, item in enumerate(value)]
+            case dict():
+                return {key: walk(item, (*where, key)) for key, item in value.items()}
+            case _:
+                return value
+
+    return {key: walk(item, (key,)) for key, item in document.items()}, missing

@@ -1,0 +1,245 @@
+"""A run for other programs to read: `run_state.json` while it goes on, `aggregate.json` when it has ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ralph import __version__
+from ralph.journal import events as e
+from ralph.journal.events import Event
+from ralph.journal.metrics import Metrics
+from ralph.journal.writer import now
+from ralph.plan.work import Ending, Kind, Usage, Verdict
+from ralph.stores import atomic
+
+STATE, AGGREGATE = "run_state.json", "aggregate.json"
+Status = Literal["running", "waiting", "done", "failed", "unverified", "once", "limited", "stopped", "interrupted"]
+STATUS: dict[Ending, Status] = {
+    Ending.DONE: "done",
+    Ending.BLOCKED: "failed",
+    Ending.UNVERIFIED: "unverified",
+    Ending.ONCE: "once",
+    Ending.LIMITED: "limited",
+    Ending.STOPPED: "stopped",
+    Ending.INTERRUPTED: "interrupted",
+}
+Count = Annotated[int, Field(ge=0)]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Now(Part):
+    """The work that is being done."""
+
+    id: str
+    title: str
+    attempt: Count
+    step: str = ""
+
+
+class Tasks(Part):
+    total: Count
+    done: Count
+    failed: Count
+
+
+class BreakerState(Part):
+    step: str
+    state: Literal["closed", "open", "half-open"]
+    failures: Count
+    until: float | None = Field(description="When the next try is let through, in seconds since 1970.")
+
+
+class RunState(Part):
+    """A run at this moment. If `pid` is not alive and `status` is running, the run was killed."""
+
+    version: Literal[1] = 1
+    run_id: str
+    pid: int
+    status: Status
+    reason: str = ""
+    target: str
+    config: str
+    loop: Count = 0
+    now: Now | None = None
+    tasks: Tasks
+    last_failure: str = ""
+    breakers: list[BreakerState] = []
+    started_at: str
+    updated_at: str
+
+
+class Tokens(Part):
+    """null: nobody said; that is not 0."""
+
+    input: int | None
+    output: int | None
+    cache_read: int | None
+    cache_write: int | None
+
+
+class Cost(Part):
+    usd: float | None = Field(description="null: unknown; that is not 0.")
+    source: Literal["reported", "estimated", "mixed", "unknown"]
+    unpriced_calls: Count = Field(description="Calls whose cost is in none of it.")
+
+
+class Aggregate(Part):
+    """What a whole run came to."""
+
+    version: Literal[1] = 1
+    run_id: str
+    ralph_version: str
+    target: str
+    config: str
+    model: str | None
+    status: Status
+    reason: str
+    verified: bool = Field(description="Whether gates decided; false: there were none.")
+    started_at: str
+    ended_at: str
+    elapsed_seconds: float
+    loops: Count
+    calls: Count
+    tasks: Tasks
+    tokens: Tokens
+    cost: Cost
+
+
+class Reports:
+    """Listens to a run and keeps both files true."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._state: RunState | None = None
+        self._metrics = Metrics()
+        self._model = ""
+        self._gates = 0
+
+    def __call__(self, event: Event, _line: str = "") -> None:
+        self._metrics(event)
+        if isinstance(event, e.RunStarted):
+            self._begin(event)
+        elif self._state:
+            changed = self._after(self._state, event)
+            if changed:
+                self._save(changed)
+            if isinstance(event, e.RunEnded):
+                self._write(AGGREGATE, self._aggregate(event))
+
+    def _begin(self, event: e.RunStarted) -> None:
+        self._model, self._gates = event.model, len(event.gates)
+        self._save(
+            RunState(
+                run_id=event.run,
+                pid=os.getpid(),
+                status="running",
+                target=event.target,
+                config=event.config,
+                tasks=Tasks(total=event.tasks, done=event.passed, failed=event.blocked),
+                started_at=now(),
+                updated_at="",
+            )
+        )
+
+    def _after(self, state: RunState, event: Event) -> RunState | None:
+        """The state after an event; None if it says nothing new."""
+        match event:
+            case e.AttemptStarted():
+                doing = Now(id=event.work, title=event.title, attempt=event.number)
+                return state.model_copy(update={"status": "running", "now": doing, "loop": state.loop + 1})
+            case e.StepStarted() if state.now:
+                return state.model_copy(update={"now": state.now.model_copy(update={"step": event.step})})
+            case e.BreakerChanged():
+                others = [breaker for breaker in state.breakers if breaker.step != event.step]
+                changed = BreakerState.model_validate(
+                    {"step": event.step, "state": event.state, "failures": event.failures, "until": event.until}
+                )
+                return state.model_copy(update={"breakers": [*others, changed]})
+            case e.Waited():
+                return state.model_copy(update={"status": "waiting", "reason": event.reason})
+            case e.AttemptEnded():
+                passed = event.kind is Kind.TASK and event.verdict is Verdict.PASSED
+                tasks = state.tasks.model_copy(update={"done": state.tasks.done + passed})
+                failure = "" if event.verdict is Verdict.PASSED else event.reason
+                return state.model_copy(update={"tasks": tasks, "now": None, "last_failure": failure, "reason": ""})
+            case e.TaskBlocked():
+                return state.model_copy(
+                    update={"tasks": state.tasks.model_copy(update={"failed": state.tasks.failed + 1})}
+                )
+            case e.RunEnded():
+                tasks = Tasks(total=event.tasks, done=event.passed, failed=event.blocked)
+                ended = {"status": STATUS[event.ending], "reason": event.reason, "now": None, "tasks": tasks}
+                return state.model_copy(update=ended)
+            case _:
+                return None
+
+    def _aggregate(self, event: e.RunEnded) -> Aggregate:
+        assert self._state is not None, "a run that ends has begun"
+        usage = event.usage
+        return Aggregate(
+            run_id=event.run,
+            ralph_version=__version__,
+            target=event.target,
+            config=self._state.config,
+            model=usage.model or self._model or None,
+            status=STATUS[event.ending],
+            reason=event.reason,
+            verified=bool(self._gates),
+            started_at=self._state.started_at,
+            ended_at=now(),
+            elapsed_seconds=round(event.seconds, 3),
+            loops=self._state.loop,
+            calls=usage.calls,
+            tasks=self._state.tasks,
+            tokens=Tokens(
+                input=usage.input_tokens,
+                output=usage.output_tokens,
+                cache_read=usage.cache_read_tokens,
+                cache_write=usage.cache_write_tokens,
+            ),
+            cost=Cost(usd=usage.cost_usd, source=_source(usage), unpriced_calls=usage.unpriced),
+        )
+
+    def _save(self, state: RunState) -> None:
+        self._state = state.model_copy(update={"updated_at": now()})
+        self._write(STATE, self._state)
+
+    def _write(self, name: str, content: BaseModel) -> None:
+        data = content.model_dump_json(indent=2).encode() + b"\n"
+        atomic.write(self._folder / name, data, sync=name == AGGREGATE)
+
+
+def read_state(folder: Path) -> RunState | None:
+    """The state of the last run, if there was one and its file is whole."""
+    try:
+        return RunState.model_validate_json((folder / STATE).read_bytes())
+    except (OSError, ValueError):
+        return None
+
+
+def _source(usage: Usage) -> Literal["reported", "estimated", "mixed", "unknown"]:
+    if usage.cost_usd is None:
+        return "unknown"
+    priced = usage.calls - usage.unpriced
+    return "reported" if not usage.estimated else "estimated" if usage.estimated == priced else "mixed"
+
+
+def state_schema() -> str:
+    return _schema(RunState, STATE)
+
+
+def aggregate_schema() -> str:
+    return _schema(Aggregate, AGGREGATE)
+
+
+def _schema(model: type[BaseModel], title: str) -> str:
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
+    return json.dumps({**head, **model.model_json_schema(), "title": title}, indent=2) + "\n"

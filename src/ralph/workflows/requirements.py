@@ -1,0 +1,294 @@
+"""The requirements workflow: tasks as listed, a pipeline of steps that one can configure, gates after each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph import prompts, validation
+from ralph.config import Config
+from ralph.errors import RalphError
+from ralph.loop.pipeline import PLAN, Pipeline
+from ralph.loop.settle import Policy
+from ralph.loop.steps.agent import Asking
+from ralph.loop.workflow import Claimed, Occasion, Prompt
+from ralph.plan.learnings import choose
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.select import ready
+from ralph.plan.work import Ending, Finished, Kind, StepSpec, Verdict, Work
+from ralph.stores import tasks_schema
+from ralph.stores.tasks import TasksStore, notes
+from ralph.validation import Json
+from ralph.verify.gates import Gate, configured, red
+from ralph.workspace import RALPH, Workspace
+
+TARGET = "requirements"
+REQUIREMENTS = f"{RALPH}/requirements.md"
+LEARNINGS = f"{RALPH}/learnings.md"
+ARCHIVE = f"{RALPH}/prd_archive.json"
+LONGEST_CONTEXT = 2_500
+LONGEST_DESCRIPTION = 900
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where the files of this workflow are."""
+
+    workspace: Workspace
+    plan: str = PLAN
+
+    @property
+    def exists(self) -> bool:
+        return (self.workspace.root / self.plan).is_file()
+
+    def store(self, pipeline: Pipeline | None = None) -> TasksStore:
+        root = self.workspace.root
+        return TasksStore(root / self.plan, TARGET, root / LEARNINGS, markers(root, pipeline) if pipeline else {})
+
+    def read(self) -> tasks_schema.Tasks:
+        return tasks_schema.parse(validation.read(self.workspace.root / self.plan), name=self.plan)
+
+    @property
+    def app(self) -> str:
+        """The folder of the application, relative to the root; it may be the root itself."""
+        return self.read().app
+
+
+def markers(root: Path, pipeline: Pipeline) -> dict[str, Path]:
+    """The files that say which of the steps that run once have run."""
+    return {spec.label: root / marker for spec in pipeline.once if (marker := marker_of(spec))}
+
+
+def marker_of(spec: StepSpec) -> str:
+    return str(getattr(spec.settings, "marker_file", None) or "")
+
+
+class RequirementsWorkflow:
+    """`ralph run` without a feature."""
+
+    name = "requirements"
+    target = TARGET
+
+    def __init__(self, workspace: Workspace, config: Config, pipeline: Pipeline, folder: Path) -> None:
+        self.store = Layout(workspace=workspace, plan=pipeline.plan).store(pipeline)
+        marked = tuple(filter(None, map(marker_of, pipeline.once)))
+        self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marked)
+        self.policy = Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after)
+        self.already_red: tuple[str, ...] = ()
+        self._root = workspace.root
+        self._config = config
+        self._pipeline = pipeline
+        self._folder = folder  # where agents work: paths in prompts are relative to it
+
+    def next(self, plan: Plan) -> Work | Finished:
+        for spec in self._pipeline.once:
+            if spec.label not in plan.setup.done:
+                if plan.setup.failures >= self.policy.max_setup_failures:
+                    return Finished(ending=Ending.BLOCKED, reason=f"{spec.label} failed: {plan.setup.notes}")
+                return self._once(spec)
+        task = ready(plan)
+        if task:
+            return self._task(task)
+        unfinished = [task for task in plan if task.state is not TaskState.PASSED]
+        if unfinished:
+            return Finished(ending=Ending.BLOCKED, reason=_failed(unfinished))
+        return Finished(ending=Ending.DONE)
+
+    def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
+        if kind is Kind.SETUP:
+            return next((self._once(spec) for spec in self._pipeline.once if spec.label == work_id), None)
+        task = plan.find(work_id)
+        return self._task(task) if task else None
+
+    def _once(self, spec: StepSpec) -> Work:
+        """A step that runs once, with its work committed before the first task begins."""
+        commits = tuple(step for step in self._pipeline.each if step.type == "git-commit")
+        return Work(
+            kind=Kind.SETUP,
+            id=spec.label,
+            title=f"Set-up: {spec.label}",
+            steps=(spec, *commits),
+            writable=(LEARNINGS,),
+        )
+
+    def _task(self, task: Task) -> Work:
+        return Work(
+            kind=Kind.TASK,
+            id=task.id,
+            title=task.title,
+            steps=self._pipeline.each,
+            claims=frozenset({"DONE"}),
+            unclaimed=Verdict.UNFINISHED,
+            writable=(LEARNINGS,),
+            claimable=self._pipeline.plan,
+        )
+
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
+        return claimed(plan, work, data)
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return configured(self._config.verify.default, self._config) if self._pipeline.verifies else ()
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return configured(self._config.verify.ui, self._config) if self._pipeline.verifies and task is None else ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return bool(self.ui_gates(task))
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return f"chore: {work.title}" if work.kind is Kind.SETUP else f"feat: {work.id} - {work.title}"
+
+    def prompt(self, occasion: Occasion) -> Prompt:
+        plan, work = occasion.plan, occasion.work
+        template = prompt_name(work.kind, occasion.step)
+        settings = occasion.step.settings
+        file = settings.prompt_file if isinstance(settings, Asking) else None
+        task = plan.find(work.id)
+        variables = {
+            "SETUP_PROMPT": lambda: self._setup_variables(plan),
+            "LOOP_PROMPT": lambda: self._loop_variables(plan, task, occasion),
+            "review": lambda: self._review_variables(plan, task, occasion),
+        }[template]()
+        text = prompts.render(template, variables, self._root, file=file)
+        return Prompt(text=text, context=self.context(plan, task))
+
+    def context(self, plan: Plan, task: Task | None) -> str:
+        """What a fresh agent is told beside its prompt: where the loop stands, and what others found out."""
+        head = [
+            f"You work in Ralph's loop number {_loop(plan)} on {plan.description or self._folder.name}.",
+            f"Progress: {_progress(plan)} tasks done.",
+        ]
+        if task:
+            head += [f"Current task: {task.id} {task.title}", _cut(task.description, LONGEST_DESCRIPTION)]
+        text = "\n".join(filter(None, head))[: LONGEST_CONTEXT - 100]
+        known = self._learnings(task, LONGEST_CONTEXT - len(text) - 30)
+        return f"{text}\nRecent learnings:\n{known}" if known else text
+
+    def _learnings(self, task: Task | None, limit: int) -> str:
+        about = f"{task.title} {task.description} {' '.join(task.criteria)}" if task else ""
+        return choose(notes(self._root / LEARNINGS), about, limit)
+
+    def _setup_variables(self, plan: Plan) -> dict[str, object]:
+        return {
+            "project": self._folder.name,
+            "requirements": validation.read(self._root / REQUIREMENTS).decode(errors="replace"),
+            "requirementsFile": self._path(REQUIREMENTS),
+            "tasks": listed(plan),
+            "failure": plan.setup.notes,
+            "protected": self._protected(),
+            "learningsFile": self._path(LEARNINGS),
+            "learningMarker": "<ralph>LEARNING:what you learned</ralph>",
+        }
+
+    def _loop_variables(self, plan: Plan, task: Task | None, occasion: Occasion) -> dict[str, object]:
+        return {
+            **self._task_variables(task, occasion),
+            "requirementsFile": self._path(REQUIREMENTS),
+            "prdFile": self._path(self._pipeline.plan),
+            "loop": _loop(plan),
+            "progress": _progress(plan),
+            "tasks": listed(plan),
+            "failure": task.notes if task else "",
+            "protected": self._protected(),
+            "verifyCommands": _bullets(f"`{gate.command}`" for gate in self.gates(task)) or "- (none are configured)",
+            "alreadyRed": _bullets(f"`{command}`" for command in self.already_red),
+            "learningsFile": self._path(LEARNINGS),
+            "doneMarker": "<ralph>DONE</ralph>",
+            "learningMarker": "<ralph>LEARNING:what you learned</ralph>",
+        }
+
+    def _review_variables(self, plan: Plan, task: Task | None, occasion: Occasion) -> dict[str, object]:
+        gates = [gate for result in occasion.earlier for gate in result.gates]
+        state = [f"`{gate.command}`: {'FAILED' if red((gate,)) else 'passed'}" for gate in gates]
+        return {
+            **self._task_variables(task, occasion),
+            "verifyCommands": _bullets(state) or "- (none are configured)",
+            "verifiedMarker": "<ralph>VERIFIED</ralph>",
+            "resetMarker": f"<ralph>RESET:{occasion.work.id}</ralph>",
+            "reasonMarker": "<ralph>REASON:what is missing</ralph>",
+        }
+
+    def _task_variables(self, task: Task | None, occasion: Occasion) -> dict[str, object]:
+        return {
+            "project": self._folder.name,
+            "taskId": occasion.work.id,
+            "taskTitle": occasion.work.title,
+            "taskDescription": task.description if task else "",
+            "acceptanceCriteria": _bullets(task.criteria if task else ()) or "- (none given)",
+            "attempt": occasion.number,
+            "learnings": self._learnings(task, LONGEST_CONTEXT) or "Nothing was learned so far.",
+        }
+
+    def _path(self, path: str) -> str:
+        return os.path.relpath(self._root / path, self._folder)
+
+    def _protected(self) -> str:
+        return ", ".join(f"`{glob}`" for glob in self._config.protect)
+
+
+def prompt_name(kind: Kind, step: StepSpec) -> str:
+    """Which template, and so which variables, a step's prompt has."""
+    if step.type == "review":
+        return "review"
+    return "SETUP_PROMPT" if kind is Kind.SETUP or marker_of(step) else "LOOP_PROMPT"
+
+
+def claimed(plan: Plan, work: Work, data: bytes) -> Claimed:
+    """What an agent claims by what it wrote into the plan: only what it says of its own task counts."""
+    try:
+        document = validation.parse_object(data, name="the plan")
+    except RalphError:
+        return Claimed(note="What the agent wrote into the plan is not JSON; it was put back and counts for nothing.")
+    entries = document.get("tasks")
+    entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    own = next((entry for entry in entries if entry.get("id") == work.id), {})
+    others = [str(entry.get("id")) for entry in entries if entry is not own and _is_claim(plan, entry)]
+    note = (
+        f"The agent also marked {', '.join(others)} in the plan: that was put back, only its own task counts."
+        if others
+        else ""
+    )
+    match own.get("status"):
+        case "done":
+            return Claimed(claims=frozenset({"DONE"}), note=note)
+        case "failed":
+            return Claimed(claims=frozenset({"BLOCKED"}), reason=str(own.get("notes") or ""), note=note)
+        case _:
+            return Claimed(note=note)
+
+
+def _is_claim(plan: Plan, entry: Json) -> bool:
+    """Whether an agent says something of another task that Ralph does not."""
+    task = plan.find(str(entry.get("id")))
+    if task is None:
+        return True
+    return entry.get("status") == "done" and task.state is not TaskState.PASSED
+
+
+def listed(plan: Plan) -> str:
+    marks = {TaskState.PASSED: "done", TaskState.BLOCKED: "failed", TaskState.PENDING: "to do"}
+    return _bullets(f"{task.id} {task.title} ({marks[task.state]})" for task in plan)
+
+
+def _failed(tasks: list[Task]) -> str:
+    failed = [f"{t.id} (stuck)" if t.notes.startswith("Stuck") else t.id for t in tasks if t.state is TaskState.BLOCKED]
+    waiting = [task.id for task in tasks if task.state is TaskState.PENDING]
+    return f"failed: {', '.join(failed)}" + (f"; waiting for them: {', '.join(waiting)}" if waiting else "")
+
+
+def _loop(plan: Plan) -> int:
+    return sum(task.attempts for task in plan) + plan.setup.attempts + 1
+
+
+def _progress(plan: Plan) -> str:
+    return f"{plan.count(TaskState.PASSED)} of {len(plan.tasks)}"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)

@@ -1,0 +1,146 @@
+"""What commands can be pointed at: a feature, or the requirements' plan; each says where its truth lies."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from ralph.errors import RalphError
+from ralph.git.look import Branch
+from ralph.plan.model import Plan, Task
+from ralph.stores.prd import PrdStore
+from ralph.validation import nearest
+from ralph.workflows import features
+from ralph.workflows.features import Located
+from ralph.workspace import RALPH, Workspace, is_inside
+
+if TYPE_CHECKING:
+    from ralph.stores.tasks import TasksStore
+
+REQUIREMENTS = "requirements"
+PLAN = f"{RALPH}/prd.json"
+
+
+class PlanStore(Protocol):
+    """A store that can also read bytes which lie somewhere else."""
+
+    def load(self, data: bytes | None = None) -> Plan: ...
+
+    def save(self, plan: Plan) -> object: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A plan, whichever workflow it belongs to."""
+
+    name: str
+    workflow: str
+    noun: str
+    file: str  # its plan, relative to the project's root
+    folder: Path | None  # a project root on disk that has it; None: only on its branch
+    repo: Path  # where git knows its attempts
+    branch: Branch | None
+    where: str
+    read: Callable[[], bytes | None]
+    store: Callable[[], PlanStore]
+
+    def plan(self) -> Plan | None:
+        """The plan; None while there is only a draft."""
+        data = self.read()
+        return None if data is None else self.store().load(data)
+
+    def needed_plan(self) -> Plan:
+        """The plan, or an error that says how to get one."""
+        plan = self.plan()
+        if plan is None:
+            raise no_plan(self.name)
+        return plan
+
+
+def no_plan(name: str) -> RalphError:
+    return RalphError(f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph prd {name}`.")
+
+
+def find(workspace: Workspace, name: str) -> Target:
+    """The target of this name, or an error that lists what there is."""
+    if name != REQUIREMENTS:
+        return _feature(workspace, features.locate(workspace, name))
+    if not has_requirements(workspace):
+        raise RalphError(
+            "There is no requirements plan here: .ralph/prd.json does not exist.",
+            remedy="Make one with `ralph init --requirements FILE`.",
+        )
+    return _requirements(workspace)
+
+
+def everything(workspace: Workspace) -> list[Target]:
+    """Every plan of the project: the requirements', then the features, oldest first."""
+    found = [_requirements(workspace)] if has_requirements(workspace) else []
+    return [*found, *(_feature(workspace, located) for located in features.everything(workspace))]
+
+
+def has_requirements(workspace: Workspace) -> bool:
+    return (workspace.root / PLAN).is_file()
+
+
+def find_task(plan: Plan, task_id: str, noun: str = "story") -> Task:
+    """A task by its id, or an error that names the nearest."""
+    task = plan.find(task_id)
+    if task is None:
+        names = [task.id for task in plan]
+        raise RalphError(
+            f"{plan.target} has no {noun} {task_id!r}{nearest(task_id, names)}",
+            remedy=f"See them with `ralph status {plan.target}`.",
+        )
+    return task
+
+
+def _feature(workspace: Workspace, located: Located) -> Target:
+    feature = located.feature
+    folder = located.folder or workspace.root
+    return Target(
+        name=feature.name,
+        workflow="feature",
+        noun="story",
+        file=feature.prd_json,
+        folder=located.folder,
+        repo=workspace.root,
+        branch=located.branch,
+        where=located.where,
+        read=lambda: located.read(workspace.root, feature.prd_json),
+        store=lambda: PrdStore(folder / feature.prd_json, feature.name),
+    )
+
+
+def _requirements(workspace: Workspace) -> Target:
+    path = workspace.root / PLAN
+    return Target(
+        name=REQUIREMENTS,
+        workflow=REQUIREMENTS,
+        noun="task",
+        file=PLAN,
+        folder=workspace.root,
+        repo=workspace.root / _app(path),
+        branch=None,
+        where=str(workspace.root),
+        read=path.read_bytes,
+        store=lambda: _tasks_store(workspace),
+    )
+
+
+def _tasks_store(workspace: Workspace) -> TasksStore:
+    from ralph.stores.tasks import TasksStore
+
+    return TasksStore(workspace.root / PLAN, REQUIREMENTS, workspace.root / RALPH / "learnings.md")
+
+
+def _app(path: Path) -> str:
+    """The application's folder as the plan names it; a broken plan is explained by whoever reads all of it."""
+    try:
+        app = json.loads(path.read_bytes()).get("app", "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return app if isinstance(app, str) and is_inside(app) else ""
