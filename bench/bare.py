@@ -21,7 +21,7 @@ for RALPH_TASK; do
     export RALPH_TASK
     echo >> {PLAN}
     git commit -q --no-verify -m '{MESSAGE}' -- {PLAN}
-    "$agent" < "$prompts/$RALPH_TASK-1.prompt.md" > ../agent.log
+    "$agent" < "$prompts/$RALPH_TASK-1.agent.prompt.md" > ../agent.log
     sh -c '{GATE}'
     echo >> {PLAN}
     git commit -q --no-verify -m '{MESSAGE}' -- {PLAN}
@@ -42,7 +42,7 @@ def in_python(project: Project, prompts: Path) -> None:
         document = json.loads(path.read_bytes())
         document["run"] = {"currentStoryId": task}
         _save(project, path, document)
-        with (prompts / f"{task}-1.prompt.md").open("rb") as prompt:
+        with (prompts / f"{task}-1.agent.prompt.md").open("rb") as prompt:
             env = {**project.env, "RALPH_TASK": task}
             subprocess.run([project.agent], cwd=project.path, env=env, stdin=prompt, capture_output=True, check=True)
         project.run(["/bin/sh", "-c", GATE])
