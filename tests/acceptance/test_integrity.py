@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 
 import pytest
 
-from tests.conftest import VERIFIED, Project, does
+from tests.conftest import VERIFIED, Project, does, wait_for
 
 PLAN = ".ralph/2026-01-01-auth/prd.json"
 FORGE = f'sed -i \'s/"priority": 1/"passes": true, "priority": 1/\' {PLAN}; '
@@ -257,3 +258,21 @@ def test_an_agent_cannot_accept_its_own_story_or_block_a_log(project: Project) -
     project.ralph("run", "auth")
 
     assert project.story()["retries"] == 1
+
+
+def test_what_a_gate_did_before_it_was_interrupted_is_undone_too(project: Project) -> None:
+    project.config("sh helper.sh")
+    before = project.read("ralph.config.json")
+    project.stories("One")
+    reached = project.folder / "reached"
+    sly = f"sed -i s/default/defaults/ ralph.config.json; touch {reached}; sleep 300\n"
+    project.script(does("US-001", "helper.sh", sly))
+
+    run = project.start("run", "auth", "--no-baseline")
+    wait_for(reached.exists)
+    assert project.read("ralph.config.json") != before
+    run.send_signal(signal.SIGINT)
+
+    run.communicate(timeout=30)
+    assert run.returncode == 130
+    assert project.read("ralph.config.json") == before

@@ -24,6 +24,7 @@ from ralph.git import look
 from ralph.process.now import capture_now
 from ralph.stores import lock
 from ralph.workflows.checks import Check
+from ralph.workflows.targets import REQUIREMENTS, find, has_requirements
 from ralph.workspace import Workspace
 
 OLDEST_GIT = "2.31"
@@ -52,7 +53,8 @@ def examine() -> Iterator[Check]:
         yield Check("bad", error.what, error.remedy)
         return
     yield Check("good", f"project {workspace.root}")
-    yield from _repository(workspace.root)
+    requirements = has_requirements(workspace)
+    yield from _repository(find(workspace, REQUIREMENTS).repo if requirements else workspace.root)
     try:
         config = configuration.load(workspace.root)
     except RalphError as error:
@@ -61,9 +63,25 @@ def examine() -> Iterator[Check]:
     yield Check("good", configuration.NAME)
     yield from _agents(workspace, config)
     yield from _gates(config)
+    if requirements:
+        yield from _preflight(workspace, config)
     owner = lock.holder(workspace.lock)
     if owner:
         yield Check("note", f"a run is at work: {owner.run} (process {owner.pid})")
+
+
+def _preflight(workspace: Workspace, config: Config) -> Iterator[Check]:
+    """What `ralph run` would look at before it begins."""
+    from ralph.loop import pipeline
+    from ralph.workflows.preflight import preflight
+
+    try:
+        steps = pipeline.load(workspace, "default")
+    except RalphError as error:
+        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
+        return
+    seen = ("executor:", "verifier:", "git:", "gates:", "verify.default")
+    yield from (check for check in preflight(workspace, config, steps) if not check.what.startswith(seen))
 
 
 def _git() -> Check:

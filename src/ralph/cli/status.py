@@ -105,7 +105,8 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
         click.secho(f"  loop {state.loop}: {state.now.id}, step {state.now.step or '…'}", fg="cyan")
     else:
         killed = not owner and state.status in ("running", "waiting")
-        click.echo(f"  last run {state.run_id}: {'killed' if killed else state.status}, {state.loop} loops")
+        how = "killed" if killed else state.status
+        click.echo(f"  last run {state.run_id}: {how}, {words.count(state.loop, 'loop')}")
     for breaker in state.breakers:
         left = max(breaker.until - time.time(), 0) if breaker.until else 0
         what = f"{breaker.state}, {words.count(breaker.failures, 'failure')} in a row"

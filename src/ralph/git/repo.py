@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.git.answers import Commit, Status, parse_log, parse_status
+from ralph.git.files import is_behind_link, is_folder, remove
 from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
 
@@ -31,27 +33,6 @@ HALF_DONE = (
 
 OWN = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false")
 """Ralph's own commits and switches: no hooks, no signature that would ask a person for something."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Status:
-    """A checkout at one moment; paths are relative to the top of the work tree."""
-
-    head: str  # empty: no commit yet
-    branch: str  # empty: HEAD is detached
-    changed: tuple[str, ...]  # tracked paths that differ from HEAD, in the index or on disk
-    untracked: tuple[str, ...]
-    unmerged: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Commit:
-    """A commit on the way from one commit to another."""
-
-    id: str
-    parents: tuple[str, ...]
-    subject: str
-    paths: tuple[str, ...] = ()  # what it touched
 
 
 @dataclass
@@ -235,7 +216,7 @@ class Repo:
     def _is_here(self, path: str) -> bool:
         """Whether a path is on disk as something git can hold, and not somewhere else behind a link."""
         target = self.top / path
-        if _is_folder(target):
+        if is_folder(target):
             return (target / ".git").exists()  # a submodule
         return os.path.lexists(target) and not is_behind_link(self.top, path)
 
@@ -330,82 +311,11 @@ class Repo:
         return (await self.git("rev-parse", "--verify", f"{revision}^{{commit}}")).strip()
 
 
-def remove(top: Path, path: str) -> None:
-    """Remove a file that an agent made, and the folders that are empty without it; never behind a link."""
-    target = top / path
-    if is_behind_link(top, path) or _is_folder(target):
-        return
-    try:
-        target.unlink(missing_ok=True)
-    except NotADirectoryError:
-        return
-    for folder in target.parents:
-        if folder == top or top not in folder.parents:
-            break
-        try:
-            folder.rmdir()
-        except OSError:
-            break
-
-
-def is_behind_link(top: Path, path: str) -> bool:
-    return any((top / parent).is_symlink() for parent in Path(path).parents if parent.parts)
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
-
-
 def _line_in(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):
         return ""
-
-
-def parse_status(text: str) -> Status:
-    """`git status --porcelain=v2 --branch -z`."""
-    head = branch = ""
-    changed: list[str] = []
-    untracked: list[str] = []
-    unmerged: list[str] = []
-    items = iter(text.split("\0"))
-    for item in items:
-        kind, _, rest = item.partition(" ")
-        if kind == "#":
-            key, _, value = rest.partition(" ")
-            if key == "branch.oid":
-                head = "" if value == "(initial)" else value
-            elif key == "branch.head":
-                branch = "" if value == "(detached)" else value
-        elif kind == "1":
-            changed.append(rest.split(" ", 7)[7])
-        elif kind == "2":
-            changed += [rest.split(" ", 8)[8], next(items)]
-        elif kind == "u":
-            unmerged.append(rest.split(" ", 9)[9])
-        elif kind == "?":
-            untracked.append(rest)
-    return Status(
-        head=head,
-        branch=branch,
-        changed=tuple(changed),
-        untracked=tuple(untracked),
-        unmerged=tuple(unmerged),
-    )
-
-
-def parse_log(text: str, border: str) -> tuple[Commit, ...] | None:
-    """`git log` in the form that `commits_since` asks for; None if a commit is on the wrong side."""
-    commits = []
-    fields = text.split(border)[1:]
-    for head, subject, names in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
-        if head[0] == "<":
-            return None
-        commit, *parents = head[1:].split()
-        paths = tuple(name for name in names.replace("\n", "", 1).split("\0") if name)
-        commits.append(Commit(id=commit, parents=tuple(parents), subject=subject, paths=paths))
-    return tuple(commits)
 
 
 def _nul(paths: Iterable[str]) -> bytes:

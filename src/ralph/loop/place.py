@@ -15,7 +15,9 @@ from pathlib import Path
 
 from ralph.config import NAME
 from ralph.errors import RalphError
-from ralph.git.repo import Commit, Repo, Status, remove
+from ralph.git.answers import Commit, Status
+from ralph.git.files import remove
+from ralph.git.repo import Repo
 from ralph.process.spawn import Captured
 from ralph.stores import atomic
 from ralph.workspace import RALPH

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.loop.place import Place
 from ralph.loop.run import Run
 from ralph.plan.work import Work
+from ralph.process.spawn import to_the_end
 from ralph.verify.guard import Guard
 
 
@@ -30,11 +33,25 @@ class Protection:
     """Ralph's own files by their bytes, a person's `protect` globs by git."""
 
     guard: Guard
-    root: Path
+    roots: tuple[Path, ...]
     place: Place | None
     base: str
     globs: tuple[str, ...]
     untracked: frozenset[str]
+    wrongs: Wrongs = field(default_factory=Wrongs)
+
+    @classmethod
+    @asynccontextmanager
+    async def around(cls, run: Run, work: Work, base: str, keep_in: Path) -> AsyncIterator[Protection]:
+        """Guard what runs inside the block, also if it is cut short: gates, commands and hooks run agents' code."""
+        protection = await cls.begin(run, replace(work, claimable=""), base)
+        try:
+            yield protection
+        finally:
+            await to_the_end(protection._end(keep_in))
+
+    async def _end(self, keep_in: Path) -> None:
+        self.wrongs = await self.end(keep_in)
 
     @classmethod
     async def begin(cls, run: Run, work: Work, base: str) -> Protection:
@@ -50,13 +67,13 @@ class Protection:
             extra=tuple(place.repo.top / path for path in sorted(untracked)) if place else (),
         )
         guard.remember()
-        return cls(guard=guard, root=run.cwd, place=place, base=base, globs=globs, untracked=untracked)
+        return cls(guard=guard, roots=roots, place=place, base=base, globs=globs, untracked=untracked)
 
     async def end(self, keep_in: Path) -> Wrongs:
-        own = [self._name(path) for path in self.guard.undo(keep_in)]
+        undone = self.guard.undo(keep_in)
+        own = [self._name(path) for path in undone]
         protected = await self._undo_protected()
-        claimed = [self._name(path) for path in self.guard.claims()]
-        await self._commit_undone([*own, *protected, *claimed])
+        await self._commit_undone([*undone, *self.guard.claims()], protected)
         texts = []
         if own:
             texts.append(f"it changed Ralph's own files ({', '.join(own)})")
@@ -65,7 +82,7 @@ class Protection:
         return Wrongs(paths=tuple(own + protected), texts=tuple(texts), kept_in=keep_in, claimed=self.guard.claimed)
 
     def _name(self, path: Path) -> str:
-        return str(path.relative_to(self.root)) if self.root in path.parents else str(path)
+        return next((str(path.relative_to(root)) for root in self.roots if root in path.parents), str(path))
 
     async def _undo_protected(self) -> list[str]:
         if not self.place or not self.globs:
@@ -79,13 +96,17 @@ class Protection:
         await repo.lay(self.base, found, stage=False)
         return found
 
-    async def _commit_undone(self, names: list[str]) -> None:
+    async def _commit_undone(self, own: list[Path], protected: list[str]) -> None:
         """If the agent committed what it must not, the branch gets the right files back as well."""
-        if not self.place or not names:
+        if not self.place or not (own or protected):
             return
-        repo = self.place.repo
-        committed = set(await repo.between(self.base, "HEAD"))
-        wrong = [name for name in (self.place.in_repo(n) for n in names) if name in committed]
-        wrong += [name for name in names if name in committed and name not in wrong]
+        repo, top = self.place.repo, self.place.repo.top.resolve()
+        names = {str(path.relative_to(top)) for path in map(_real, own) if path.is_relative_to(top)}
+        wrong = sorted({*names, *protected}.intersection(await repo.between(self.base, "HEAD")))
         if wrong:
             await repo.commit_own(wrong, "chore: undo changes to protected files")
+
+
+def _real(path: Path) -> Path:
+    """Where a file lies; the file itself may be a link."""
+    return path.parent.resolve() / path.name

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.git.repo import Status, parse_status, remove
+from ralph.git.answers import Status, parse_status
+from ralph.git.files import remove
 
 
 class Checkout:

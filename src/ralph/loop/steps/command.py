@@ -29,10 +29,10 @@ class CommandStep(Step):
     async def run(self, context: Context) -> StepResult:
         run, settings = context.run, self.settings(Settings)
         gate = Gate(name=self.spec.label, command=settings.command, timeout=settings.timeout or LONGEST)
-        protection = await Protection.begin(run, context.work, context.record.base)  # it may run the agent's code
-        results = await gates.run_all((gate,), run.bench(f"{context.label}-{self.spec.label}"))
+        undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
+        async with Protection.around(run, context.work, context.record.base, undone) as protection:
+            results = await gates.run_all((gate,), run.bench(f"{context.label}-{self.spec.label}"))
         if run.place:
             run.place.seen = False  # what a command leaves behind is not an agent's
-        wrongs = await protection.end(run.logs / f"{context.label}-undone-by-{self.spec.label}")
-        reason = "\n\n".join(filter(None, (wrongs.reason("A command"), gates.explain(results))))
+        reason = "\n\n".join(filter(None, (protection.wrongs.reason("A command"), gates.explain(results))))
         return self.failed(reason) if reason else self.passed()

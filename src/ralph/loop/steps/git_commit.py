@@ -23,9 +23,10 @@ class GitCommitStep(Step):
         head, summary = status.head, ""
         if paths:
             summary = message = context.run.workflow.commit_message(context.run.plan, context.work)
-            protection = await Protection.begin(context.run, context.work, context.record.base)
-            done = await place.commit_left(paths, message)
-            wrongs = await protection.end(context.run.logs / f"{context.label}-undone-by-hooks")
+            undone = context.run.logs / f"{context.label}-undone-by-hooks"
+            async with Protection.around(context.run, context.work, context.record.base, undone) as protection:
+                done = await place.commit_left(paths, message)
+            wrongs = protection.wrongs
             if done.code:
                 secrets = Redactor(secrets_in(os.environ))
                 output = secrets.text((done.out + done.err).decode(errors="replace")).strip()[-LONGEST:]

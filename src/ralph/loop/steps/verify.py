@@ -16,18 +16,18 @@ class VerifyStep(Step):
     async def run(self, context: Context) -> StepResult:
         run, workflow = context.run, context.run.workflow
         task = context.task if context.work.kind is Kind.TASK else None
-        protection = await Protection.begin(run, context.work, context.record.base)  # gates run the agent's code
-        checked = await check(
-            workflow.gates(task),
-            workflow.ui_gates(task),
-            run.services,
-            run.bench(context.label),
-            is_ui=workflow.is_ui(run.plan, task),
-        )
+        undone = run.logs / f"{context.label}-undone-by-gates"
+        async with Protection.around(run, context.work, context.record.base, undone) as protection:
+            checked = await check(
+                workflow.gates(task),
+                workflow.ui_gates(task),
+                run.services,
+                run.bench(context.label),
+                is_ui=workflow.is_ui(run.plan, task),
+            )
         if run.place:
             run.place.seen = False  # what gates leave behind is not an agent's
         if not checked.results and not checked.problem:
             run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
-        wrongs = await protection.end(run.logs / f"{context.label}-undone-by-gates")
-        reason = "\n\n".join(filter(None, (wrongs.reason("A gate"), checked.reason)))
+        reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
         return replace(self.failed(reason) if reason else self.passed(), gates=checked.results)
