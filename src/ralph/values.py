@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import BeforeValidator, Field, WithJsonSchema
+from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
 
 from ralph.validation import Json, place
 
@@ -34,30 +35,31 @@ def _whole(value: object) -> object:
     return int(value) if isinstance(value, str) and value.strip().isdecimal() else value
 
 
-def _flag(value: object) -> object:
+def flag(value: object) -> object:
+    """`"true"` and `"false"` as what they say; anything else is left for the validator."""
     return {"true": True, "false": False}.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
-def _schema(kind: dict[str, object], pattern: str) -> WithJsonSchema:
-    """A value of a kind, or text that stands for one."""
-    return WithJsonSchema({"anyOf": [kind, {"type": "string", "pattern": rf"^(?:{pattern})$|^\$\{{.+\}}$"}]})
+BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum"}
+"""Pydantic writes bounds by its own names if a validator stands before them."""
+
+
+class _AlsoText:
+    """In the published schema: a value as it is, or text that stands for one."""
+
+    def __init__(self, pattern: str) -> None:
+        self._text = {"type": "string", "pattern": rf"^(?:{pattern})$|^\$\{{.+\}}$"}
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, object]:
+        value = {BOUNDS.get(key, key): bound for key, bound in handler(schema).items()}
+        return {"anyOf": [value, self._text]}
 
 
 TEXT = r"\d+(\.\d+)?|(?=\d)(\d+h)?(\d+m)?(\d+(\.\d+)?s)?"
-Duration = Annotated[
-    float,
-    BeforeValidator(seconds),
-    Field(gt=0, le=LONGEST),
-    _schema({"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST}, TEXT),
-]
-Pause = Annotated[
-    float,
-    BeforeValidator(seconds),
-    Field(ge=0, le=LONGEST),
-    _schema({"type": "number", "minimum": 0, "maximum": LONGEST}, TEXT),
-]
-Whole = Annotated[int, BeforeValidator(_whole), _schema({"type": "integer"}, r"\d+")]
-Flag = Annotated[bool, BeforeValidator(_flag), _schema({"type": "boolean"}, "true|false")]
+Duration = Annotated[float, BeforeValidator(seconds), Field(gt=0, le=LONGEST), _AlsoText(TEXT)]
+Pause = Annotated[float, BeforeValidator(seconds), Field(ge=0, le=LONGEST), _AlsoText(TEXT)]
+Whole = Annotated[int, BeforeValidator(_whole), _AlsoText(r"\d+")]
+Flag = Annotated[bool, BeforeValidator(flag), _AlsoText("true|false")]
 
 
 def substitute(document: Json, variables: Mapping[str, str]) -> tuple[Json, list[str]]:
@@ -70,6 +72,9 @@ def substitute(document: Json, variables: Mapping[str, str]) -> tuple[Json, list
             if escaped:
                 return match[0][1:]
             found = variables.get(name)
+            if found and not found.isprintable() and found != found.encode(errors="replace").decode():
+                missing.append(f"{place(where)}: the environment variable {name} is not UTF-8 text")
+                return match[0]
             if default is not None:
                 return found or default  # as a shell does: an empty one counts as missing
             if found is None:

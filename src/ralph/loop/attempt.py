@@ -99,12 +99,13 @@ async def perform(step: Step, context: Context) -> StepResult:
     if breaker and not breaker.allows():
         return _left_out(step, breaker)
     used = Usage()
+    learned: tuple[str, ...] = ()
     for turn in range(1, settings.max_retries + 2):
         result = await _once(step, context.at_try(turn))
         if breaker:
             _count(context.run, step, breaker, result)
-        used += result.usage
-        result = replace(result, usage=used)
+        used, learned = used + result.usage, (*learned, *result.learnings)
+        result = replace(result, usage=used, learnings=learned)
         if result.verdict is not Verdict.FAILED or turn > settings.max_retries or (breaker and not breaker.allows()):
             return result
         context.run.emit(
@@ -168,7 +169,7 @@ async def _run(step: Step, context: Context) -> StepResult:
     try:
         return await step.run(context)
     except Exception as error:  # another package's step can do anything; our own mistakes are not hidden
-        if isinstance(error, RalphError | OSError | TimeoutError) or is_built_in(step):
+        if is_built_in(step) or isinstance(error, RalphError):
             raise
         return step.failed(f"The step {step.spec.label!r} broke: {type(error).__name__}: {error}")
 

@@ -27,8 +27,7 @@ class Breaker:
     def state(self) -> State:
         if self.opened_at is None:
             return State.CLOSED
-        over = self.clock() - self.opened_at >= self.reset_after
-        return State.HALF_OPEN if over else State.OPEN
+        return State.HALF_OPEN if self.clock() >= self.opened_at + self.reset_after else State.OPEN
 
     @property
     def closes_at(self) -> float | None:

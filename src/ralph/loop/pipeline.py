@@ -19,7 +19,7 @@ from ralph.loop.steps.base import Step
 from ralph.loop.steps.review import ReviewStep
 from ralph.plan.work import Resilience, StepSpec
 from ralph.validation import Json, Mistakes, nearest
-from ralph.values import Duration, Flag, Pause, Whole, substitute
+from ralph.values import Duration, Flag, Pause, Whole, flag, substitute
 from ralph.workspace import RALPH, Workspace, is_inside
 
 CONFIGS = f"{RALPH}/configs"
@@ -184,7 +184,7 @@ def _rules(document: Json) -> Iterable[str]:
     """What the shape alone cannot say."""
     listed = document.get("steps")
     steps = [step if isinstance(step, dict) else {} for step in listed] if isinstance(listed, list) else []
-    works = False
+    works = verified = -1
     labels: dict[str, int] = {}
     plans: set[str] = set()
     for index, step in enumerate(steps):
@@ -201,9 +201,13 @@ def _rules(document: Json) -> Iterable[str]:
         config = config if isinstance(config, dict) else {}
         yield from _outside(config, index)
         plans |= {str(Path(str(config["prd_file"])))} if config.get("prd_file") else set()
-        enabled = step.get("enabled", True) not in (False, "false")
-        works = works or (kind is not None and enabled and _works(kind) and not config.get("marker_file"))
-    if steps and not works:
+        enabled = flag(step.get("enabled", True)) is not False
+        if kind and enabled and not config.get("marker_file"):
+            works = index if _works(kind) else works
+            verified = index if step.get("type") == "verify" else verified
+    if works >= 0 and 0 <= verified < works:
+        yield f"steps[{verified}]: the gates come before steps[{works}], so what that agent does is not verified"
+    if steps and works < 0:
         yield "steps: none of them lets an agent work in every loop, so no task would ever be done"
     if len(plans) > 1:
         yield f"steps: all prd_file must be the same, found {', '.join(sorted(plans))}"

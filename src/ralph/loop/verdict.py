@@ -7,6 +7,8 @@ from ralph.plan.model import GateResult, Plan
 from ralph.plan.work import Kind, Outcome, Usage, Verdict, Work
 from ralph.verify.gates import red
 
+DECISIVE = frozenset({"agent", "verify", "review"})
+"""Steps without whose success nothing passes; `continue_on_error` only lets the steps after them run."""
 LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 
 
@@ -49,9 +51,11 @@ def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[
 
 
 def _counts_against(work: Work, result: StepResult) -> bool:
-    """A failed step does, unless it is tolerated; a red gate always does."""
-    tolerated = {spec.label for spec in work.steps if spec.resilience.continue_on_error}
-    return result.verdict is not Verdict.PASSED and (result.step not in tolerated or bool(red(result.gates)))
+    """A failed step does, unless it may fail; the work itself and its gates may not, whatever is configured."""
+    spec = next((spec for spec in work.steps if spec.label == result.step), None)
+    tolerated = spec is not None and spec.resilience.continue_on_error and spec.type not in DECISIVE
+    forgiven = tolerated and result.verdict is Verdict.FAILED and not red(result.gates)
+    return result.verdict is not Verdict.PASSED and not forgiven
 
 
 def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
@@ -68,6 +72,9 @@ def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, 
     if bad:
         names = ", ".join(f"`{result.command}`" for result in bad)
         return Verdict.FAILED, f"It said VERIFIED while the suite is red: {names}.", ()
+    failed = next((result for result in record.steps if result.verdict is not Verdict.PASSED), None)
+    if failed:
+        return Verdict.FAILED, f"It said VERIFIED while the suite could not be run: {failed.reason}", ()
     return Verdict.PASSED, "", ()
 
 

@@ -55,26 +55,25 @@ class TasksStore:
         tasks = self._document["tasks"]
         assert isinstance(tasks, list), "load has checked"
         for entry, task in zip(tasks, plan.tasks, strict=True):
-            entry.update(_entry(task, plan.current))
+            _update(entry, _entry(task, plan.current))
         self._document["started_at"] = plan.started_at or None
         setup = plan.setup
         if "setup" in self._document or setup.attempts:
-            self._document["setup"] = {
-                "attempts": setup.attempts,
-                "failures": setup.failures,
-                "notes": setup.notes,
-            }
+            state = {"attempts": setup.attempts, "failures": setup.failures, "notes": setup.notes}
+            _update(self._document, {"setup": state})
         return to_json(self._document, indent=2) + b"\n"
 
     def _write_learnings(self, known: tuple[str, ...]) -> None:
         """Add what was said in markers; what agents wrote or took out themselves stays as it is."""
         new = [text for text in known if text not in self._learned]
         self._learned = known
-        text = notes(self.learnings)
-        missing = [line for line in new if line not in text]
+        if not new or (self.learnings.is_dir() and not self.learnings.is_symlink()):
+            return  # an agent made a folder of it: nobody can write there, and that is no reason to stop
+        before = b"" if self.learnings.is_symlink() or not self.learnings.exists() else self.learnings.read_bytes()
+        missing = [line for line in new if line.encode() not in before]
         if missing:
-            gap = "" if not text or text.endswith("\n") else "\n"
-            atomic.write(self.learnings, (text + gap + "".join(f"- {line}\n" for line in missing)).encode())
+            gap = b"" if not before or before.endswith(b"\n") else b"\n"
+            atomic.write(self.learnings, before + gap + "".join(f"- {line}\n" for line in missing).encode())
 
 
 def notes(path: Path) -> str:
@@ -137,6 +136,21 @@ def _entry(task: Task, current: str | None) -> Json:
         "base_commit": task.base,
         "result": _result_entry(task.result),
     }
+
+
+def _update(known: Json, new: Json) -> None:
+    """Write what is ours into what is there; fields inside of it that we do not know survive."""
+    for key, value in new.items():
+        known[key] = _joined(known.get(key), value)
+
+
+def _joined(known: object, new: object) -> object:
+    if isinstance(known, dict) and isinstance(new, dict):
+        _update(known, new)
+        return known
+    if isinstance(known, list) and isinstance(new, list) and len(known) == len(new):
+        return [_joined(old, fresh) for old, fresh in zip(known, new, strict=True)]
+    return new
 
 
 def _status(task: Task, current: str | None) -> str:

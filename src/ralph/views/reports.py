@@ -12,7 +12,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from ralph import __version__
 from ralph.journal import events as e
 from ralph.journal.events import Event
-from ralph.journal.metrics import Metrics
 from ralph.journal.writer import now
 from ralph.plan.work import Ending, Kind, Usage, Verdict
 from ralph.stores import atomic
@@ -119,12 +118,10 @@ class Reports:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._state: RunState | None = None
-        self._metrics = Metrics()
         self._model = ""
         self._gates = 0
 
     def __call__(self, event: Event, _line: str = "") -> None:
-        self._metrics(event)
         if isinstance(event, e.RunStarted):
             self._begin(event)
         elif self._state:
@@ -154,7 +151,9 @@ class Reports:
         match event:
             case e.AttemptStarted():
                 doing = Now(id=event.work, title=event.title, attempt=event.number)
-                return state.model_copy(update={"status": "running", "now": doing, "loop": state.loop + 1})
+                return state.model_copy(
+                    update={"status": "running", "reason": "", "now": doing, "loop": state.loop + 1}
+                )
             case e.StepStarted() if state.now:
                 return state.model_copy(update={"now": state.now.model_copy(update={"step": event.step})})
             case e.BreakerChanged():

@@ -157,11 +157,11 @@ class RequirementsWorkflow:
     def context(self, plan: Plan, task: Task | None) -> str:
         """What a fresh agent is told beside its prompt: where the loop stands, and what others found out."""
         head = [
-            f"You work in Ralph's loop number {_loop(plan)} on {plan.description or self._folder.name}.",
+            f"You work in Ralph's loop number {_loop(plan)} on {_cut(plan.description, 300) or self._folder.name}.",
             f"Progress: {_progress(plan)} tasks done.",
         ]
         if task:
-            head += [f"Current task: {task.id} {task.title}", _cut(task.description, LONGEST_DESCRIPTION)]
+            head += [f"Current task: {task.id} {_cut(task.title, 300)}", _cut(task.description, LONGEST_DESCRIPTION)]
         text = "\n".join(filter(None, head))[: LONGEST_CONTEXT - 100]
         known = self._learnings(task, LONGEST_CONTEXT - len(text) - 30)
         return f"{text}\nRecent learnings:\n{known}" if known else text
@@ -244,7 +244,7 @@ def claimed(plan: Plan, work: Work, data: bytes) -> Claimed:
     entries = document.get("tasks")
     entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     own = next((entry for entry in entries if entry.get("id") == work.id), {})
-    others = [str(entry.get("id")) for entry in entries if entry is not own and _is_claim(plan, entry)]
+    others = [str(entry.get("id"))[:80] for entry in entries if entry is not own and _is_claim(plan, entry)][:5]
     note = (
         f"The agent also marked {', '.join(others)} in the plan: that was put back, only its own task counts."
         if others

@@ -22,7 +22,7 @@ from ralph.workflows.requirements import ARCHIVE, LEARNINGS, REQUIREMENTS, TARGE
 LEARNINGS_ARCHIVE = ".ralph/learnings_archive.md"
 COMPACT_ABOVE = 8_000
 COMPACT_TO = 4_000
-NUMBERED = re.compile(r"T-(\d{1,9})")
+NUMBERED = re.compile(r"T-(\d{1,4000})")
 OWN = ("id", "title", "description", "acceptance_criteria", "depends_on")
 
 

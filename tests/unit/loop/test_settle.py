@@ -17,7 +17,7 @@ from ralph.loop.settle import (
     retry_by_hand,
     settle,
 )
-from ralph.plan.model import GateResult, Plan, Result, Review, Task, TaskState
+from ralph.plan.model import GateResult, Plan, Result, Review, Setup, Task, TaskState
 from ralph.plan.work import Kind, Outcome, Usage, Verdict, Work
 
 IDS = ("US-1", "US-2", "US-3")
@@ -289,3 +289,168 @@ def test_what_a_person_accepts_passes_and_says_so() -> None:
 def test_a_review_to_be_made_again_keeps_only_its_count() -> None:
     plan = Plan(target="t", review=Review(attempts=4, failures=2, notes="n", verified_at="x", verified_commit="c"))
     assert reopen_review(plan).review == Review(attempts=4)
+
+
+# loops that do not finish, and loops that change nothing
+
+CHANGED = st.lists(st.booleans(), max_size=12)
+
+
+def outcome_of(number: int, verdict: Verdict = Verdict.UNFINISHED, **more: object) -> Outcome:
+    return replace(Outcome(work_id="US-1", number=number, verdict=verdict, reason=f"reason {number}"), **more)
+
+
+def after_all(history: list[Outcome], policy: Policy) -> Task:
+    """The task after one outcome upon another, for as long as there is something to be done."""
+    plan = Plan(target="auth", tasks=(Task(id="US-1", title="t"),), current="US-1")
+    for outcome in history:
+        if plan.tasks[0].state is TaskState.PENDING:
+            plan = settle(plan, STORIES[0], outcome, policy).plan
+    return plan.tasks[0]
+
+
+@given(next_attempts(STORIES, Verdict.UNFINISHED))
+def test_an_attempt_that_did_not_finish_counts_like_one_that_failed(case: Case) -> None:
+    plan, work, outcome, policy = case
+    unfinished = settle(plan, work, outcome, policy)
+    assert unfinished == settle(plan, work, replace(outcome, verdict=Verdict.FAILED), policy)
+    task, after = plan.find(work.id), unfinished.plan.find(work.id)
+    assert task is not None
+    assert after is not None
+    assert after.failures == task.failures + 1
+    assert after.notes == outcome.reason
+    assert unfinished.plan.current == (None if after.state is TaskState.BLOCKED else plan.current)
+
+
+@given(st.lists(st.sampled_from([Verdict.FAILED, Verdict.UNFINISHED]), max_size=30))
+def test_without_a_limit_no_number_of_failures_is_too_many(verdicts: list[Verdict]) -> None:
+    history = [outcome_of(number, verdict) for number, verdict in enumerate(verdicts, 1)]
+    task = after_all(history, Policy(max_failures=0))
+    assert task.state is TaskState.PENDING
+    assert task.failures == task.attempts == len(verdicts)
+
+
+def test_without_a_limit_an_agent_can_still_give_up() -> None:
+    task = after_all([outcome_of(1), outcome_of(2, Verdict.BLOCKED)], Policy(max_failures=0))
+    assert (task.state, task.notes) == (TaskState.BLOCKED, "reason 2")
+
+
+def test_without_a_limit_a_reviewer_can_send_a_task_back_as_often_as_it_likes() -> None:
+    plan = Plan(target="auth", tasks=(Task(id="US-1", title="t", state=TaskState.PASSED, failures=5),))
+    reset = Outcome(work_id="final", number=1, verdict=Verdict.REOPENED, reason="no", reopened=("US-1",))
+    task = settle(plan, REVIEW, reset, Policy(max_failures=0)).plan.tasks[0]
+    assert (task.state, task.failures) == (TaskState.PENDING, 6)
+
+
+@given(CHANGED, st.integers(1, 4), st.sampled_from([Verdict.FAILED, Verdict.UNFINISHED]))
+def test_a_task_is_stuck_after_enough_attempts_in_a_row_that_changed_nothing(
+    changed: list[bool], most: int, verdict: Verdict
+) -> None:
+    history = [outcome_of(number, verdict, changed=moved) for number, moved in enumerate(changed, 1)]
+    task = after_all(history, Policy(max_failures=0, max_idle=most))
+    in_a_row = loops = 0
+    for moved in changed:
+        loops += 1
+        in_a_row = 0 if moved else in_a_row + 1
+        if in_a_row == most:
+            break
+    assert (task.idle, task.attempts) == (in_a_row, loops)
+    assert (task.state is TaskState.BLOCKED) is (in_a_row == most)
+    assert task.notes.startswith("Stuck") is (in_a_row == most)
+
+
+def test_what_is_stuck_says_for_how_long_and_what_was_last() -> None:
+    history = [outcome_of(number, changed=number == 1) for number in (1, 2, 3)]
+    task = after_all(history, Policy(max_failures=0, max_idle=2))
+    assert task.notes == "Stuck: 2 attempts in a row changed nothing. The last one: reason 3"
+
+
+def test_a_stuck_task_gives_its_files_back_and_makes_room_for_the_next() -> None:
+    plan = Plan(target="auth", tasks=(Task(id="US-1", title="t", base="b0", idle=1),), current="US-1")
+    settled = settle(plan, STORIES[0], outcome_of(1, changed=False), Policy(max_failures=0, max_idle=2))
+    assert settled.restore == "b0"
+    assert settled.plan.current is None
+
+
+@given(CHANGED)
+def test_idle_attempts_are_counted_but_block_nothing_where_nobody_looks(changed: list[bool]) -> None:
+    history = [outcome_of(number, changed=moved) for number, moved in enumerate(changed, 1)]
+    task = after_all(history, Policy(max_failures=0, max_idle=0))
+    assert task.state is TaskState.PENDING
+    assert "Stuck" not in task.notes
+
+
+def test_a_task_that_passed_is_not_idle_any_more() -> None:
+    history = [outcome_of(1, changed=False), outcome_of(2, Verdict.PASSED, changed=False)]
+    task = after_all(history, Policy(max_failures=0, max_idle=2))
+    assert (task.state, task.idle) == (TaskState.PASSED, 0)
+
+
+@given(st.lists(st.sampled_from(COSTLESS), max_size=6), st.booleans())
+def test_an_attempt_that_was_cut_short_is_neither_a_loop_nor_an_idle_one(
+    verdicts: list[Verdict], changed: bool
+) -> None:
+    before = [outcome_of(1, changed=False)]
+    cut = [outcome_of(number, verdict, changed=changed) for number, verdict in enumerate(verdicts, 2)]
+    policy = Policy(max_failures=2, max_idle=2)
+    task = after_all([*before, *cut], policy)
+    assert replace(task, attempts=1) == after_all(before, policy)
+
+
+def test_a_very_long_reason_leaves_room_to_say_that_a_task_is_stuck() -> None:
+    task = after_all([outcome_of(1, reason="x" * 100_000, changed=False)], Policy(max_failures=0, max_idle=1))
+    assert len(task.notes) == LONGEST_NOTES
+    assert task.notes.startswith("Stuck: 1 ")
+
+
+def test_a_person_who_wants_another_try_of_what_was_stuck_gets_all_of_its_loops_again() -> None:
+    task = Task(id="a", title="A", state=TaskState.BLOCKED, failures=3, idle=3, attempts=5, notes="Stuck: …")
+    assert retry_by_hand(task) == Task(id="a", title="A", attempts=5)
+
+
+# steps that run once
+
+SETUP = Work(kind=Kind.SETUP, id="setup", title="Set-up: setup", steps=())
+BEGUN = Plan(
+    target="requirements",
+    tasks=(Task(id="US-1", title="t", failures=1),),
+    current="US-1",
+    setup=Setup(attempts=2, failures=1, notes="old", done=frozenset({"install"})),
+)
+
+
+def set_up(verdict: Verdict, number: int = 3, plan: Plan = BEGUN) -> Plan:
+    outcome = Outcome(work_id="setup", number=number, verdict=verdict, reason="why", learnings=("l",), base="b")
+    settled = settle(plan, SETUP, outcome, Policy(max_failures=1, max_idle=1))
+    assert settled.restore == ""
+    return settled.plan
+
+
+def test_a_step_that_runs_once_is_done_when_it_passed() -> None:
+    assert set_up(Verdict.PASSED).setup == Setup(attempts=3, done=frozenset({"install", "setup"}))
+
+
+@pytest.mark.parametrize("verdict", [Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED])
+def test_a_step_that_runs_once_and_did_not_pass_is_counted_and_comes_again(verdict: Verdict) -> None:
+    assert set_up(verdict).setup == replace(BEGUN.setup, attempts=3, failures=2, notes="why")
+
+
+@pytest.mark.parametrize("verdict", COSTLESS)
+def test_a_step_that_runs_once_and_was_cut_short_costs_nothing(verdict: Verdict) -> None:
+    assert set_up(verdict).setup == replace(BEGUN.setup, attempts=3)
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_a_step_that_runs_once_changes_no_task_and_teaches_what_it_learned(verdict: Verdict) -> None:
+    plan = set_up(verdict)
+    assert replace(plan, setup=BEGUN.setup, learnings=()) == BEGUN
+    assert plan.learnings == ("l",)
+
+
+@given(st.sampled_from(Verdict), st.integers(1, 6))
+def test_a_step_that_runs_once_is_settled_once_for_each_number(verdict: Verdict, number: int) -> None:
+    once = set_up(verdict, number)
+    assert is_settled(once, SETUP, number)
+    assert set_up(verdict, number, once) is once
+    assert (once is BEGUN) is (number <= BEGUN.setup.attempts)
+    assert once.setup.attempts == max(number, BEGUN.setup.attempts)

@@ -172,3 +172,96 @@ def test_an_outcome_gathers_all_that_the_steps_left() -> None:
     assert outcome.learnings == ("a", "b")
     assert outcome.usage == Usage(calls=2, cost_usd=0.5, unpriced=1)
     assert outcome.fatal
+
+
+TOLERANT = Work(
+    kind=Kind.TASK,
+    id="US-1",
+    title="One",
+    steps=tuple(
+        StepSpec(type=name, resilience=Resilience(continue_on_error=True))
+        for name in ("agent", "command", "verify", "review", "git-commit")
+    ),
+)
+
+
+def tolerant(*steps: StepResult) -> Outcome:
+    return conclude(PLAN, TOLERANT, record(*steps), "now")
+
+
+def test_a_command_that_may_fail_does_not_decide() -> None:
+    steps = step("agent"), step("command", Verdict.FAILED, reason="no"), step("verify", gates=(GREEN,))
+    outcome = tolerant(*steps, step("git-commit"))
+    assert (outcome.verdict, outcome.reason) == (Verdict.PASSED, "")
+
+
+def test_a_red_gate_counts_even_in_a_step_that_may_fail() -> None:
+    verify = step("verify", Verdict.FAILED, reason="make lint is red", gates=(GREEN, RED))
+    outcome = tolerant(step("agent"), verify, step("git-commit"))
+    assert (outcome.verdict, outcome.reason) == (Verdict.FAILED, "make lint is red")
+
+
+def test_a_red_gate_that_is_not_required_does_not_count() -> None:
+    assert tolerant(step("agent"), step("verify", gates=(GREEN, OPTIONAL))).verdict is Verdict.PASSED
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNFINISHED, Verdict.BLOCKED])
+def test_an_agent_that_may_fail_and_did_not_finish_has_not_passed(verdict: Verdict) -> None:
+    """Its attempt ends there, so no gate has looked at anything."""
+    outcome = tolerant(step("agent", verdict, reason="not yet"))
+    assert (outcome.verdict, outcome.reason) == (verdict, "not yet")
+
+
+@pytest.mark.parametrize("gates", [(), (GREEN,)])
+def test_gates_that_were_cut_short_or_left_out_pass_nothing_even_where_they_may_fail(
+    gates: tuple[GateResult, ...],
+) -> None:
+    """A time limit, an open circuit breaker, a service that is not up: the gates have not all said yes."""
+    verify = step("verify", Verdict.FAILED, reason="The step 'verify' did not end within 5 s.", gates=gates)
+    outcome = tolerant(step("agent"), verify, step("git-commit"))
+    assert (outcome.verdict, outcome.reason) == (Verdict.FAILED, verify.reason)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.LIMITED, Verdict.INTERRUPTED])
+def test_a_step_that_may_fail_still_leaves_off_when_it_must(verdict: Verdict) -> None:
+    outcome = tolerant(step("agent"), step("command", verdict, reason="later", retry_at=9.0))
+    assert (outcome.verdict, outcome.reason, outcome.retry_at) == (verdict, "later", 9.0)
+
+
+@pytest.mark.parametrize("verdict", [Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.FAILED])
+def test_a_step_that_runs_once_comes_to_what_its_first_bad_step_came_to(verdict: Verdict) -> None:
+    work = Work(kind=Kind.SETUP, id="setup", title="s", steps=(StepSpec(type="agent"), StepSpec(type="git-commit")))
+    good = record(step("agent"), step("git-commit"), kind=Kind.SETUP)
+    bad = record(step("agent", verdict, reason="no"), kind=Kind.SETUP)
+    assert conclude(PLAN, work, good, "now").verdict is Verdict.PASSED
+    assert (conclude(PLAN, work, bad, "now").verdict, conclude(PLAN, work, bad, "now").reason) == (verdict, "no")
+
+
+@given(st.lists(st.booleans(), max_size=4))
+def test_an_attempt_changed_something_if_any_of_its_steps_did(changed: list[bool]) -> None:
+    steps = [step(f"step{number}", changed=moved) for number, moved in enumerate(changed)]
+    assert story(*steps).changed is any(changed)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["agent", "command", "verify", "review", "git-commit"]),
+            st.sampled_from(Verdict),
+            st.lists(st.sampled_from([GREEN, RED, OPTIONAL]), max_size=2),
+        ),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda item: item[0],
+    ),
+    st.sampled_from([STORY, TOLERANT]),
+)
+def test_no_attempt_with_a_red_gate_ever_passes(steps: list[tuple[str, Verdict, list[GateResult]]], work: Work) -> None:
+    """A step with a red gate has never passed itself."""
+    made = [
+        step(name, Verdict.FAILED if RED in gates and verdict is Verdict.PASSED else verdict, gates=tuple(gates))
+        for name, verdict, gates in steps
+    ]
+    outcome = conclude(PLAN, work, record(*made), "now")
+    if any(RED in result.gates for result in made):
+        assert outcome.verdict is not Verdict.PASSED
