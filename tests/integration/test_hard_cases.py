@@ -216,7 +216,7 @@ def test_restoring_a_link_deletes_nothing_behind_it(checkout: Checkout, tmp_path
     checkout.git("commit", "-qm", "link")
     checkout.place = checkout.look()
     checkout.agent("rm d; mkdir d; echo agent > d/x; git add -A d; git commit -qm work")
-    do(checkout.place.restore(checkout.base, "revert"))
+    do(checkout.place.restore(checkout.base, "revert", "auth"))
     assert (outside / "x").exists()
 
 
@@ -248,7 +248,7 @@ def test_nothing_of_a_stray_agent_stays_on_disk(checkout: Checkout, script: str)
 )
 def test_restoring_commits_nothing_that_was_only_staged(checkout: Checkout, script: str) -> None:
     checkout.agent(script)
-    do(checkout.place.restore(checkout.base, "revert"))
+    do(checkout.place.restore(checkout.base, "revert", "auth"))
     assert do(checkout.place.repo.between(checkout.base, "HEAD")) == ()
     assert checkout.status() == []
 
@@ -268,7 +268,7 @@ def test_anything_can_be_restored(checkout: Checkout, script: str) -> None:
     checkout.place = checkout.look()
     checkout.agent(script)
     checkout.keep()
-    do(checkout.place.restore(checkout.base, "revert"))
+    do(checkout.place.restore(checkout.base, "revert", "auth"))
     assert do(checkout.place.repo.between(checkout.base, "HEAD")) == ()
 
 
@@ -379,7 +379,7 @@ def test_a_submodule_that_moved_on_is_restored(person: Project) -> None:
     add_submodule(person)
     checkout = Checkout(person)
     checkout.agent("cd lib; echo m > file.txt; git commit -qam m; cd ..; git add lib; git commit -qm w")
-    do(checkout.place.restore(checkout.base, "revert"))
+    do(checkout.place.restore(checkout.base, "revert", "auth"))
     assert checkout.status() == []
     assert not do(checkout.place.changed_beside_own(checkout.base))
 

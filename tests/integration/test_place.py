@@ -176,7 +176,7 @@ def test_odd_names_are_kept_committed_and_restored_like_any_other(checkout: Chec
     assert checkout.status() == []
     assert do(checkout.place.repo.between(kept, "HEAD")) == ()
 
-    do(checkout.place.restore(checkout.base, "revert: odd"))
+    do(checkout.place.restore(checkout.base, "revert: odd", "auth"))
     assert do(checkout.place.repo.between(checkout.base, "HEAD")) == ()
     assert [checkout.exists(name) for name in ODD_NAMES] == [True, False] * 7
 
@@ -358,7 +358,7 @@ def test_unwanted_work_is_undone_by_a_forward_commit(checkout: Checkout) -> None
     checkout.write(".ralph/2026-01-01-auth/prd.json", "state\n")
     do(checkout.place.repo.commit_own([".ralph/2026-01-01-auth/prd.json"], "state"))
 
-    do(checkout.place.restore(checkout.base, "revert: US-001 is blocked"))
+    do(checkout.place.restore(checkout.base, "revert: US-001 is blocked", "auth"))
 
     assert checkout.git("log", "--format=%s", f"{checkout.base}..HEAD").splitlines() == [
         "revert: US-001 is blocked", "state", "work",
@@ -374,7 +374,7 @@ def test_restoring_where_nothing_changed_makes_no_commit(checkout: Checkout) -> 
     checkout.agent("echo x > left.txt")
     checkout.keep()
 
-    do(checkout.place.restore(checkout.base, "revert"))
+    do(checkout.place.restore(checkout.base, "revert", "auth"))
 
     assert checkout.git("rev-parse", "HEAD") == checkout.base
     assert checkout.status() == []
@@ -384,7 +384,7 @@ def test_unwanted_work_is_undone_without_hooks(checkout: Checkout) -> None:
     checkout.agent("echo changed > app.txt; git commit -qam work")
     executable(checkout.root / ".git" / "hooks" / "pre-commit", "#!/bin/sh\nexit 1\n")
 
-    do(checkout.place.restore(checkout.base, "revert"))
+    do(checkout.place.restore(checkout.base, "revert", "auth"))
 
     assert checkout.read("app.txt") == "app\n"
     assert checkout.git("log", "-1", "--format=%s") == "revert"
@@ -645,7 +645,7 @@ def test_a_project_in_a_subfolder_sees_the_whole_repository(person: Project) -> 
     assert checkout.git("show", f"{kept}:web/left.txt") == "left"
     assert checkout.git("show", f"{kept}:app.txt") == "changed"
 
-    do(checkout.place.restore(checkout.base, "revert"))
+    do(checkout.place.restore(checkout.base, "revert", "auth"))
     assert checkout.status() == ["?? notes.txt", "?? web/.ralph/more.md"]
     assert checkout.read("app.txt") == "app\n"
     assert not checkout.exists("web/main.txt")
@@ -696,5 +696,5 @@ def test_empty_folders_are_left_alone(checkout: Checkout) -> None:
     (checkout.root / "empty" / "folders").mkdir(parents=True)
 
     assert not checkout.changes().any
-    do(checkout.place.restore(checkout.base, "nothing"))
+    do(checkout.place.restore(checkout.base, "nothing", "auth"))
     assert (checkout.root / "empty" / "folders").is_dir()

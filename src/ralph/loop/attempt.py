@@ -30,6 +30,7 @@ async def run_attempt(run: Run, work: Work, record: Record) -> Record:
             step = step_type(spec.type)(spec)
             if step.runs_agent and not record.agent_at_work:
                 record = replace(record, agent_at_work=True)
+                run.keep_plan()
                 records.save(run.workspace.records, record)
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
             result = _printable(await perform(step, context))

@@ -62,6 +62,8 @@ async def begin(run: Run, work: Work) -> Record:
         persons=tuple(quote(os.fsencode(path)) for path in sorted(run.place.foreign)) if run.place else (),
         agent_at_work=step_type(work.steps[0].type).runs_agent,
     )
+    if record.agent_at_work:
+        run.keep_plan()
     records.save(run.workspace.records, record)
     return record
 
@@ -88,8 +90,8 @@ async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
     settled = settle(run.plan, work, outcome, run.workflow.policy)
     ref = attempt_ref(record.target, work.id, record.number)
     if settled.restore and run.place:
-        await run.place.restore(settled.restore, f"revert: {work.id} is blocked; its work is in {ref}")
-        run.place.forget_left(record.target)
+        message = f"revert: {work.id} is blocked; its work is in {ref}"
+        await run.place.restore(settled.restore, message, record.target)
     await run.save(settled.plan)
     records.remove(run.workspace.records, record.target)
     tell_end(run, work, record, outcome, ref=ref)

@@ -57,6 +57,7 @@ class Left:
     target: str
     commit: str
     parent: str
+    also: str = ""  # while files are brought back to another commit, each may be as either has it
 
 
 @dataclass
@@ -238,8 +239,9 @@ class Place:
         out = await self.repo.git("log", "-1", "--format=%s", "--", ":(top)", *beside, literal=False)
         return out.strip()
 
-    async def restore(self, base: str, message: str) -> None:
+    async def restore(self, base: str, message: str, target: str) -> None:
         """Bring back the files as they were at `base`, by a forward commit; the work stays in its ref."""
+        await self._begin_return(base, target)
         await self.repo.unstage()
         paths = {path for path in await self.repo.changed_since(base) if not self.is_own(path)}
         await self.repo.lay(base, sorted(paths), stage=True)
@@ -248,6 +250,12 @@ class Place:
         self.made = set()
         if await self.repo.staged():
             await self.repo.commit_index(message)
+        self.forget_left(target)
+
+    async def _begin_return(self, before: str, target: str) -> None:
+        """Write down that files are on their way back: whoever is killed now must know them as Ralph's own."""
+        now = await self.freeze(f"{target}: what is not wanted")
+        self.remember_left(Left(target=target, commit=now, parent=await self.repo.head(), also=before))
 
     async def freeze(self, message: str) -> str:
         """The project as it is on disk, as a commit that no branch has."""
@@ -258,9 +266,11 @@ class Place:
     async def put_back(self, before: str, now: str) -> bool:
         """The files as they were frozen; `now` holds what they have become. False: they are the same."""
         paths = [path for path in await self.repo.between(before, now) if not self.is_own(path)]
+        if not paths:
+            return False
         await self.repo.lay(before, paths, stage=False)
-        self.made = {path for path in self.made if (self.repo.top / path).exists()}
-        return bool(paths)
+        self.made = {*self.made, *paths}.intersection((await self.repo.status()).untracked) - self.foreign
+        return True
 
     def remember_left(self, left: Left) -> None:
         atomic.write(self._left_file(left.target), (json.dumps(asdict(left)) + "\n").encode())
@@ -274,7 +284,7 @@ class Place:
         for path in sorted(self.records.glob("left-*.json")):
             try:
                 data = json.loads(path.read_bytes())
-                left = Left(target=data["target"], commit=data["commit"], parent=data["parent"])
+                left = Left(**{name: str(data[name]) for name in ("target", "commit", "parent", "also")})
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             found.append(left)
@@ -325,12 +335,18 @@ async def _untouched(place: Place, left: Left) -> set[str]:
     """The files of a left-over that are on disk just as the attempt left them."""
     if not await _exists(place, left):
         return set()
-    paths = {p for p in await place.repo.between(left.parent, left.commit) if not place.is_own(p)}
-    return paths - await place.repo.differing(left.commit, paths)
+    found: set[str] = set()
+    commits = [commit for commit in (left.commit, left.also) if commit]
+    paths = {path for commit in commits for path in await place.repo.between(left.parent, commit)}
+    paths = {path for path in paths if not place.is_own(path)}
+    for commit in commits:
+        found |= paths - await place.repo.differing(commit, paths)
+    return found
 
 
 async def _exists(place: Place, left: Left) -> bool:
-    asked = [await place.repo.ask("cat-file", "-e", f"{commit}^{{commit}}") for commit in (left.commit, left.parent)]
+    commits = (left.commit, left.parent, left.also or left.commit)
+    asked = [await place.repo.ask("cat-file", "-e", f"{commit}^{{commit}}") for commit in commits]
     if not any(done.code for done in asked):
         return True
     place.forget_left(left.target)

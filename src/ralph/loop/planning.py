@@ -143,6 +143,7 @@ class _Planning:
     variables: dict[str, object] = field(default_factory=dict)
     name: str = "planning"
     policy: Policy = field(default_factory=Policy)
+    plan_paths: tuple[str, ...] = ()
     state_paths: tuple[str, ...] = ()
     already_red: tuple[str, ...] = ()
 

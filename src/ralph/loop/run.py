@@ -17,6 +17,7 @@ from ralph.config import Config
 from ralph.errors import EXIT_INTERRUPTED
 from ralph.journal.events import Event, GateEnded, GateStarted
 from ralph.journal.writer import Journal
+from ralph.loop import trusted
 from ralph.loop.breaker import Breaker
 from ralph.loop.place import Place
 from ralph.loop.workflow import Workflow
@@ -127,6 +128,12 @@ class Run:
         self.plan = plan
         self.workflow.store.save(plan)
         await self.commit_state()
+
+    def keep_plan(self) -> None:
+        """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""
+        if self.place:
+            project = self.place.project or self.place.root
+            trusted.keep(self.workspace.records, self.plan.target, project, self.workflow.plan_paths)
 
     async def commit_state(self) -> None:
         if self.place and self.place.holds_state and self.config.commits.prd_changes:

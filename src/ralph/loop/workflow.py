@@ -53,7 +53,8 @@ class Workflow(Protocol):
 
     name: str
     policy: Policy
-    state_paths: tuple[str, ...]  # what a state commit holds, relative to the project's root
+    plan_paths: tuple[str, ...]  # the files that say what is done, relative to the project's root
+    state_paths: tuple[str, ...]  # what a state commit holds, likewise
     already_red: tuple[str, ...]  # gates that failed before anybody did anything; set by the engine
 
     @property

@@ -48,11 +48,12 @@ class Guard:
         if self.claimable in changed:
             changed.remove(self.claimable)
             self.claimed = _content(self.claimable)
-            _remove(self.claimable)
             _put_back(self.claimable, self._known[self.claimable])
         added = [path for path in self._guarded() if path not in self._known]
         for path in (*changed, *added):
-            self._put_aside(path, keep_in)
+            self._copy_aside(path, keep_in)
+        for path in added:
+            _remove(path)
         for path in changed:
             _put_back(path, self._known[path])
         return tuple(sorted((*changed, *added)))
@@ -72,7 +73,7 @@ class Guard:
         above = [parent for parent in path.parents if root in parent.parents]
         return next((parent for parent in reversed(above) if parent.is_symlink()), None)
 
-    def _put_aside(self, path: Path, keep_in: Path) -> None:
+    def _copy_aside(self, path: Path, keep_in: Path) -> None:
         if not os.path.lexists(path):
             return
         number, root = next(((n, r) for n, r in enumerate(self.roots) if r in path.parents), (0, path.parent))
@@ -82,7 +83,6 @@ class Guard:
             shutil.copytree(path, target, symlinks=True, dirs_exist_ok=True)
         elif path.is_file() and not path.is_symlink():
             shutil.copyfile(path, target)
-        _remove(path)
 
 
 def _files(ralph: Path) -> Iterator[Path]:
@@ -126,6 +126,9 @@ def _unchanged(path: Path, known: _Known) -> bool:
 
 
 def _put_back(path: Path, known: _Known) -> None:
+    """A file takes its place by a rename, so that at no instant it is missing."""
+    if known.is_link or path.is_dir():
+        _remove(path)
     if known.is_link:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(os.fsdecode(known.data))

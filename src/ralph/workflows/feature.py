@@ -35,6 +35,7 @@ class FeatureWorkflow:
     def __init__(self, feature: Feature, config: Config, project: Path) -> None:
         self.target = feature.name
         self.store = PrdStore(project / feature.prd_json, feature.name)
+        self.plan_paths: tuple[str, ...] = (feature.prd_json,)
         self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
         self.policy = Policy(max_failures=config.max_retries)
         self._config = config

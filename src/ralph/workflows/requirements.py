@@ -74,6 +74,7 @@ class RequirementsWorkflow:
     def __init__(self, workspace: Workspace, config: Config, pipeline: Pipeline, folder: Path) -> None:
         self.store = Layout(workspace=workspace, plan=pipeline.plan).store(pipeline)
         marked = tuple(filter(None, map(marker_of, pipeline.once)))
+        self.plan_paths: tuple[str, ...] = (pipeline.plan,)
         self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marked)
         self.policy = Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after)
         self.already_red: tuple[str, ...] = ()

@@ -35,7 +35,8 @@ class ReviewStep(AgentStep):
         if not self._before:
             if not changes.any:
                 return ()
-            await place.restore(context.record.base, f"chore: undo what {context.work.id} changed")
+            message = f"chore: undo what {context.work.id} changed"
+            await place.restore(context.record.base, message, context.record.target)
         elif not await place.put_back(self._before, commit):
             return ()
         return ("it changed the project, and was only to look at it",)

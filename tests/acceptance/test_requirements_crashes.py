@@ -1,0 +1,88 @@
+"""R4.8, R4.12: killed with `kill -9` at many instants, a run of the requirements' plan goes on; nothing is lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.test_crashes import killed_at
+from tests.conftest import Project, processes_in
+
+AGENT = r"""
+prompt=$(cat)
+case "$prompt" in
+*"# Ralph Setup"*)
+    echo "# Readme" > README.md ;;
+*"ID:** T-001"*"What Went Wrong"*)
+    rm -f bad.txt; sed -i 's/"in_progress"/"done"/' .ralph/prd.json ;;
+*"ID:** T-001"*)
+    echo one > one.txt; echo bad > bad.txt; echo '<ralph>DONE</ralph>' ;;
+*"ID:** T-002"*)
+    echo half > two.txt; echo spoiled > one.txt; rm README.md; echo bad > bad.txt
+    git add two.txt; git commit -qm "half of it"
+    echo '<ralph>DONE</ralph>' ;;
+*"ID:** T-003"*)
+    test -e .git/three-was-done || { touch .git/three-was-done; echo three >> three.txt; }
+    echo "- three" >> .ralph/learnings.md
+    echo '<ralph>DONE</ralph>' ;;
+esac
+"""
+STEPS = {
+    "max_loops_per_task": 2,
+    "steps": [
+        {"name": "setup", "type": "agent", "config": {"marker_file": ".ralph/.setup_done"}},
+        {"name": "work", "type": "agent"},
+        {"type": "verify"},
+        {"type": "git-commit"},
+    ],
+}
+LANES, STRIDE = 2, 9
+
+
+def prepare(project: Project) -> None:
+    """A set-up, a task that fails once, one that fails for good with half of its work committed, one that passes."""
+    agent = project.folder / "agent.sh"
+    agent.write_text(AGENT)
+    project.config("! test -f bad.txt", provider={"command": "/bin/sh", "args": [str(agent)]})
+    tasks = [{"id": f"T-00{n}", "title": f"Task {n}"} for n in (1, 2, 3)]
+    project.write(".ralph/prd.json", json.dumps({"version": 1, "tasks": tasks}))
+    project.write(".ralph/requirements.md", "# All of it\n")
+    project.write(".ralph/configs/default.json", json.dumps(STEPS))
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "Plan")
+    project.write("notes.txt", "a person's\n")
+
+
+def check(project: Project) -> None:
+    plan = json.loads(project.read(".ralph/prd.json"))
+    assert [task["status"] for task in plan["tasks"]] == ["done", "failed", "done"]
+    files = {name: project.git("show", f"HEAD:{name}") for name in ("README.md", "one.txt", "three.txt")}
+    assert files == {"README.md": "# Readme", "one.txt": "one", "three.txt": "three"}, "done once, whatever happened"
+    assert not {"two.txt", "bad.txt"} & set(project.files_in("HEAD"))
+    subjects = project.subjects("HEAD")
+    assert [subjects.count(name) for name in ("feat: T-001 - Task 1", "feat: T-003 - Task 3")] == [1, 1]
+    assert [line for line in project.status() if "?? .ralph/" not in line] == ["?? notes.txt"]
+    assert project.read("notes.txt") == "a person's\n"
+    assert "ralph" not in (project.path / ".git/info/exclude").read_text()
+    assert project.exists(".ralph/.setup_done") and project.exists(".ralph/aggregate.json")
+    assert json.loads(project.read(".ralph/run_state.json"))["status"] == "failed"
+    assert processes_in(project.folder) == []
+    assert list((project.path / ".ralph/run").glob("*/attempt.json")) == []
+
+
+@pytest.mark.parametrize("lane", range(LANES))
+def test_killed_at_many_instants_the_next_run_goes_on_and_nothing_is_lost(tmp_path: Path, lane: int) -> None:
+    for instant in range(1 + lane * STRIDE, 900, LANES * STRIDE):
+        (tmp_path / str(instant)).mkdir()
+        project = Project(tmp_path / str(instant))
+        prepare(project)
+        whole = killed_at(project, instant, "run")
+        if whole:
+            assert whole >= 100, "the run has many instants"
+            check(project)
+            return
+        project.ralph("run", code=3)
+        check(project)
+    raise AssertionError("the run never came to its end")
