@@ -39,11 +39,12 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     """Turn WORK, a Markdown file or a sentence, into new tasks."""
     workspace = workspaces.find(Path.cwd())
     text = _text(work)
-    find(workspace, TARGET).needed_plan()  # a broken plan is told before anybody is asked
+    target = find(workspace, TARGET)
+    target.needed_plan()  # a broken plan is told before anybody is asked
     config = configuration.load(workspace.root).with_model("planner", model)
     listener: Listener = _nobody if as_json else TerminalView(folder=workspace.root)
     with planner(workspace, config, TARGET, listener) as opened:
-        added = opened.wait(TaskMaker(opened, Layout(workspace=workspace)).add(text))
+        added = opened.wait(TaskMaker(opened, Layout(workspace=workspace, plan=target.file)).add(text))
     if as_json:
         click.echo(json.dumps({"tasks": added.tasks, "archived": added.archived, "compacted": added.compacted}))
     else:

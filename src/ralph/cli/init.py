@@ -70,7 +70,7 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
     config = _config_now(workspace, agent, verify).with_model("planner", model)
     with planner(workspace, config, TARGET, TerminalView(folder=workspace.root)) as opened:
         maker = TaskMaker(opened, Layout(workspace=workspace))
-        document = opened.wait(maker.create(founding.requirements))
+        document = opened.wait(maker.create(founding.requirements.decode("utf-8-sig")))
         made = [*write(workspace, agent, verify), *opened.wait(founding.write(document))]
     click.echo()
     for path in made:

@@ -26,6 +26,7 @@ from ralph.errors import (
 )
 from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
+from ralph.loop import trusted
 from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options, engage
 from ralph.loop.workflow import Workflow
@@ -100,6 +101,7 @@ def command(
     """Work through FEATURE's stories, one fresh agent for each, until all are verified. Without a feature: through
     the tasks that were made from requirements."""
     workspace = workspaces.find(Path.cwd())
+    put_back_what_agents_changed(workspace)
     name = _only_plan(workspace) if target is None else target
     config = configuration.load(workspace.root)
     options = Options(once=once, baseline=not no_baseline, model=model)
@@ -115,6 +117,14 @@ def command(
     if ended.ending is Ending.ONCE:
         return EXIT_DONE if ended.reason == "passed" else EXIT_UNFINISHED
     return CODES[ended.ending]
+
+
+def put_back_what_agents_changed(workspace: Workspace) -> None:
+    """A run was killed while an agent was at work: what that did to Ralph's files is undone before they are read."""
+    changed = trusted.put_back(workspace)
+    if changed:
+        text = f"! An agent had changed {', '.join(changed)} when the last run was killed; that was put back."
+        click.secho(text, fg="yellow", err=True)
 
 
 def _only_plan(workspace: Workspace) -> str:

@@ -42,7 +42,7 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
         click.echo(json.dumps([_as_json(workspace, item, item.plan()) for item in found], indent=2))
     else:
         plan = found[0].needed_plan()
-        _show_task(find_task(plan, task, found[0].noun)) if task else _show(workspace, found[0], plan)
+        _show_task(find_task(plan, task)) if task else _show(workspace, found[0], plan)
     return 0
 
 

@@ -44,6 +44,7 @@ class Repo:
     git_dir: Path
     common_dir: Path
     identity: Mapping[str, str] = field(default_factory=dict)  # used where a person has set none
+    owner: str = ""  # the run on whose behalf git and its hooks work
 
     @property
     def env(self) -> dict[str, str]:
@@ -64,7 +65,9 @@ class Repo:
             env["GIT_INDEX_FILE"] = str(index)
         if literal:
             env["GIT_LITERAL_PATHSPECS"] = "1"
-        return await capture(["git", *QUIET, *args], cwd=self.top, env=env, stdin=stdin, seconds=seconds)
+        return await capture(
+            ["git", *QUIET, *args], cwd=self.top, env=env, stdin=stdin, seconds=seconds, owner=self.owner
+        )
 
     async def git(self, *args: str, stdin: bytes = b"", index: Path | None = None, literal: bool = True) -> str:
         """Run git and insist that it succeeds."""
@@ -189,8 +192,10 @@ class Repo:
         await self.git(*OWN, "commit", "--quiet", "--no-verify", "--message", message)
 
     async def commit_first(self, message: str) -> None:
-        """An empty first commit: work needs something to begin on."""
-        await self.git(*OWN, "commit", "--quiet", "--allow-empty", "--no-verify", "--message", message)
+        """An empty first commit, for work needs something to begin on; what a person has staged stays staged."""
+        tree = (await self.git("mktree", stdin=b"")).strip()
+        commit = (await self.git(*OWN, "commit-tree", tree, "-m", message)).strip()
+        await self.git("update-ref", "HEAD", commit)
 
     async def commit_work(self, paths: Iterable[str], message: str) -> Captured:
         """Commit what an agent left, as a person would: with the project's hooks."""

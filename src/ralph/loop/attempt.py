@@ -168,11 +168,19 @@ async def _timed(step: Step, context: Context) -> StepResult:
 
 async def _run(step: Step, context: Context) -> StepResult:
     try:
-        return await step.run(context)
-    except Exception as error:  # another package's step can do anything; our own mistakes are not hidden
+        result: object = await step.run(context)
+    except (Exception, SystemExit) as error:  # another package's step can do anything; our own mistakes are not hidden
         if is_built_in(step) or isinstance(error, RalphError):
             raise
         return step.failed(f"The step {step.spec.label!r} broke: {type(error).__name__}: {error}")
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if is_built_in(step) or (task and task.cancelling()):
+            raise
+        return step.failed(f"The step {step.spec.label!r} broke: it cancelled itself")
+    if not isinstance(result, StepResult):
+        return step.failed(f"The step {step.spec.label!r} broke: it gave {type(result).__name__}, not a StepResult")
+    return result
 
 
 async def pause(run: Run, seconds: float) -> bool:

@@ -16,8 +16,6 @@ from ralph.git import look, shield
 from ralph.journal.events import Noted, RunEnded, RunStarted, ServiceStarted
 from ralph.journal.metrics import Metrics
 from ralph.journal.writer import Journal, Listener, new_run_id
-from ralph.loop import record as records
-from ralph.loop import trusted
 from ralph.loop.baseline import check_baseline
 from ralph.loop.checkout import Wanted, open_place
 from ralph.loop.loop import work_through
@@ -70,7 +68,7 @@ async def engage(
             journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
         place = await open_place(workspace, wanted)
-        distrusted = _plan_as_it_was(workspace, place, wanted.target)
+        place.repo.owner = run_id
         workflow = make(place.root)
         place.foreign -= {place.in_repo(path) for path in workflow.state_paths}
         with shield.raised(place.repo.common_dir, sorted(place.foreign)):
@@ -90,35 +88,17 @@ async def engage(
                     numbers=_numbers(place.repo.top, wanted.target),
                     model=options.model,
                 )
-                return await _drive(run, place, options, _found(ended, distrusted))
+                return await _drive(run, place, options, ended)
 
 
-def _plan_as_it_was(workspace: Workspace, place: Place, target: str) -> list[str]:
-    """If a run was killed while an agent was at work, the plan on disk may be the agent's: ours comes back."""
-    record = records.load(workspace.records, target)
-    if record is None or not record.agent_at_work:
-        return []
-    return trusted.put_back(workspace.records, target, place.project or place.root)
-
-
-def _found(orphans: int, distrusted: list[str]) -> list[str]:
-    """What a killed run left, in words."""
-    notes = []
-    if orphans:
-        notes.append(f"An earlier run was killed; what it left running was ended (processes: {orphans}).")
-    if distrusted:
-        notes.append(f"An agent had changed {', '.join(distrusted)} when the run was killed; that was put back.")
-    return notes
-
-
-async def _drive(run: Run, place: Place, options: Options, found: list[str]) -> RunEnded:
+async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunEnded:
     began = time.monotonic()
     metrics = Metrics()
     run.journal.listen(metrics)
     await _forget_stale_verification(run, place)
     run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
     run.emit(_started(run, place, options))
-    _note(run, place, found)
+    _note(run, place, orphans)
     try:
         await run.commit_state()
         end = await _work(run, options)
@@ -177,9 +157,9 @@ def _started(run: Run, place: Place, options: Options) -> RunStarted:
     )
 
 
-def _note(run: Run, place: Place, found: list[str]) -> None:
-    for text in found:
-        run.emit(Noted(text=text))
+def _note(run: Run, place: Place, orphans: int) -> None:
+    if orphans:
+        run.emit(Noted(text=f"An earlier run was killed; what it left running was ended (processes: {orphans})."))
     if place.repo.identity:
         run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
     if not run.workflow.gates(None):

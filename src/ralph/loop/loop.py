@@ -16,7 +16,7 @@ from ralph.loop.run import Run
 from ralph.loop.settle import settle
 from ralph.loop.steps import step_type
 from ralph.loop.verdict import conclude
-from ralph.plan.model import TaskState
+from ralph.plan.model import Plan, TaskState
 from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work, standing
 
 MOST_WAITS = 20
@@ -43,7 +43,7 @@ async def work_through(run: Run, *, once: bool = False) -> Finished:
 
 async def begin(run: Run, work: Work) -> Record:
     """Mark the work as begun, then write down that an attempt is under way: in this order."""
-    plan = run.plan
+    plan = await _on_what_is_there(run, work)
     if work.kind is Kind.TASK:
         plan = replace(plan, current=work.id)
     await run.save(replace(plan, started_at=plan.started_at or now()))
@@ -66,6 +66,18 @@ async def begin(run: Run, work: Work) -> Record:
         run.keep_plan()
     records.save(run.workspace.records, record)
     return record
+
+
+async def _on_what_is_there(run: Run, work: Work) -> Plan:
+    """A task on whose branch somebody has committed meanwhile begins anew there: that is not to be taken back."""
+    task = run.plan.find(work.id)
+    if not run.place or not task or not task.base or not task.attempts:
+        return run.plan
+    await run.place.look()
+    kept = (run.place.refs or {}).get(attempt_ref(run.plan.target, task.id, task.attempts))
+    if not kept or not await run.place.has_moved(kept):
+        return run.plan
+    return run.plan.change(task.id, lambda task: replace(task, base=""))
 
 
 async def attempt(run: Run, work: Work, record: Record, *, resumed: bool = False) -> Outcome:

@@ -135,6 +135,8 @@ def _pipeline(file: PipelineFile, path: str) -> Pipeline:
     each = [spec for step, spec in specs if "marker_file" not in _given(step)]
     if not any(step.type == "verify" for step in file.steps):
         each.insert(_after_last_agent(each), StepSpec(type="verify"))
+    if not any(step.type == "git-commit" for step in file.steps):
+        each.append(StepSpec(type="git-commit"))
     plans = [str(_given(step)["prd_file"]) for step in file.steps if "prd_file" in _given(step)]
     return Pipeline(
         name=Path(path).stem,

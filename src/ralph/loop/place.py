@@ -248,6 +248,7 @@ class Place:
         for path in self.made:
             remove(self.repo.top, path)
         self.made = set()
+        self.root.mkdir(parents=True, exist_ok=True)  # it may have held nothing but what is gone now
         if await self.repo.staged():
             await self.repo.commit_index(message)
         self.forget_left(target)
@@ -256,6 +257,16 @@ class Place:
         """Write down that files are on their way back: whoever is killed now must know them as Ralph's own."""
         now = await self.freeze(f"{target}: what is not wanted")
         self.remember_left(Left(target=target, commit=now, parent=await self.repo.head(), also=before))
+
+    async def has_moved(self, kept: str) -> bool:
+        """Whether somebody else has committed something since an attempt was kept."""
+        fork = (await self.repo.ask("merge-base", kept, "HEAD")).out.decode().strip()
+        return not fork or any(not self.is_own(path) for path in await self.repo.between(fork, "HEAD"))
+
+    async def take_new(self) -> None:
+        """What is new since the last look is work to be committed, whoever made it."""
+        status = await self.repo.status()
+        self.made |= {path for path in status.untracked if path not in self.foreign and not self._is_none_of_ours(path)}
 
     async def freeze(self, message: str) -> str:
         """The project as it is on disk, as a commit that no branch has."""

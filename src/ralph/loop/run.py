@@ -133,7 +133,7 @@ class Run:
         """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""
         if self.place:
             project = self.place.project or self.place.root
-            trusted.keep(self.workspace.records, self.plan.target, project, self.workflow.plan_paths)
+            trusted.keep(self.workspace, self.plan.target, [project / path for path in self.workflow.plan_paths])
 
     async def commit_state(self) -> None:
         if self.place and self.place.holds_state and self.config.commits.prd_changes:

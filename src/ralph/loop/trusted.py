@@ -1,4 +1,4 @@
-"""Copies of the plan from before an agent was let loose: if Ralph is killed then, what is on disk proves nothing."""
+"""Copies of Ralph's files from before an agent was let loose: if Ralph is killed then, the files prove nothing."""
 
 from __future__ import annotations
 
@@ -7,30 +7,38 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote, unquote
 
-from ralph.stores import atomic
+from ralph.config import NAME
+from ralph.loop import record as records
+from ralph.stores import atomic, lock
+from ralph.workspace import Workspace
 
 FOLDER = "trusted"
 
 
-def keep(records: Path, target: str, project: Path, paths: Iterable[str]) -> None:
-    """Copy the plan's files; done before the record says that an agent is at work."""
-    folder = records / target / FOLDER
-    for path in paths:
-        source = project / path
+def keep(workspace: Workspace, target: str, plan: Iterable[Path]) -> None:
+    """Copy the plan and what decides about it; done before the record says that an agent is at work."""
+    folder = workspace.records / target / FOLDER
+    shutil.rmtree(folder, ignore_errors=True)
+    for source in {*plan, workspace.root / NAME, *(workspace.ralph / "configs").glob("*.json")}:
         if source.is_file() and not source.is_symlink():
-            atomic.write(folder / quote(path, safe=""), source.read_bytes(), sync=False)
+            atomic.write(folder / quote(str(source), safe=""), source.read_bytes(), sync=False)
 
 
-def put_back(records: Path, target: str, project: Path) -> list[str]:
-    """Bring the plan's files back as they were; the names of those that had changed."""
+def put_back(workspace: Workspace) -> list[str]:
+    """Bring back what agents of killed runs may have changed; the names of those files that had changed."""
+    if lock.holder(workspace.lock):
+        return []
+    dead = [record for record in records.load_all(workspace.records) if record.agent_at_work]
+    return [path for record in dead for path in _put_back(workspace.records / record.target / FOLDER)]
+
+
+def _put_back(folder: Path) -> list[str]:
     changed = []
-    for copy in sorted((records / target / FOLDER).glob("*")):
-        path = unquote(copy.name)
-        known = copy.read_bytes()
-        current = project / path
+    for copy in sorted(folder.glob("*")):
+        current, known = Path(unquote(copy.name)), copy.read_bytes()
         if current.is_symlink() or not current.is_file() or current.read_bytes() != known:
             if current.is_dir() and not current.is_symlink():
                 shutil.rmtree(current)
             atomic.write(current, known)
-            changed.append(path)
+            changed.append(current.name)
     return changed

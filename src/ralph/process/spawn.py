@@ -9,11 +9,11 @@ import itertools
 import os
 import subprocess
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ralph.errors import RalphError
 from ralph.process import tree
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 Sink = Callable[[bytes], object]
+T = TypeVar("T")
 CHUNK = 1 << 18
 PIPE_SIZE = 1 << 20
 LINGER = 10.0
@@ -178,6 +179,15 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
         raise stopped
 
 
+async def finished(work: Coroutine[Any, Any, T]) -> T:
+    """What `work` comes to, however often we are told to stop meanwhile; who told us learns of it afterwards."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with suppress(asyncio.CancelledError):
+            await asyncio.shield(task)
+    return task.result()
+
+
 @asynccontextmanager
 async def spawn(
     argv: Sequence[str],
@@ -226,12 +236,19 @@ async def run(
 
 
 async def capture(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str], stdin: bytes = b"", seconds: float = 120
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    stdin: bytes = b"",
+    seconds: float = 120,
+    owner: str = "",
 ) -> Captured:
     """Run a short program of ours (git) and take its output whole."""
     out, err = bytearray(), bytearray()
     source = _as_file(stdin) if stdin else None
-    child, descriptors = _start(argv, cwd, env, "", source, separate=True)
+    marked = {**env, MARK: f"{owner}.git"} if owner else env  # its hooks can be found if we are killed
+    child, descriptors = _start(argv, cwd, marked, "", source, separate=True)
     try:
         child.read(descriptors[0], out.extend, much=False)
         child.read(descriptors[1], err.extend, much=False)

@@ -67,8 +67,9 @@ class TasksStore:
         """Add what was said in markers; what agents wrote or took out themselves stays as it is."""
         new = [text for text in known if text not in self._learned]
         self._learned = known
-        if not new or (self.learnings.is_dir() and not self.learnings.is_symlink()):
-            return  # an agent made a folder of it: nobody can write there, and that is no reason to stop
+        path = self.learnings
+        if not new or (path.exists() and not path.is_file() and not path.is_symlink()):
+            return  # an agent made a folder or a pipe of it: that is no reason to stop
         before = b"" if self.learnings.is_symlink() or not self.learnings.exists() else self.learnings.read_bytes()
         missing = [line for line in new if line.encode() not in before]
         if missing:

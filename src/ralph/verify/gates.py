@@ -46,7 +46,7 @@ async def run_all(gates: Iterable[Gate], bench: Bench, *, first: int = 1) -> tup
     """Run every gate, also after a red one: whoever mends it should see all that is wrong."""
     results = []
     for number, gate in enumerate(gates, first):
-        bench.started(gate)
+        bench.started(_shown(gate))
         result = await _run(gate, bench, bench.logs / f"{bench.label}-gate{number}-{_slug(gate.name)}.log")
         bench.ended(result)
         results.append(result)
@@ -81,9 +81,10 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
         )
         file.write(secrets.flush())
     passed = ended.how is How.EXITED and ended.code == 0
+    shown = _shown(gate)
     result = GateResult(
-        name=gate.name,
-        command=gate.command,
+        name=shown.name,
+        command=shown.command,
         passed=passed,
         required=gate.required,
         seconds=ended.seconds,
@@ -91,6 +92,12 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
         log=str(log),
     )
     return result if passed else replace(result, reason=_reason(gate, ended), output=useful(log))
+
+
+def _shown(gate: Gate) -> Gate:
+    """A gate as it may be told: a secret that was put into its command is not."""
+    secrets = environment.Redactor(environment.secrets_in(os.environ))
+    return replace(gate, name=secrets.text(gate.name), command=secrets.text(gate.command))
 
 
 def _reason(gate: Gate, ended: Ended) -> str:

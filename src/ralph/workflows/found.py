@@ -31,7 +31,7 @@ class Founding:
 
     workspace: Workspace
     source: Path
-    requirements: str
+    requirements: bytes
     app: str  # relative to the root; empty: the root itself
 
     @classmethod
@@ -41,7 +41,8 @@ class Founding:
                 f"There is a plan already: {PLAN}.",
                 remedy='Add to it with `ralph add "more work"`, or look at it with `ralph status requirements`.',
             )
-        chosen = _default_app(workspace.root) if app is None else app.strip("/") if app not in (".", "./") else ""
+        pipeline.schema_text()  # a package that cannot be loaded is told before anybody is asked
+        chosen = _default_app(workspace.root) if app is None else "" if app in (".", "./") else app.rstrip("/")
         if not is_inside(chosen) or chosen.split("/")[0] in (RALPH, ".git"):
             raise RalphError(f"{app!r} cannot be the application's folder.", remedy="Name a folder below this one.")
         if (workspace.root / chosen).exists() and not (workspace.root / chosen).is_dir():
@@ -54,7 +55,7 @@ class Founding:
         made = await self._make_repository()
         for path, text in self._files().items():
             if not (root / path).exists():
-                atomic.write(root / path, text.encode())
+                atomic.write(root / path, text)
                 made.append(path)
         name = document.get("project") or self.app or root.name
         plan = {"version": 1, "project": name, "app": self.app, "description": "", "tasks": []}
@@ -62,12 +63,12 @@ class Founding:
         atomic.write(root / PLAN, to_json(plan, indent=2) + b"\n")
         return [*made, PLAN]
 
-    def _files(self) -> dict[str, str]:
+    def _files(self) -> dict[str, bytes]:
         return {
             REQUIREMENTS: self.requirements,
-            **{f"{RALPH}/prompts/{name}.md": prompts.built_in(name) for name in PROMPTS},
-            STEPS_SCHEMA: pipeline.schema_text(),
-            f"{CONFIGS}/default.json": json.dumps(default_steps(), indent=2) + "\n",
+            **{f"{RALPH}/prompts/{name}.md": prompts.built_in(name).encode() for name in PROMPTS},
+            STEPS_SCHEMA: pipeline.schema_text().encode(),
+            f"{CONFIGS}/default.json": (json.dumps(default_steps(), indent=2) + "\n").encode(),
         }
 
     async def _make_repository(self) -> list[str]:
@@ -122,20 +123,21 @@ def default_steps() -> Json:
     }
 
 
-def _read(source: Path) -> str:
+def _read(source: Path) -> bytes:
     if not source.is_file():
         raise RalphError(
             f"{source} does not exist.", remedy="Write down what you want in a Markdown file, and name it."
         )
     if source.stat().st_size > LARGEST:
         raise RalphError(f"{source} is larger than a megabyte.", remedy="Requirements are text: make it shorter.")
+    data = source.read_bytes()
     try:
-        text = source.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RalphError(f"{source} is not UTF-8 text.", remedy="Save it as UTF-8 Markdown.") from None
     if not text.strip():
         raise RalphError(f"{source} is empty.", remedy="Write down what you want; ten lines are enough.")
-    return text
+    return data
 
 
 def _default_app(root: Path) -> str:

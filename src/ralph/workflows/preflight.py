@@ -26,7 +26,7 @@ def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Itera
     """Look at everything; whoever asked decides what to do about it."""
     yield Check("good", f"{pipeline.path}: {', '.join(spec.label for spec in pipeline.steps)}")
     layout = Layout(workspace=workspace, plan=pipeline.plan)
-    app = ""
+    app: str | None = None
     try:
         plan = layout.read()
         app = plan.app
@@ -37,7 +37,8 @@ def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Itera
     yield _requirements(workspace)
     yield from _steps(workspace, config, pipeline)
     yield from _agents(workspace, config, pipeline)
-    yield _repository(workspace.root / app)
+    if app is not None:
+        yield _repository(workspace.root / app)
     yield _gates(config, pipeline)
 
 

@@ -110,7 +110,7 @@ class RequirementsWorkflow:
             kind=Kind.SETUP,
             id=spec.label,
             title=f"Set-up: {spec.label}",
-            steps=(spec, *commits),
+            steps=(spec, *(commits or (StepSpec(type="git-commit"),))),
             writable=(LEARNINGS,),
         )
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 REQUIREMENTS = "requirements"
 PLAN = f"{RALPH}/prd.json"
+CONFIG = f"{RALPH}/configs/default.json"
 
 
 class PlanStore(Protocol):
@@ -83,13 +84,24 @@ def everything(workspace: Workspace) -> list[Target]:
 
 
 def has_requirements(workspace: Workspace) -> bool:
-    return (workspace.root / PLAN).is_file()
+    return (workspace.root / _plan_file(workspace)).is_file()
 
 
-def find_task(plan: Plan, task_id: str, noun: str = "story") -> Task:
+def _plan_file(workspace: Workspace) -> str:
+    """Where the default step configuration says that the plan is; what is wrong with it is told elsewhere."""
+    try:
+        steps = json.loads((workspace.root / CONFIG).read_bytes())["steps"]
+        found = next((step["config"]["prd_file"] for step in steps if step.get("config", {}).get("prd_file")), PLAN)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return PLAN
+    return found if isinstance(found, str) and is_inside(found) and "$" not in found else PLAN
+
+
+def find_task(plan: Plan, task_id: str) -> Task:
     """A task by its id, or an error that names the nearest."""
     task = plan.find(task_id)
     if task is None:
+        noun = "task" if plan.target == REQUIREMENTS else "story"
         names = [task.id for task in plan]
         raise RalphError(
             f"{plan.target} has no {noun} {task_id!r}{nearest(task_id, names)}",
@@ -116,12 +128,13 @@ def _feature(workspace: Workspace, located: Located) -> Target:
 
 
 def _requirements(workspace: Workspace) -> Target:
-    path = workspace.root / PLAN
+    file = _plan_file(workspace)
+    path = workspace.root / file
     return Target(
         name=REQUIREMENTS,
         workflow=REQUIREMENTS,
         noun="task",
-        file=PLAN,
+        file=file,
         folder=workspace.root,
         repo=workspace.root / _app(path),
         branch=None,
@@ -134,7 +147,7 @@ def _requirements(workspace: Workspace) -> Target:
 def _tasks_store(workspace: Workspace) -> TasksStore:
     from ralph.stores.tasks import TasksStore
 
-    return TasksStore(workspace.root / PLAN, REQUIREMENTS, workspace.root / RALPH / "learnings.md")
+    return TasksStore(workspace.root / _plan_file(workspace), REQUIREMENTS, workspace.root / RALPH / "learnings.md")
 
 
 def _app(path: Path) -> str:

@@ -113,9 +113,10 @@ class TaskMaker:
 
         variables = {"learnings": text, "limit": COMPACT_TO}
         short = await self.planner.ask("compact", "Compacting the learnings", "learnings-compact", variables, read)
-        old = notes(self.root / LEARNINGS_ARCHIVE)
-        if text not in old:
-            atomic.write(self.root / LEARNINGS_ARCHIVE, f"{old}{text.rstrip()}\n\n".encode())
+        archive, whole = self.root / LEARNINGS_ARCHIVE, path.read_bytes().rstrip() + b"\n\n"
+        old = archive.read_bytes() if archive.is_file() else b""
+        if whole not in old:
+            atomic.write(archive, old + whole)
         atomic.write(path, short.encode())
         return True
 
@@ -136,9 +137,13 @@ class Archive:
         path = root / ARCHIVE
         if not path.exists():
             return cls(path=path, document={"version": 1, "tasks": []})
-        document = validation.parse_object(validation.read(path), name=ARCHIVE)
+        remedy = "Mend it, or put it aside: nothing is lost with it."
+        try:
+            document = validation.parse_object(validation.read(path), name=ARCHIVE)
+        except Mistakes as error:
+            raise Mistakes(ARCHIVE, error.mistakes, remedy) from None
         if not isinstance(document.get("tasks"), list):
-            raise Mistakes(ARCHIVE, ["tasks: expected a list"], "Mend it, or put it aside: nothing is lost with it.")
+            raise Mistakes(ARCHIVE, ["tasks: expected a list"], remedy)
         return cls(path=path, document=document)
 
     @property

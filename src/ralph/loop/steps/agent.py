@@ -22,7 +22,7 @@ from ralph.loop.steps import base
 from ralph.loop.steps.base import Context, Step
 from ralph.loop.workflow import Occasion
 from ralph.plan.work import Kind, Usage, Verdict, Work
-from ralph.process.spawn import How
+from ralph.process.spawn import How, finished
 from ralph.stores import lock
 from ralph.values import Duration
 
@@ -59,6 +59,7 @@ class Findings:
 class AgentStep(Step):
     Settings: ClassVar[type[base.Settings]] = Settings
     runs_agent = True
+    may_claim = True  # what it marks in the plan counts as its word
 
     def role(self, work: Work) -> str:
         return work.role
@@ -77,9 +78,13 @@ class AgentStep(Step):
     async def run(self, context: Context) -> StepResult:
         if context.run.place:
             await context.run.place.look()
-        protection = await Protection.begin(context.run, context.work, context.record.base)
+        guarded = context.work if self.may_claim else replace(context.work, claimable="")
+        protection = await Protection.begin(context.run, guarded, context.record.base)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)
+        return await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
+
+    async def _after(self, context: Context, heard: Heard | None, protection: Protection) -> StepResult:
         wrongs, findings = await self._look(context, protection)
         if heard and wrongs.claimed is not None:
             heard = self._with_claim(context, heard, wrongs.claimed)
@@ -131,9 +136,24 @@ class AgentStep(Step):
         try:
             heard = await call.make(request)
         except asyncio.CancelledError:
+            self._tell_stopped(context)
             return None
         self._tell(context, heard)
         return heard
+
+    def _tell_stopped(self, context: Context) -> None:
+        context.run.emit(
+            AgentEnded(
+                work=context.work.id,
+                number=context.record.number,
+                how="stopped",
+                code=-1,
+                seconds=0.0,
+                output_bytes=0,
+                claims=(),
+                usage=Usage(calls=1, unpriced=1),
+            )
+        )
 
     def _tell(self, context: Context, heard: Heard) -> None:
         context.run.emit(

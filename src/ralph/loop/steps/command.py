@@ -10,6 +10,7 @@ from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
 from ralph.loop.steps import base
 from ralph.loop.steps.base import Context, Step
+from ralph.plan.work import Kind
 from ralph.values import Duration
 from ralph.verify import gates
 from ralph.verify.gates import Gate
@@ -32,6 +33,8 @@ class CommandStep(Step):
         undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
         async with Protection.around(run, context.work, context.record.base, undone) as protection:
             results = await gates.run_all((gate,), run.bench(f"{context.label}-{self.spec.label}"))
+        if run.place and context.work.kind is Kind.SETUP:
+            await run.place.take_new()
         if run.place:
             run.place.seen = False  # what a command leaves behind is not an agent's
         reason = "\n\n".join(filter(None, (protection.wrongs.reason("A command"), gates.explain(results))))
