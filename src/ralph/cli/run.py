@@ -123,8 +123,8 @@ def put_back_what_agents_changed(workspace: Workspace) -> None:
     """A run was killed while an agent was at work: what that did to Ralph's files is undone before they are read."""
     changed = trusted.put_back(workspace)
     if changed:
-        text = f"! An agent had changed {', '.join(changed)} when the last run was killed; that was put back."
-        click.secho(text, fg="yellow", err=True)
+        text = f"! {', '.join(changed)} had changed when the last run was killed with an agent at work: put back."
+        click.secho(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
 
 
 def _only_plan(workspace: Workspace) -> str:

@@ -16,6 +16,7 @@ from ralph.git import look, shield
 from ralph.journal.events import Noted, RunEnded, RunStarted, ServiceStarted
 from ralph.journal.metrics import Metrics
 from ralph.journal.writer import Journal, Listener, new_run_id
+from ralph.loop import trusted
 from ralph.loop.baseline import check_baseline
 from ralph.loop.checkout import Wanted, open_place
 from ralph.loop.loop import work_through
@@ -88,7 +89,10 @@ async def engage(
                     numbers=_numbers(place.repo.top, wanted.target),
                     model=options.model,
                 )
-                return await _drive(run, place, options, ended)
+                try:
+                    return await _drive(run, place, options, ended)
+                finally:
+                    trusted.forget(workspace, wanted.target)
 
 
 async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunEnded:

@@ -24,6 +24,11 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path]) -> None:
             atomic.write(folder / quote(str(source), safe=""), source.read_bytes(), sync=False)
 
 
+def forget(workspace: Workspace, target: str) -> None:
+    """A run has come to its own end: from now on what is on disk is what a person wants."""
+    shutil.rmtree(workspace.records / target / FOLDER, ignore_errors=True)
+
+
 def put_back(workspace: Workspace) -> list[str]:
     """Bring back what agents of killed runs may have changed; the names of those files that had changed."""
     if lock.holder(workspace.lock):
@@ -37,6 +42,8 @@ def _put_back(folder: Path) -> list[str]:
     for copy in sorted(folder.glob("*")):
         current, known = Path(unquote(copy.name)), copy.read_bytes()
         if current.is_symlink() or not current.is_file() or current.read_bytes() != known:
+            if current.is_file() and not current.is_symlink():  # it may be a person's all the same: keep it
+                atomic.write(folder.parent / "found" / copy.name, current.read_bytes(), sync=False)
             if current.is_dir() and not current.is_symlink():
                 shutil.rmtree(current)
             atomic.write(current, known)

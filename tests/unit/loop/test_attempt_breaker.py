@@ -377,7 +377,7 @@ def test_a_step_that_was_made_before_a_crash_is_not_made_again(bench: Bench) -> 
 def test_a_step_of_another_package_works_like_any_other(bench: Bench, install: Install) -> None:
     install({"shout": "Shout"})
     content = b'{"steps": [{"type": "agent"}, {"type": "shout", "config": {"text": "hi", "times": 2}}]}'
-    spec = pipeline.parse(content, name="x.json", variables={}).each[-1]
+    spec = pipeline.parse(content, name="x.json", variables={}).each[-2]
     record = bench.attempt(spec, StepSpec(type="shout", name="again"))
     assert [(result.step, result.verdict) for result in record.steps] == [
         ("shout", Verdict.PASSED),

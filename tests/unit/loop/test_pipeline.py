@@ -93,13 +93,14 @@ def test_a_file_is_read_with_all_that_it_says() -> None:
                 settings=CommandSettings(command="ruff format ."),
             ),
             StepSpec(type="verify", settings=STEPS["verify"].Settings()),
+            StepSpec(type="git-commit"),
         ),
     )
 
 
 def test_the_smallest_file_is_one_agent_and_the_gates() -> None:
     made = read(document(AGENT))
-    assert (made.once, labels(made.each), made.plan) == ((), ["agent", "verify"], PLAN)
+    assert (made.once, labels(made.each), made.plan) == ((), ["agent", "verify", "git-commit"], PLAN)
     assert (made.max_loops, made.stuck_after) == (0, 3)
     assert made.each[0].resilience == Resilience()
     assert made.steps == made.each
@@ -118,13 +119,13 @@ def test_steps_with_a_marker_file_run_once_and_all_others_in_every_loop() -> Non
     unmarked = {"name": "work", "type": "agent", "config": {"marker_file": None}}
     made = read(document({"type": "noop"}, ONCE, unmarked, install))
     assert labels(made.once) == ["setup", "install"]
-    assert labels(made.each) == ["noop", "work", "verify"]
-    assert labels(made.steps) == ["setup", "install", "noop", "work", "verify"]
+    assert labels(made.each) == ["noop", "work", "verify", "git-commit"]
+    assert labels(made.steps) == ["setup", "install", "noop", "work", "verify", "git-commit"]
 
 
 def test_a_step_that_is_not_enabled_is_left_out() -> None:
     made = read(document({**ONCE, "enabled": False}, AGENT, {"type": "review", "enabled": "false"}))
-    assert labels(made.steps) == ["agent", "verify"]
+    assert labels(made.steps) == ["agent", "verify", "git-commit"]
 
 
 @pytest.mark.parametrize(
@@ -142,20 +143,20 @@ def test_a_step_that_is_not_enabled_is_left_out() -> None:
 )
 def test_gates_that_nobody_named_come_after_the_last_agent_that_works(steps: list[Json], expected: list[str]) -> None:
     made = read(document(*steps))
-    assert labels(made.each) == expected
+    assert labels(made.each) == expected + ["git-commit"] * ("git-commit" not in expected)
     assert made.verifies
 
 
 def test_gates_stay_where_they_were_named() -> None:
     made = read(document(AGENT, {"type": "noop"}, {"type": "verify", "name": "gates"}))
-    assert labels(made.each) == ["agent", "noop", "gates"]
+    assert labels(made.each) == ["agent", "noop", "gates", "git-commit"]
     assert made.verifies
 
 
 @pytest.mark.parametrize("off", [False, "false"])
 def test_only_who_says_so_goes_without_gates(off: object) -> None:
     made = read(document(AGENT, {"type": "verify", "enabled": off}))
-    assert labels(made.each) == ["agent"]
+    assert labels(made.each) == ["agent", "git-commit"]
     assert not made.verifies
 
 
@@ -436,7 +437,7 @@ def test_a_step_type_of_another_package_is_validated_and_in_the_schema(install: 
     wrong = document(AGENT, {"type": "shout", "config": {"text": 3}})
     assert schema_takes(good)
     assert not schema_takes(wrong)
-    assert labels(read(good).each) == ["agent", "verify", "shout"]
+    assert labels(read(good).each) == ["agent", "verify", "shout", "git-commit"]
     assert mistakes(wrong) == ["steps[1].config.text: expected a valid string, found number 3"]
     assert mistakes(document(AGENT, {"type": "shuot"})) == [
         "steps[1].type: there is no step type 'shuot'; did you mean 'shout'?"
@@ -446,7 +447,7 @@ def test_a_step_type_of_another_package_is_validated_and_in_the_schema(install: 
 def test_another_package_cannot_take_the_name_of_a_built_in_type(install: Install) -> None:
     install({"noop": "Broken", "shout": "Shout"})
     made = read(document(AGENT, {"type": "noop"}))
-    assert isinstance(made.each[-1].settings, STEPS["noop"].Settings)
+    assert isinstance(made.each[-2].settings, STEPS["noop"].Settings)
     assert step_type("noop") is STEPS["noop"]
     assert step_names().count("noop") == 1
 
