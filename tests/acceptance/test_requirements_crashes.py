@@ -38,7 +38,7 @@ STEPS = {
         {"type": "git-commit"},
     ],
 }
-LANES, STRIDE = 2, 9
+LANES, STRIDE = 2, 23
 
 
 def prepare(project: Project) -> None:
