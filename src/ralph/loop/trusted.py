@@ -18,10 +18,12 @@ FOLDER = "trusted"
 def keep(workspace: Workspace, target: str, plan: Iterable[Path]) -> None:
     """Copy the plan and what decides about it; done before the record says that an agent is at work."""
     folder = workspace.records / target / FOLDER
-    shutil.rmtree(folder, ignore_errors=True)
     for source in {*plan, workspace.root / NAME, *(workspace.ralph / "configs").glob("*.json")}:
+        copy = folder / quote(str(source), safe="")
         if source.is_file() and not source.is_symlink():
-            atomic.write(folder / quote(str(source), safe=""), source.read_bytes(), sync=False)
+            data = source.read_bytes()
+            if not copy.is_file() or copy.read_bytes() != data:
+                atomic.write(copy, data, sync=False)
 
 
 def forget(workspace: Workspace, target: str) -> None:
