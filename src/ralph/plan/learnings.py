@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
+from ralph.plan.wording import significant
+
 BULLET = re.compile(r"\s{0,3}(?:[-*+]|\d+[.)])\s+")
-WORD = re.compile(r"[^\W_]{3,}")
-COMMON = frozenset(
-    ("the", "and", "for", "with", "that", "this", "from", "are", "was", "not", "but", "you", "has", "have", "its")
-)
 
 
 def entries(text: str) -> list[str]:
@@ -31,8 +29,10 @@ def choose(text: str, about: str, limit: int) -> str:
 
     A note that shares words with the task comes before one that does not; among equals, the newer one.
     """
-    wanted = _words(about)
-    ranked = sorted(enumerate(entries(text)), key=lambda item: (len(wanted & _words(item[1])), item[0]), reverse=True)
+    wanted = significant(about)
+    ranked = sorted(
+        enumerate(entries(text)), key=lambda item: (len(wanted & significant(item[1])), item[0]), reverse=True
+    )
     lines: list[str] = []
     left = limit
     for _, entry in ranked:
@@ -42,7 +42,3 @@ def choose(text: str, about: str, limit: int) -> str:
             lines.append(line)
             left -= len(line) + 1
     return "\n".join(lines)
-
-
-def _words(text: str) -> frozenset[str]:
-    return frozenset(word for found in WORD.finditer(text) if (word := found[0].casefold()) not in COMMON)

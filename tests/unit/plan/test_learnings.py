@@ -68,6 +68,12 @@ def test_the_more_words_a_note_shares_the_earlier_it_comes() -> None:
     assert choose(text, "tests of the login form", 1000).splitlines() == text.splitlines()
 
 
+def test_another_form_of_a_word_and_a_short_name_count_too() -> None:
+    text = "- Uploads go to S3\n- Colours are in theme.css\n- Icons come from the theme\n"
+    assert choose(text, "Uploading of avatars", 1000).splitlines()[0] == "- Uploads go to S3"
+    assert choose(text, "An S3 client", 1000).splitlines()[0] == "- Uploads go to S3"
+
+
 def test_among_equals_the_newer_note_comes_first() -> None:
     assert choose("- alpha one\n- alpha two\n- alpha three\n", "alpha", 1000).splitlines() == [
         "- alpha three",
