@@ -67,6 +67,15 @@ class Service(Section):
     restart_before_verify: bool = Field(default=True, description="Start it anew before UI checks.")
 
 
+class GateSetting(Section):
+    """A gate with a name: one command that decides whether a task passes, or only warns."""
+
+    name: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(.*\S)?$")]
+    command: Line = Field(description="The command, as a shell reads it.")
+    required: bool = Field(default=True, description="false: when it fails, it warns, and the task can pass.")
+    timeout: Seconds | None = Field(default=None, description="Seconds it may take; null: verify.timeout.")
+
+
 class Verify(Section):
     """The gates: commands that decide whether a story passes."""
 
@@ -104,12 +113,23 @@ class Config(Section):
         default_factory=dict, description="Which agent plays planner, executor, verifier."
     )
     services: tuple[Service, ...] = ()
-    verify: Verify
+    verify: Verify = Field(
+        default_factory=lambda: Verify(default=()), description="The gates as plain commands; required without gates."
+    )
+    gates: tuple[GateSetting, ...] | None = Field(
+        default=None, description="The gates with names, in place of verify.default; null: verify.default."
+    )
     protect: tuple[Line, ...] = Field(
         default=(), description="Globs (as git reads them, ** for any depth) no agent may change."
     )
     browser: Browser = Field(default_factory=Browser)
     commits: Commits = Field(default_factory=Commits)
+
+    @property
+    def unused_gates(self) -> tuple[str, ...]:
+        """Commands of verify.default that are not run, because `gates` is there instead."""
+        known = {gate.command for gate in self.gates or ()}
+        return tuple(line for line in self.verify.default if line not in known) if self.gates is not None else ()
 
     def provider_for(self, role: str) -> Provider:
         """The agent that plays `role`, with the role's model."""
@@ -143,6 +163,7 @@ def schema() -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **made,
+        "anyOf": [{"required": ["verify"]}, {"required": ["gates"]}],
         "title": NAME,
         "description": "Configuration of Ralph.",
     }
@@ -154,7 +175,10 @@ def schema_text() -> str:
 
 def _rules(document: validation.Json) -> Iterable[str]:
     """What the shape alone cannot say."""
-    yield from _repeated_services(document.get("services"))
+    if "verify" not in document and document.get("gates") is None:
+        yield "verify: missing, and required (or gates instead)"
+    yield from _repeated_names(document, "services")
+    yield from _repeated_names(document, "gates")
     providers = document.get("providers")
     names = list(providers) if isinstance(providers, dict) else []
     roles = document.get("roles")
@@ -165,10 +189,11 @@ def _rules(document: validation.Json) -> Iterable[str]:
             yield f"roles.{role}.provider: {wanted!r} is not among providers{near}"
 
 
-def _repeated_services(services: object) -> Iterable[str]:
+def _repeated_names(document: validation.Json, key: str) -> Iterable[str]:
+    listed = document.get(key)
     seen: set[object] = set()
-    for index, service in enumerate(services if isinstance(services, list) else ()):
-        name = service.get("name") if isinstance(service, dict) else None
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        name = item.get("name") if isinstance(item, dict) else None
         if isinstance(name, str) and name in seen:
-            yield f"services[{index}].name: {name!r} is used twice"
+            yield f"{key}[{index}].name: {name!r} is used twice"
         seen.add(name if isinstance(name, str) else None)

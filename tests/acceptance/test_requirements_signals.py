@@ -146,7 +146,7 @@ def test_a_second_ctrl_c_ends_everything_at_once_and_it_goes_on_later(founded: F
     out, _ = run.communicate(timeout=20)
 
     assert run.returncode == 130, out
-    assert "stopped at once; `ralph run` goes on from here." in out
+    assert "stopped at once; the same command goes on from here." in out
     wait_for(lambda: processes_in(founded.folder) == [])
     assert founded.aggregate()["status"] == "interrupted"
     assert founded.run_state()["status"] == "interrupted"

@@ -18,7 +18,7 @@ from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.repo import open_repo
-from ralph.loop.place import bring_back, claim
+from ralph.loop.ownership import bring_back, claim
 from ralph.process import environment, spawn, tree
 from ralph.process.spawn import Limits, capture
 from tests.conftest import Project, wait_for

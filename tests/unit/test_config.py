@@ -220,12 +220,15 @@ def test_the_schema_refuses_what_ralph_refuses(more: dict[str, Any]) -> None:
         jsonschema.validate({**LEAST, **more}, configuration.schema())
 
 
-@pytest.mark.parametrize("missing", ["provider", "verify"])
-def test_the_agent_and_the_checks_must_be_named(missing: str) -> None:
+@pytest.mark.parametrize(
+    ("missing", "why"),
+    [("provider", "missing, and required"), ("verify", "missing, and required (or gates instead)")],
+)
+def test_the_agent_and_the_checks_must_be_named(missing: str, why: str) -> None:
     document = {key: value for key, value in LEAST.items() if key != missing}
     with pytest.raises(Mistakes) as found:
         configuration.parse(json.dumps(document).encode())
-    assert found.value.mistakes == [f"{missing}: missing, and required"]
+    assert found.value.mistakes == [f"{missing}: {why}"]
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document, configuration.schema())
 

@@ -363,7 +363,7 @@ def test_claude_ended_while_the_service_could_not_be_reached_is_overload():
 # ---- settle
 def test_settle_failures_do_not_exceed_the_maximum_when_an_accepted_story_is_sent_back():
     blocked = Task(id="a", title="t", state=TaskState.BLOCKED, failures=3, attempts=3)
-    plan = Plan(target="t", tasks=(accept_by_hand(blocked, "why", "now", "c"),))
+    plan = accept_by_hand(Plan(target="t", tasks=(blocked,)), "a", "why", "now", "c")
     work = Work(kind=Kind.REVIEW, id="final", title="f", steps=())
     after = settle(
         plan,

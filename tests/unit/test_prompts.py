@@ -17,6 +17,7 @@ STORY = {
     "acceptanceCriteria": "- works",
     "attempt": 1,
     "failure": "",
+    "tried": "",
     "ui": False,
     "protected": "",
     "verifyCommands": "- `make test`",

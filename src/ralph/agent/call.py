@@ -143,7 +143,7 @@ def _heard(ended: Ended, speech: Speech, errors: Speech, report: Report, size: i
         claims=frozenset(marker.kind for marker in speech.markers),
         learnings=speech.texts("LEARNING"),
         reset=reset,
-        reason=" ".join(speech.texts("REASON")),
+        reason=" ".join((*speech.texts("REASON"), *filter(None, speech.texts("BLOCKED")))),
         tail=speech.tail,
         errors=errors.tail,
         report=replace(report, usage=estimated(report.usage)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ralph.plan.work import Usage
+from ralph.plan.usage import Usage
 
 
 def estimated(usage: Usage) -> Usage:

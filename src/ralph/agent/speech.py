@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 import time
 from collections.abc import Callable
@@ -17,13 +18,15 @@ PAUSE = 0.2  # a watcher sees a new line at most so often
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 MARKER = re.compile(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
+TASK_MARKER = re.compile(r" {0,3}<TASK_(?:(DONE)|(BLOCKED)(?:\s+reason\s*=\s*(.*?))?)\s*/?>\s*")
+"""The same words as the specs workflow spells them; a reason may hold anything, quotes too."""
 KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
 LONE = frozenset({"DONE", "VERIFIED"})
 
 
 @dataclass(frozen=True)
 class Marker:
-    """`<ralph>KIND:text</ralph>` on a line of its own."""
+    """`<ralph>KIND:text</ralph>`, `<TASK_DONE>` or `<TASK_BLOCKED reason="text">` on a line of its own."""
 
     kind: str
     text: str = ""
@@ -146,7 +149,9 @@ def _text(line: bytes) -> str:
 
 def _marker(line: str) -> Marker | None:
     match = MARKER.fullmatch(line)
-    if not match or match[1] not in KINDS:
+    if not match:
+        return _task_marker(line)
+    if match[1] not in KINDS:
         return None
     kind, text = match[1], (match[2] or "").strip()
     if (kind in LONE) == (match[2] is not None) or (kind not in LONE and not text):
@@ -154,9 +159,18 @@ def _marker(line: str) -> Marker | None:
     return Marker(kind, text)
 
 
+def _task_marker(line: str) -> Marker | None:
+    match = TASK_MARKER.fullmatch(line)
+    if not match:
+        return None
+    reason = (match[3] or "").strip()
+    quoted = len(reason) > 1 and reason[0] == reason[-1] and reason[0] in "\"'"
+    return Marker(match[1] or match[2], html.unescape(reason[1:-1] if quoted else reason).strip())
+
+
 def _is_of_interest(block: bytes) -> bool:
     """Whether there can be a marker or a fence in it; a single byte is found much faster than a word."""
-    return any(word[:1] in block and word in block for word in (b"<ralph>", b"```", b"~~~"))
+    return any(word[:1] in block and word in block for word in (b"<ralph>", b"<TASK_", b"```", b"~~~"))
 
 
 def _last_line(block: bytes) -> str:

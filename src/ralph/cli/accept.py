@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from ralph.cli.complete import targets
@@ -20,15 +18,14 @@ from ralph.workflows.targets import find_task
 @click.argument("task")
 @click.option("--why", required=True, help="Why it needs no work; kept with the story.")
 def command(target: str, task: str, why: str) -> int:
-    """Mark TASK of TARGET (a feature, `requirements`) as passed, because you say so. Only a person can."""
+    """Mark TASK of TARGET (a feature, `requirements`, `specs`) as passed, because you say so. Only a person can."""
 
     def accept(plan: Plan, commit: str) -> Plan:
         found = find_task(plan, task)
         if found.state is TaskState.PASSED:
             raise RalphError(f"{task} has passed already.")
-        plan = plan.change(found.id, lambda found: accept_by_hand(found, why, now(), commit))
-        return reopen_review(replace(plan, current=None if plan.current == found.id else plan.current))
+        return reopen_review(accept_by_hand(plan, found.id, why, now(), commit))
 
-    change_plan(target, accept)
-    click.echo(f"{task} is accepted. `ralph run {target}` goes on with the rest.")
+    found = change_plan(target, accept)
+    click.echo(f"{task} is accepted. `{found.command}` goes on with the rest.")
     return 0

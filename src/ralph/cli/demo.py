@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
-from ralph.cli.run import Watching, run_feature
+from ralph.cli.run import run_feature
+from ralph.cli.running import Watching
 from ralph.demo.show import FEATURE, prepare
 from ralph.errors import EXIT_UNFINISHED, RalphError
 from ralph.loop.engine import Options

@@ -23,9 +23,10 @@ from ralph.errors import EXIT_WRONG, RalphError
 from ralph.git import look
 from ralph.process.now import capture_now
 from ralph.stores import lock
+from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
-from ralph.workflows.targets import REQUIREMENTS, find, has_requirements
-from ralph.workspace import Workspace
+from ralph.workflows.targets import REQUIREMENTS, SPECS, find, has_requirements, has_specs
+from ralph.workspace import SPECS_PLAN, Workspace
 
 OLDEST_GIT = "2.31"
 SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
@@ -65,6 +66,8 @@ def examine() -> Iterator[Check]:
     yield from _gates(config)
     if requirements:
         yield from _preflight(workspace, config)
+    if has_specs(workspace):
+        yield from _specs(workspace)
     owner = lock.holder(workspace.lock)
     if owner:
         yield Check("note", f"a run is at work: {owner.run} (process {owner.pid})")
@@ -82,6 +85,22 @@ def _preflight(workspace: Workspace, config: Config) -> Iterator[Check]:
         return
     seen = ("executor:", "verifier:", "git:", "gates:", "verify.default")
     yield from (check for check in preflight(workspace, config, steps) if not check.what.startswith(seen))
+
+
+def _specs(workspace: Workspace) -> Iterator[Check]:
+    """What `ralph start build` would look at before it begins."""
+    from ralph.workflows.spec_state import gone, outdated
+
+    try:
+        plan = find(workspace, SPECS).needed_plan()
+    except RalphError as error:
+        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
+        return
+    yield Check("good", f"{SPECS_PLAN}: {len(plan.specs)} specs, {len(plan.tasks)} tasks")
+    for file in gone(workspace.root, plan):
+        yield Check("bad", f"{file} is in the plan, and is gone", "Put it back, or plan anew: `ralph start plan`.")
+    for line in outdated(workspace.root):
+        yield Check("note", line, "`ralph start plan`")
 
 
 def _git() -> Check:
@@ -134,11 +153,13 @@ def _agents(workspace: Workspace, config: Config) -> Iterator[Check]:
 
 
 def _gates(config: Config) -> Iterator[Check]:
-    if not config.verify.default:
-        yield Check(
-            "note", "verify.default is empty: nothing will be verified", "Add your checks to ralph.config.json."
-        )
-    for gate in (*config.verify.default, *config.verify.ui):
+    gates = default_gates(config)
+    if not any(gate.required for gate in gates):
+        what = "no gate is required" if gates else "verify.default is empty"
+        yield Check("note", f"{what}: nothing will be verified", "Add your checks to ralph.config.json.")
+    if config.unused_gates:
+        yield Check("note", f"`gates` is set, so verify.default is not run: {', '.join(config.unused_gates)}")
+    for gate in (*(gate.command for gate in gates), *config.verify.ui):
         word = gate.split()[0]
         known = word in SHELL_WORDS or "=" in word or any(c in word for c in "$(`'\"") or shutil.which(word)
         if known or Path(word).exists():

@@ -14,9 +14,21 @@ from ralph.agent.dialects import AGENTS, KnownAgent
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import look
-from ralph.workspace import MARKERS, Workspace
+from ralph.journal.writer import now
+from ralph.verify.gates import default_gates
+from ralph.workspace import MARKERS, SPECS_PLAN, Workspace
 
 SCHEMA = ".ralph/config.schema.json"
+SPECS = "specs"
+EXAMPLE_SPEC = """→ Write what you want, one file for each piece of work, for example specs/user-avatar-upload.md:
+
+    # User Avatar Upload
+    Users can upload a picture of themselves.
+    ## Tasks
+    - [ ] Add an avatarUrl field to the user schema
+    ## Acceptance Criteria
+    - [ ] JPG and PNG up to 5 MB are accepted
+"""
 
 
 @click.command(
@@ -26,35 +38,66 @@ Examples:
   ralph init --provider claude --verify "npm test" --verify "npm run lint"
   ralph init --provider amp
   ralph init --requirements requirements.md --verify "pytest -q"
+  ralph init --specs --verify "pytest -q"
 \b
 With --requirements an agent turns the file into tasks, and `ralph run` works through them. Inside of a
-git repository the application is that repository; elsewhere it is a new one, in a folder of its own.""",
+git repository the application is that repository; elsewhere it is a new one, in a folder of its own.
+\b
+With --specs there is a folder specs/ for what you want, one Markdown file for each piece of work, and
+implementation.json for the tasks that `ralph start plan` makes of them and `ralph start build` does.""",
 )
 @click.option("--provider", type=click.Choice(sorted(AGENTS)), default="claude", show_default=True, help="Your agent.")
 @click.option("--verify", multiple=True, metavar="COMMAND", help="A check every task must pass; may be repeated.")
 @click.option("--requirements", type=click.Path(path_type=Path), help="Make a plan from this file.")
+@click.option("--specs", is_flag=True, help="Prepare for specs in specs/*.md.")
 @click.option("--app", metavar="FOLDER", help="With --requirements: where the application is to be; '.' is here.")
 @click.option("--model", help="With --requirements: the model that makes the plan.")
 def command(
-    provider: str, verify: tuple[str, ...], requirements: Path | None, app: str | None, model: str | None
+    provider: str, verify: tuple[str, ...], requirements: Path | None, specs: bool, app: str | None, model: str | None
 ) -> int:
     """Write ralph.config.json and .ralph/ here, and with --requirements a plan. Never overwrites anything."""
     agent = AGENTS[provider]
+    if requirements and specs:
+        raise RalphError("--requirements and --specs are two ways to begin.", remedy="Take one of them.")
     if requirements:
         return _found(agent, verify, requirements, app, model)
     if app or model:
         raise RalphError("--app and --model need --requirements.", remedy="See `ralph init --help`.")
     workspace = _workspace()
-    made = write(workspace, agent, verify)
+    made = [*write(workspace, agent, verify), *(_prepare_specs(workspace) if specs else [])]
     for path in made:
         click.echo(f"wrote {path}")
     if configuration.NAME not in made:
         click.echo(f"{configuration.NAME} is there already and was left as it is. Edit it, or remove it first.")
         config = configuration.load(workspace.root)
-        click.echo(f"  agent {config.provider.command}, gates {', '.join(config.verify.default) or 'none'}")
-        return 0
-    _next_steps(agent, verify)
+        gates = ", ".join(gate.name for gate in default_gates(config)) or "none"
+        click.echo(f"  agent {config.provider.command}, gates {gates}")
+        if not specs:
+            return 0
+    _next_steps(agent, verify, specs=specs, new=configuration.NAME in made)
     return 0
+
+
+def _prepare_specs(workspace: Workspace) -> list[str]:
+    """What the specs workflow needs; what it does not use any more is named."""
+    made = []
+    try:
+        if not (workspace.root / SPECS).is_dir():
+            (workspace.root / SPECS).mkdir()
+            made.append(f"{SPECS}/")
+        plan = workspace.root / SPECS_PLAN
+        if not plan.exists():
+            empty = {"version": 1, "updatedAt": now(), "updatedBy": "plan-mode", "specs": []}
+            plan.write_text(json.dumps(empty, indent=2) + "\n", encoding="utf-8")
+            made.append(SPECS_PLAN)
+        else:
+            click.echo(f"{SPECS_PLAN} is there already and was left as it is.")
+    except OSError as error:
+        raise RalphError(f"{error.filename} could not be written: {error.strerror}.") from None
+    for name in ("IMPLEMENTATION_PLAN.md", "tasks.json"):
+        if (workspace.root / name).exists():
+            click.echo(f"{name} is not used: {SPECS_PLAN} replaced it. It was left as it is.")
+    return made
 
 
 def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | None, model: str | None) -> int:
@@ -80,7 +123,7 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
     for task in plan:
         click.echo(f"  {task.id}  {task.title}")
     click.echo("\n→ Read them in .ralph/prd.json, and change what you like.")
-    if not config.verify.default:
+    if not default_gates(config):
         click.echo('→ Put your checks into verify.default of ralph.config.json, for example ["pytest -q"]: without')
         click.echo("  any, nothing is verified, and every view says so.")
     click.echo("→ Then: ralph run")
@@ -138,8 +181,8 @@ def _config(agent: KnownAgent, verify: tuple[str, ...]) -> str:
     return json.dumps(content, indent=2) + "\n"
 
 
-def _next_steps(agent: KnownAgent, verify: tuple[str, ...]) -> None:
-    if not verify:
+def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new: bool) -> None:
+    if new and not verify:
         click.echo('→ Put your checks into verify.default, for example ["npm test"]: they decide what passes.')
     if agent.name == "scripted":
         click.echo("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
@@ -147,4 +190,8 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...]) -> None:
         click.echo(f"→ {agent.command} is not installed: {agent.install}")
     if look.top(Path.cwd()) is None:
         click.echo("→ This is not a git repository yet: git init, and make a first commit.")
-    click.echo("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan: `ralph prd NAME`.")
+    if specs:
+        click.echo(EXAMPLE_SPEC)
+        click.echo("→ Commit what is here, check with `ralph doctor`, then: `ralph start plan`, `ralph start build`.")
+    else:
+        click.echo("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan: `ralph prd NAME`.")

@@ -9,8 +9,8 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
-from ralph.plan.model import Plan, TaskState
-from ralph.plan.select import ready
+from ralph.plan.model import Plan, Spec, Task, TaskState
+from ralph.plan.select import following
 from ralph.workflows.targets import Target, everything, find
 
 
@@ -18,7 +18,8 @@ from ralph.workflows.targets import Target, everything, find
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, as_json: bool) -> int:
-    """Show which story or task of TARGET comes next: a feature, `requirements`, or without one all there is."""
+    """Show which story or task of TARGET comes next: a feature, `requirements`, `specs`, or without
+    one all there is."""
     workspace = workspaces.find(Path.cwd())
     found = [find(workspace, target)] if target else everything(workspace)
     plans = [(item, plan) for item in found if (plan := item.plan())]
@@ -26,20 +27,34 @@ def command(target: str | None, as_json: bool) -> int:
         click.echo(json.dumps([_row(item, plan) for item, plan in plans], indent=2))
         return 0
     for item, plan in plans:
-        task = ready(plan)
-        click.echo(f"{item.name}: {task.id} {task.title}" if task else f"{item.name}: {_rest(item, plan)}")
+        click.echo(f"{item.name}: {_words(item, plan)}")
     if not plans:
-        click.echo("No plans yet. Make one with `ralph prd NAME` or `ralph init --requirements FILE`.")
+        click.echo(
+            "No plans yet. Make one with `ralph prd NAME`, `ralph init --requirements FILE` or `ralph start plan`."
+        )
     return 0
 
 
 def _row(target: Target, plan: Plan) -> dict[str, object]:
-    task = ready(plan)
-    return {
-        "target": target.name,
-        "workflow": target.workflow,
-        "next": None if task is None else {"id": task.id, "title": task.title},
-    }
+    match following(plan):
+        case Task() as task:
+            upcoming: dict[str, object] | None = {"id": task.id, "title": task.title}
+        case Spec() as spec:
+            upcoming = {"id": spec.id, "title": spec.name, "commit": True}
+        case _:
+            upcoming = None
+    return {"target": target.name, "workflow": target.workflow, "next": upcoming}
+
+
+def _words(target: Target, plan: Plan) -> str:
+    match following(plan):
+        case Task() as task:
+            where = plan.find_spec(task.spec)
+            return f"{task.id} {task.title}" + (f" ({where.name})" if where else "")
+        case Spec() as spec:
+            return f"the commit of {spec.name}, whose tasks are all settled"
+        case _:
+            return _rest(target, plan)
 
 
 def _rest(target: Target, plan: Plan) -> str:

@@ -25,7 +25,7 @@ Examples:
 @click.argument("target", shell_complete=targets)
 @click.argument("tasks", nargs=-1)
 def command(target: str, tasks: tuple[str, ...]) -> int:
-    """Have TASKS of TARGET (a feature, `requirements`) tried again with all their attempts; without any: every
+    """Have TASKS of TARGET (a feature, `requirements`, `specs`) tried again with all their attempts; without any: every
     blocked one."""
     chosen: list[str] = []
 
@@ -39,10 +39,10 @@ def command(target: str, tasks: tuple[str, ...]) -> int:
         if not chosen:
             raise RalphError(f"Nothing in {target} is blocked.", remedy=f"See `ralph status {target}`.")
         for task_id in chosen:
-            plan = plan.change(task_id, retry_by_hand)
+            plan = retry_by_hand(plan, task_id)
         return reopen_review(replace(plan, setup=Setup(attempts=plan.setup.attempts, done=plan.setup.done)))
 
-    change_plan(target, again)
+    found = change_plan(target, again)
     what = ", ".join(chosen)
-    click.echo(f"{what[0].upper()}{what[1:]}: to be tried again. `ralph run {target}` does it.")
+    click.echo(f"{what[0].upper()}{what[1:]}: to be tried again. `{found.command}` does it.")
     return 0

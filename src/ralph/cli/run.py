@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -15,40 +12,20 @@ from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
 from ralph.cli.checks import show
 from ralph.cli.complete import configs, targets
+from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
 from ralph.config import Config
-from ralph.errors import (
-    EXIT_DONE,
-    EXIT_INTERRUPTED,
-    EXIT_LIMIT,
-    EXIT_UNFINISHED,
-    EXIT_WRONG,
-    RalphError,
-)
-from ralph.journal.events import Event, RunEnded
-from ralph.journal.writer import Listener
-from ralph.loop import trusted
+from ralph.errors import RalphError
+from ralph.journal.events import RunEnded
 from ralph.loop.checkout import Wanted
-from ralph.loop.engine import Options, engage
-from ralph.loop.workflow import Workflow
-from ralph.plan.work import Ending
+from ralph.loop.engine import Options
 from ralph.stores import prd
-from ralph.views.terminal import TerminalView
 from ralph.workflows import features
 from ralph.workflows.feature import FeatureWorkflow
 from ralph.workflows.features import BRANCH_PREFIX, is_outdated
 from ralph.workflows.targets import REQUIREMENTS, has_requirements, no_plan
-from ralph.workspace import Workspace
+from ralph.workspace import RALPH, Workspace
 
-CODES = {
-    Ending.DONE: EXIT_DONE,
-    Ending.BLOCKED: EXIT_UNFINISHED,
-    Ending.UNVERIFIED: EXIT_UNFINISHED,
-    Ending.LIMITED: EXIT_LIMIT,
-    Ending.STOPPED: EXIT_WRONG,
-    Ending.INTERRUPTED: EXIT_INTERRUPTED,
-}
-
-EXAMPLES = """\b
+EXAMPLES = f"""\b
 Examples:
   ralph run auth               until every story passed and the final verification agreed
   ralph run auth --once        one attempt, to try a configuration
@@ -58,25 +35,7 @@ Examples:
   ralph run --json             events as JSON Lines on standard output
 \b
 Ctrl-C stops cleanly, and the same command goes on from there; so does it after a crash.
-Exit codes: 0 all done and verified, 1 something is wrong, 3 something is blocked, failed, stuck
-or not verified, 4 stopped at a limit, 5 another run is at work, 130 interrupted."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Watching:
-    """How a person wants to see a run."""
-
-    quiet: bool = False
-    as_json: bool = False
-
-
-@dataclass(frozen=True, kw_only=True)
-class Job:
-    """A run that has been checked and can begin."""
-
-    wanted: Wanted
-    make: Callable[[Path], Workflow]
-    listeners: tuple[Listener, ...] = ()
+{EXIT_CODES}"""
 
 
 @click.command(name="run", epilog=EXAMPLES)
@@ -114,17 +73,7 @@ def command(
         if config_name:
             raise RalphError("--config is for the requirements' plan.", remedy="Leave it out, or leave the name out.")
         ended = run_feature(workspace, config, name, options, watching, worktree=worktree)
-    if ended.ending is Ending.ONCE:
-        return EXIT_DONE if ended.reason == "passed" else EXIT_UNFINISHED
-    return CODES[ended.ending]
-
-
-def put_back_what_agents_changed(workspace: Workspace) -> None:
-    """A run was killed while an agent was at work: what that did to Ralph's files is undone before they are read."""
-    changed = trusted.put_back(workspace)
-    if changed:
-        text = f"! {', '.join(changed)} had changed when the last run was killed with an agent at work: put back."
-        click.secho(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
+    return exit_code(ended)
 
 
 def _only_plan(workspace: Workspace) -> str:
@@ -153,7 +102,7 @@ def run_feature(
     *,
     worktree: bool = False,
 ) -> RunEnded:
-    return _run(workspace, config, _feature_job(workspace, config, name, worktree), options, watching)
+    return run_job(workspace, config, _feature_job(workspace, config, name, worktree), options, watching)
 
 
 def run_requirements(
@@ -180,27 +129,12 @@ def run_requirements(
     job = Job(
         wanted=Wanted(target=REQUIREMENTS, folder=Layout(workspace=workspace, plan=steps.plan).app),
         make=lambda folder: RequirementsWorkflow(workspace, config, steps, folder),
+        command=f"ralph run {REQUIREMENTS}",
+        more='More work: `ralph add "what is missing"`.',
         listeners=(Reports(workspace.ralph),),
+        figures=f"{RALPH}/aggregate.json",
     )
-    return _run(workspace, config, job, options.with_config(config_name), watching)
-
-
-def _run(workspace: Workspace, config: Config, job: Job, options: Options, watching: Watching) -> RunEnded:
-    """One run, watched in the way a person asked for."""
-    view = TerminalView(quiet=watching.quiet, folder=workspace.root)
-    listener: Listener = print_json if watching.as_json else view
-
-    async def watched() -> RunEnded:
-        ticker = asyncio.create_task(_tick(view if not watching.as_json else None))
-        try:
-            return await engage(workspace, config, job.wanted, job.make, options, listener, *job.listeners)
-        finally:
-            ticker.cancel()
-
-    ended = asyncio.run(watched())
-    if not watching.as_json:
-        closing(ended, job.wanted, workspace)
-    return ended
+    return run_job(workspace, config, job, options.with_config(config_name), watching)
 
 
 def _feature_job(workspace: Workspace, config: Config, name: str, worktree: bool) -> Job:
@@ -226,53 +160,5 @@ def _feature_job(workspace: Workspace, config: Config, name: str, worktree: bool
     return Job(
         wanted=Wanted(target=name, branch=plan.branch, worktree=worktree, carry=carry),
         make=lambda root: FeatureWorkflow(feature, config, root),
+        command=f"ralph run {name}" + (" --worktree" if worktree else ""),
     )
-
-
-async def _tick(view: TerminalView | None) -> None:
-    while view:
-        await asyncio.sleep(1)
-        view.tick()
-
-
-def print_json(_: Event, line: str) -> None:
-    if line:
-        click.echo(line)
-
-
-def closing(ended: RunEnded, wanted: Wanted, workspace: Workspace) -> None:
-    """Where to look now."""
-    name = f"{ended.target} --worktree" if wanted.worktree else ended.target
-    if wanted.branch:
-        click.echo(f"  branch    {wanted.branch}")
-    click.echo(f"  logs      {_relative(workspace.logs / ended.run)}")
-    if ended.workflow == REQUIREMENTS:
-        click.echo(f"  figures   {_relative(workspace.ralph / 'aggregate.json')}")
-    if wanted.worktree:
-        folder = _relative(workspace.worktrees / ended.target)
-        click.echo(f"  worktree  {folder}   (when you need it no more: git worktree remove {folder})")
-    match ended.ending:
-        case Ending.DONE if wanted.branch:
-            click.echo(f"→ Look at it (`git log {wanted.branch}`) and merge it when you like: Ralph never does.")
-        case Ending.DONE:
-            log = f"git -C {wanted.folder} log" if wanted.folder else "git log"
-            click.echo(f'→ Look at it (`{log}`). More work: `ralph add "what is missing"`.')
-        case Ending.BLOCKED:
-            click.echo(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
-            click.echo(f"  Then `ralph retry {ended.target}` and `ralph run {name}`.")
-        case Ending.UNVERIFIED:
-            click.echo(f"→ See why: `ralph status {ended.target}`.")
-            click.echo(f"  Then `ralph retry {ended.target}` and `ralph run {name}`.")
-        case Ending.STOPPED:
-            click.echo(f"→ Mend that, then `ralph run {name}` goes on.")
-        case Ending.LIMITED:
-            click.echo(f"→ `ralph run {name}` goes on when the limit has passed.")
-        case _:
-            click.echo(f"→ `ralph run {name}` goes on.")
-
-
-def _relative(path: Path) -> str:
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)

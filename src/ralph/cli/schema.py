@@ -10,12 +10,13 @@ SCHEMAS = {
     "config": ("ralph.config", "schema_text", "ralph.config.json"),
     "prd": ("ralph.stores.prd_schema", "schema_text", "a feature's prd.json"),
     "tasks": ("ralph.stores.tasks_schema", "schema_text", "the requirements' .ralph/prd.json"),
+    "implementation": ("ralph.stores.implementation_schema", "schema_text", "the specs' implementation.json"),
     "steps": ("ralph.loop.pipeline", "schema_text", "a step configuration, .ralph/configs/*.json"),
     "run-state": ("ralph.views.reports", "state_schema", ".ralph/run_state.json"),
     "aggregate": ("ralph.views.reports", "aggregate_schema", ".ralph/aggregate.json"),
     "script": ("ralph.testing.scripted", "schema_text", "a scripted agent's script"),
 }
-LISTED = "\b\nNAME is one of:\n" + "\n".join(f"  {name:10} {what}" for name, (_, _, what) in SCHEMAS.items())
+LISTED = "\b\nNAME is one of:\n" + "\n".join(f"  {name:14} {what}" for name, (_, _, what) in SCHEMAS.items())
 
 
 @click.command(name="schema", epilog=LISTED)

@@ -11,7 +11,8 @@ import click
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.errors import RalphError
-from ralph.plan.model import Plan, Task, TaskState
+from ralph.journal.reader import Figures, figures
+from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
 from ralph.views import words
 from ralph.workflows.targets import Target, everything, find, find_task
@@ -25,13 +26,14 @@ Examples:
   ralph status                       every plan of this project
   ralph status auth                  every story of one feature
   ralph status auth --task US-003    all there is to know about one story
-  ralph status requirements          the tasks made from requirements""",
+  ralph status requirements          the tasks made from requirements
+  ralph status specs                 the tasks of every spec""",
 )
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--task", help="Show one story or task with its notes and results.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, task: str | None, as_json: bool) -> int:
-    """Show where TARGET stands: a feature, `requirements`, or, without one, all there is."""
+    """Show where TARGET stands: a feature, `requirements`, `specs`, or, without one, all there is."""
     workspace = workspaces.find(Path.cwd())
     if task and not target:
         raise RalphError("--task needs a target.", remedy=f"For example: ralph status auth --task {task}")
@@ -56,7 +58,9 @@ def _show_all(workspace: Workspace) -> int:
         except RalphError as error:
             click.secho(f"{target.name:20} {error.what} See `ralph validate`.", fg="red")
     if not found:
-        click.echo("No features yet. Plan one with `ralph prd NAME`, or begin with `ralph init --requirements FILE`.")
+        click.echo(
+            "No plans yet. Make one with `ralph prd NAME`, `ralph init --requirements FILE` or `ralph start plan`."
+        )
     return 0
 
 
@@ -70,7 +74,7 @@ def _progress(target: Target, plan: Plan) -> str:
         parts.append("verified")
     elif passed == total and target.workflow == "feature":
         parts.append("not yet verified")
-    if passed and not any(task.result and task.result.gates for task in plan):
+    if passed and not any(task.result and any(gate.required for gate in task.result.gates) for task in plan):
         parts.append("UNVERIFIED: no gates")
     return ", ".join(parts)
 
@@ -87,11 +91,41 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
         _show_run(workspace, owner)
     if plan.setup.notes:
         click.secho(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), 160)}", fg="red")
-    for task in plan:
-        click.secho(f"  {words.MARKS[task.state]} {task.id:10} {task.title}", fg=words.COLOURS[task.state], nl=False)
-        click.echo(_remark(plan, task, "now" if owner and owner.target == plan.target else "begun"))
+    begun = "now" if owner and owner.target == plan.target else "begun"
+    for spec in sorted(plan.specs, key=lambda spec: spec.priority):
+        _show_spec(spec)
+        _show_tasks(plan, plan.of_spec(spec.id), begun)
+    if not plan.specs:
+        _show_tasks(plan, plan.tasks, begun)
     if plan.review.notes:
         click.echo(f"  final verification: {words.cut(words.first_line(plan.review.notes), 160)}")
+    _show_figures(figures(workspace.logs, plan.target))
+
+
+def _show_tasks(plan: Plan, tasks: tuple[Task, ...], begun: str) -> None:
+    for task in tasks:
+        title = words.cut(task.title, 160)
+        click.secho(f"  {words.MARKS[task.state]} {task.id:10} {title}", fg=words.COLOURS[task.state], nl=False)
+        click.echo(_remark(plan, task, begun))
+
+
+def _show_spec(spec: Spec) -> None:
+    commit = f"  {spec.result.commit[:10]}" if spec.result and spec.result.commit else ""
+    click.secho(f"  {spec.name}", bold=True, nl=False)
+    click.secho(f"  {spec.file}{commit}", dim=True, nl=not spec.notes)
+    if spec.notes:
+        click.secho(f"  {words.cut(words.first_line(spec.notes), 120)}", fg="red")
+
+
+def _show_figures(found: Figures) -> None:
+    """How much agents had to read, and how often the gates were green at once."""
+    if found.prompts:
+        average, largest = sum(found.prompts) // len(found.prompts), max(found.prompts)
+        click.secho(
+            f"  prompts {average:,} characters on average, {largest:,} at most"
+            f" · gates green at the first attempt: {found.at_first} of {found.tasks}",
+            dim=True,
+        )
 
 
 def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
@@ -135,7 +169,10 @@ def _show_task(task: Task) -> None:
     if task.result:
         click.echo(f"  commit {task.result.commit[:10]}: {task.result.summary}")
         for gate in task.result.gates:
-            click.echo(f"  {'✓' if gate.passed else '✗'} {gate.command} · {words.duration(gate.seconds)}")
+            optional = "" if gate.required else " (optional)"
+            click.echo(f"  {'✓' if gate.passed else '✗'} {gate.command}{optional} · {words.duration(gate.seconds)}")
+    for line in task.tried:
+        click.echo(f"  {words.cut(line, 300)}")
     if task.notes:
         click.echo("\n" + task.notes)
 
@@ -164,9 +201,35 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
                 "attempts": task.attempts,
                 "commit": task.result.commit if task.result else None,
                 "notes": task.notes,
+                "spec": task.spec or None,
             }
             for task in plan
         ],
+        "specs": [
+            {
+                "id": spec.id,
+                "name": spec.name,
+                "file": spec.file,
+                "state": spec.state.value,
+                "commit": spec.result.commit if spec.result else None,
+                "notes": spec.notes,
+                "tasks": [task.id for task in plan.of_spec(spec.id)],
+            }
+            for spec in plan.specs
+        ],
+        "figures": _figures_as_json(figures(workspace.logs, target.name)),
+    }
+
+
+def _figures_as_json(found: Figures) -> dict[str, object]:
+    return {
+        "prompts": len(found.prompts),
+        "promptChars": {
+            "average": sum(found.prompts) // len(found.prompts) if found.prompts else None,
+            "largest": max(found.prompts, default=None),
+        },
+        "tasksTried": found.tasks,
+        "greenAtFirstAttempt": found.at_first,
     }
 
 

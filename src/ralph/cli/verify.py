@@ -59,7 +59,7 @@ def command(target: str | None, story: str | None, as_json: bool) -> int:
         answer = {"green": not checked.reason, "problem": checked.problem, "gates": _rows(checked.results)}
         click.echo(json.dumps(answer, indent=2))
     elif not checked.results and not checked.problem:
-        click.secho("verify.default is empty: nothing was verified.", fg="yellow")
+        click.secho("No gates are configured: nothing was verified.", fg="yellow")
     else:
         _explain(checked)
     return EXIT_UNFINISHED if checked.reason else 0
@@ -126,7 +126,9 @@ def _explain(checked: Checked) -> None:
 def _rows(results: tuple[GateResult, ...]) -> list[dict[str, object]]:
     return [
         {
+            "name": result.name,
             "command": result.command,
+            "required": result.required,
             "passed": result.passed,
             "seconds": round(result.seconds, 3),
             "reason": result.reason,

@@ -232,6 +232,21 @@ class Repo:
             tree = (await self.git("write-tree", index=index)).strip()
         return (await self.git("commit-tree", tree, "-p", parent, "-m", message)).strip()
 
+    async def graft(self, source: str, paths: Iterable[str], message: str, parent: str) -> str:
+        """A commit of the parent's tree with these paths as `source` has them."""
+        wanted = list(paths)
+        listed = await self.git("ls-tree", "-r", "-z", "--full-tree", source)
+        entries = {line.partition("\t")[2]: line for line in listed.split("\0") if line}
+        gone = f"0 {'0' * len(parent)}\t"
+        info = "".join(f"{entries.get(path) or gone + path}\0" for path in wanted)
+        async with self._index_of(parent) as index:
+            await self.git("update-index", "-z", "--index-info", stdin=os.fsencode(info), index=index)
+            tree = (await self.git("write-tree", index=index)).strip()
+        return (await self.git("commit-tree", tree, "-p", parent, "-m", message)).strip()
+
+    async def tree_of(self, commit: str) -> str:
+        return (await self.git("rev-parse", "--verify", f"{commit}^{{tree}}")).strip()
+
     async def refs(self, prefix: str) -> dict[str, str]:
         out = await self.git("for-each-ref", "--format=%(objectname) %(refname)", prefix)
         return {name: commit for commit, _, name in (line.partition(" ") for line in out.split("\n") if line)}

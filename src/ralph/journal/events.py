@@ -7,8 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
-from ralph.plan.model import GateResult
-from ralph.plan.work import Ending, Kind, Usage, Verdict
+from ralph.plan.model import GateResult, TaskState
+from ralph.plan.usage import Usage
+from ralph.plan.work import Ending, Kind, Verdict
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,6 +197,18 @@ class TaskBlocked(Event):
     work: str
     reason: str
     ref: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpecClosed(Event):
+    """All tasks of a spec are settled, and what passed is committed."""
+
+    work: str
+    title: str
+    state: TaskState
+    tasks: int
+    passed: int
+    commit: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ralph.journal.events import AgentEnded, AttemptEnded, Event, GateEnded
-from ralph.plan.work import Usage
+from ralph.plan.usage import Usage
+from ralph.plan.work import Kind
 
 
 @dataclass
@@ -18,7 +19,7 @@ class Metrics:
 
     def __call__(self, event: Event, _line: str = "") -> None:
         match event:
-            case AttemptEnded():
+            case AttemptEnded() if event.kind is not Kind.FINISH:
                 self.attempts += 1
             case GateEnded():
                 self.gates += 1

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph.journal.writer import FILE
 
+JUDGED = ("passed", "failed", "unfinished", "blocked")  # the others say nothing about the work
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
@@ -59,6 +60,33 @@ def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]
                 attempt = _attempt(run.name, event)
                 found[attempt.work, attempt.number] = attempt
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """How well a target's tasks went: how much agents had to read, and how often the first attempt was good."""
+
+    prompts: tuple[int, ...]  # characters of each prompt
+    tasks: int  # that were tried
+    at_first: int  # of them, those whose gates were green at the first attempt
+
+
+def figures(logs: Path, target: str) -> Figures:
+    """From all journals of a target."""
+    prompts: list[int] = []
+    first: dict[str, tuple[int, bool]] = {}
+    for run in runs(logs):
+        ours = False
+        for event in events(run, "run_started", "agent_started", "attempt_ended"):
+            ours = event.get("target") == target if event["event"] == "run_started" else ours
+            size, number = event.get("prompt_chars"), event.get("number")
+            if ours and isinstance(size, int):
+                prompts.append(size)
+            elif ours and event.get("kind") == "task" and event.get("verdict") in JUDGED and isinstance(number, int):
+                work = str(event.get("work"))
+                if number < first.get(work, (number + 1, False))[0]:
+                    first[work] = number, event["verdict"] == "passed"
+    return Figures(prompts=tuple(prompts), tasks=len(first), at_first=sum(passed for _, passed in first.values()))
 
 
 def _attempt(run: str, event: dict[str, object]) -> PastAttempt:

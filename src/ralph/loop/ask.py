@@ -35,7 +35,8 @@ async def ask(run: Run, work: Work, answer: Path, read: Callable[[bytes], T]) ->
             except RalphError as error:
                 mistakes = "\n".join((error.what, *(f"- {detail}" for detail in error.details)))
                 first = error.details[0] if error.details else error.what
-                run.emit(Noted(text=f"The answer cannot be used: {first}", warning=True))
+                more = f" (and {len(error.details) - 1} more)" if len(error.details) > 1 else ""
+                run.emit(Noted(text=f"The answer cannot be used: {first}{more}", warning=True))
         else:
             mistakes = outcome.reason
     raise RalphError(
@@ -62,7 +63,7 @@ async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
     record = await run_attempt(run, work, record)
     records.remove(run.workspace.records, record.target)
     made = replace(record, steps=tuple(result for result in record.steps if result not in before))
-    outcome = conclude(run.plan, work, made, now())
+    outcome = conclude(run.plan, work, made, now(), run.clock() - record.began)
     tell_end(run, work, record, outcome)
     if outcome.fatal:
         raise RalphError(

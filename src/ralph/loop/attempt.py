@@ -16,7 +16,8 @@ from ralph.loop.run import Run
 from ralph.loop.steps import is_built_in, step_type
 from ralph.loop.steps.base import Context, Step
 from ralph.plan.model import TaskState
-from ralph.plan.work import Outcome, StepSpec, Usage, Verdict, Work
+from ralph.plan.usage import Usage
+from ralph.plan.work import Outcome, StepSpec, Verdict, Work
 
 T = TypeVar("T")
 
@@ -70,10 +71,10 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             number=record.number,
             verdict=outcome.verdict,
             reason=outcome.reason,
-            base=record.base,
+            base=record.ground or record.base,
             commit=outcome.commit,
             ref=ref,
-            seconds=run.clock() - record.began,
+            seconds=outcome.seconds,
             usage=outcome.usage,
             gates=outcome.gates,
             reopened=outcome.reopened,

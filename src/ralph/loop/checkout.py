@@ -10,7 +10,8 @@ from ralph.errors import RalphError
 from ralph.git.repo import OWN, Repo, open_repo
 from ralph.git.shield import lower
 from ralph.loop import record as records
-from ralph.loop.place import Place, bring_back, claim
+from ralph.loop.ownership import bring_back, claim
+from ralph.loop.place import Place
 from ralph.loop.recover import rescue
 from ralph.workspace import Workspace
 
@@ -23,6 +24,7 @@ class Wanted:
     branch: str = ""  # empty: the one that is checked out
     worktree: bool = False
     carry: tuple[str, ...] = ()  # files that come along into a new worktree, relative to the project's root
+    holds: bool = False  # what passes stays uncommitted until its spec is complete
     folder: str = ""  # where the work is done, relative to the project's root; it may be a repository of its own
 
 
@@ -47,6 +49,8 @@ async def _in_checkout(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
         root=workspace.root / wanted.folder,
         records=workspace.records,
         project=workspace.root,
+        own_files=workspace.own_files,
+        holds=wanted.holds,
     )
     await _claim(place, workspace, wanted.target)
     if wanted.branch and status.branch != wanted.branch:
@@ -89,7 +93,13 @@ async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
     inside.identity = repo.identity
     inside.prefix = repo.prefix
     root = folder / repo.prefix
-    place = Place(repo=inside, branch=wanted.branch, root=root, records=workspace.records / "in-worktree")
+    place = Place(
+        repo=inside,
+        branch=wanted.branch,
+        root=root,
+        records=workspace.records / "in-worktree",
+        own_files=workspace.own_files,
+    )
     status = await inside.status()
     if status.branch != wanted.branch:
         raise RalphError(

@@ -28,7 +28,7 @@ from ralph.loop.workflow import Workflow
 from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.process import environment, tree
-from ralph.stores import lock
+from ralph.stores import atomic, lock
 from ralph.verify.services import Services
 from ralph.workspace import Workspace
 
@@ -68,6 +68,8 @@ async def engage(
         for listener in listeners:
             journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
+        for name in workspace.own_files:
+            atomic.sweep(workspace.root / name)
         place = await open_place(workspace, wanted)
         place.repo.owner = run_id
         workflow = make(place.root)
@@ -104,7 +106,8 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
     run.emit(_started(run, place, options))
     _note(run, place, orphans)
     try:
-        await run.commit_state()
+        if not place.held:  # else it waits for the work it tells of
+            await run.commit_state()
         end = await _work(run, options)
     except Exception as error:  # whatever it was, the journal and the reports say that it ended
         why = error.what if isinstance(error, RalphError) else str(error)
@@ -166,8 +169,22 @@ def _note(run: Run, place: Place, orphans: int) -> None:
         run.emit(Noted(text=f"An earlier run was killed; what it left running was ended (processes: {orphans})."))
     if place.repo.identity:
         run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
-    if not run.workflow.gates(None):
-        run.emit(Noted(text="verify.default is empty: nothing will be verified.", warning=True))
+    if place.collided:
+        names = ", ".join(place.collided[:5])
+        text = f"Passed work and newer commits both changed {names}: the commits' version stays, and the gates decide."
+        run.emit(Noted(text=f"{text} The other one is in `ralph attempts {run.plan.target}`.", warning=True))
+    _note_gates(run)
+
+
+def _note_gates(run: Run) -> None:
+    gates = run.workflow.gates(None)
+    if not gates:
+        run.emit(Noted(text="No gates are configured: nothing will be verified.", warning=True))
+    elif not any(gate.required for gate in gates):
+        run.emit(Noted(text="None of the gates is required: nothing will be verified.", warning=True))
+    if run.config.unused_gates:
+        names = ", ".join(f"`{command}`" for command in run.config.unused_gates)
+        run.emit(Noted(text=f"`gates` is set, so verify.default is not run: {names}.", warning=True))
 
 
 async def _forget_stale_verification(run: Run, place: Place) -> None:

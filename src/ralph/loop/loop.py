@@ -7,7 +7,7 @@ from dataclasses import replace
 from urllib.parse import quote
 
 from ralph.git.look import attempt_ref
-from ralph.journal.events import TaskBlocked, Waited
+from ralph.journal.events import SpecClosed, TaskBlocked, Waited
 from ralph.journal.writer import now
 from ralph.loop import record as records
 from ralph.loop.attempt import pause, run_attempt, tell_begin, tell_end
@@ -46,7 +46,8 @@ async def begin(run: Run, work: Work) -> Record:
     plan = await _on_what_is_there(run, work)
     if work.kind is Kind.TASK:
         plan = replace(plan, current=work.id)
-    await run.save(replace(plan, started_at=plan.started_at or now()))
+    holds = run.workflow.policy.holds
+    await run.save(replace(plan, started_at=plan.started_at or now()), commit=not holds)
     known = standing(run.plan, work.kind, work.id)
     settled = known.attempts if known else 0
     base = await run.place.look() if run.place else ""
@@ -57,6 +58,7 @@ async def begin(run: Run, work: Work) -> Record:
         work=work.id,
         number=max(settled, run.numbers.get(work.id, 0)) + 1,
         base=base,
+        ground=run.place.held or base if run.place and holds else "",
         branch=run.place.branch if run.place else "",
         began=run.clock(),
         persons=tuple(quote(os.fsencode(path)) for path in sorted(run.place.foreign)) if run.place else (),
@@ -85,8 +87,9 @@ async def attempt(run: Run, work: Work, record: Record, *, resumed: bool = False
     known = standing(run.plan, work.kind, work.id)
     failures = known.failures if known else 0
     tell_begin(run, work, record, failures=failures, most=run.workflow.policy.max_failures, resumed=resumed)
+    began = run.clock()
     record = await run_attempt(run, work, record)
-    outcome = conclude(run.plan, work, record, now())
+    outcome = conclude(run.plan, work, record, now(), run.clock() - began)
     if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
         if run.place:
             await run.place.kept()
@@ -100,19 +103,36 @@ async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
     if run.place:
         await run.place.kept()
     settled = settle(run.plan, work, outcome, run.workflow.policy)
-    ref = attempt_ref(record.target, work.id, record.number)
+    ref = attempt_ref(record.target, work.id, record.number) if work.kind is not Kind.FINISH else ""
     if settled.restore and run.place:
         message = f"revert: {work.id} is blocked; its work is in {ref}"
         await run.place.restore(settled.restore, message, record.target)
-    await run.save(settled.plan)
+    await run.save(settled.plan, commit=work.kind is Kind.FINISH or not run.workflow.policy.holds)
     records.remove(run.workspace.records, record.target)
     tell_end(run, work, record, outcome, ref=ref)
+    _tell_closed(run, work)
     for task_id in (work.id, *outcome.reopened):
         task = run.plan.find(task_id)
         if task and task.state is TaskState.BLOCKED:
             run.emit(
                 TaskBlocked(work=task.id, reason=task.notes, ref=attempt_ref(record.target, task.id, task.attempts))
             )
+
+
+def _tell_closed(run: Run, work: Work) -> None:
+    spec = run.plan.find_spec(work.id) if work.kind is Kind.FINISH else None
+    if spec and spec.state is not TaskState.PENDING:
+        tasks = run.plan.of_spec(spec.id)
+        run.emit(
+            SpecClosed(
+                work=spec.id,
+                title=spec.name,
+                state=spec.state,
+                tasks=len(tasks),
+                passed=sum(task.state is TaskState.PASSED for task in tasks),
+                commit=spec.result.commit if spec.result else "",
+            )
+        )
 
 
 def _stop(outcome: Outcome, once: bool) -> Finished | None:

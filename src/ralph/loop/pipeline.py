@@ -14,7 +14,7 @@ from pydantic_core import to_json
 
 from ralph import validation
 from ralph.errors import RalphError
-from ralph.loop.steps import step_names, step_type
+from ralph.loop.steps import offered_type, step_names, step_type
 from ralph.loop.steps.base import Step
 from ralph.loop.steps.review import ReviewStep
 from ralph.plan.work import Resilience, StepSpec
@@ -221,7 +221,7 @@ def _kind(step: Json, index: int) -> tuple[type[Step] | None, list[str]]:
     if not isinstance(name, str):
         return None, []
     try:
-        kind = step_type(name)
+        kind = offered_type(name)
     except RalphError as error:
         return None, [f"steps[{index}].type: {error.what[0].lower()}{error.what[1:]}"]
     config = step.get("config", {})

@@ -14,7 +14,6 @@ from functools import cached_property
 from pathlib import Path
 
 from ralph.config import NAME
-from ralph.errors import RalphError
 from ralph.git.answers import Commit, Status
 from ralph.git.files import remove
 from ralph.git.repo import Repo
@@ -33,6 +32,7 @@ class Tip:
     status: Status
     commits: tuple[Commit, ...] = ()
     wrongs: tuple[str, ...] = ()
+    undone: str = ""  # the ref that keeps commits which were not the agent's to make
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,7 @@ class Left:
     commit: str
     parent: str
     also: str = ""  # while files are brought back to another commit, each may be as either has it
+    held: str = ""  # of it, what has passed already, as a commit; empty: nothing
 
 
 @dataclass
@@ -69,6 +70,10 @@ class Place:
     root: Path  # where agents and gates work
     records: Path
     project: Path | None = None  # where `.ralph/` is, as this checkout has it; None: at `root`
+    own_files: tuple[str, ...] = ()  # Ralph's files outside of `.ralph/`, below the project's root
+    holds: bool = False  # what passes here stays uncommitted until its spec is complete
+    held: str = ""  # that work, as a commit that no branch has; empty: there is none
+    collided: tuple[str, ...] = ()  # files of it that somebody else has changed and committed meanwhile
     foreign: set[str] = field(default_factory=set)  # untracked files that no agent of ours made
     made: set[str] = field(default_factory=set)  # untracked files that an agent of ours made
     seen: bool = False  # nothing has run here since the last look
@@ -96,7 +101,11 @@ class Place:
         return f"{self._prefix}{RALPH}/" if self.holds_state else ""
 
     def is_own(self, path: str) -> bool:
-        return bool(self.own) and path.startswith(self.own)
+        return bool(self.own) and (path.startswith(self.own) or path in self._own_files)
+
+    @cached_property
+    def _own_files(self) -> frozenset[str]:
+        return frozenset(map(self.in_repo, self.own_files))
 
     def has(self, path: str) -> bool:
         """Whether a path below the project's root is there."""
@@ -123,8 +132,11 @@ class Place:
             self.seen = True
         return await self.repo.head()
 
-    async def straighten(self, base: str) -> Tip:
-        """After an agent ended: where its branch stands, with its wrongs against the repository put right."""
+    async def straighten(self, base: str, ground: str = "") -> Tip:
+        """After an agent ended: where its branch stands, with its wrongs against the repository put right.
+
+        `ground`: the files it began with, where passed work is held back. There no commit is the agent's to make.
+        """
         self.seen = False
         await self.repo.release_lock()
         status, commits, lost = await asyncio.gather(
@@ -132,7 +144,7 @@ class Place:
         )
         if status.branch != self.branch or not status.head or commits is None:
             wrong = _stray(self.branch, status)
-            return Tip(status=await self._back_to(base, status), wrongs=(*lost, wrong))
+            return Tip(status=await self._back_to(base, status, ground), wrongs=(*lost, wrong))
         half_done = [name for name in self.repo.half_done() if name != "MERGE_MSG"]
         if status.unmerged or half_done:
             self.repo.forget_half_done()
@@ -142,7 +154,17 @@ class Place:
                 commits=commits,
                 wrongs=(*lost, "it left a merge or rebase half done"),
             )
+        if ground and commits:
+            undone = await self._uncommit(base, status.head)
+            return Tip(status=await self.repo.status(), wrongs=lost, undone=undone)
         return Tip(status=status, commits=commits, wrongs=lost)
+
+    async def _uncommit(self, base: str, head: str) -> str:
+        """Take the agent's commits off the branch again; their files stay, and they are kept under a ref."""
+        ref = f"{STRAYS}/{head[:12]}"
+        await self.repo.keep(ref, head)
+        await self.repo.git("reset", "--quiet", base)
+        return ref
 
     async def _put_refs_back(self) -> tuple[str, ...]:
         """Attempts are kept in refs: what an agent did to those is undone."""
@@ -178,7 +200,7 @@ class Place:
             wrongs=wrongs,
         )
 
-    async def _back_to(self, base: str, status: Status) -> Status:
+    async def _back_to(self, base: str, status: Status, ground: str) -> Status:
         """The agent left its branch or rewrote it: what it made is kept, and its branch is as it was."""
         made = {path for path in status.untracked if path not in self.foreign}
         dirty = {*status.changed, *status.unmerged, *made}
@@ -189,7 +211,8 @@ class Place:
         await self.repo.git("update-ref", f"refs/heads/{self.branch}", base)
         await self.repo.git("read-tree", base)
         touched = {*await self.repo.changed_since(base), *await self.repo.between(base, stray)} - self.foreign
-        await self.repo.lay(base, sorted(path for path in touched if not self.is_own(path)), stage=True)
+        wanted = sorted(path for path in touched if not self.is_own(path))
+        await self.repo.lay(ground or base, wanted, stage=not ground)
         return await self.repo.status()
 
     async def keep(self, ref: str, changes: Changes, message: str) -> str:
@@ -214,6 +237,9 @@ class Place:
 
     async def changed_beside_own(self, since: str) -> bool:
         """Whether anything but Ralph's own files differs from `since`."""
+        if self.held:
+            now = await self.freeze("What is there now")
+            return any(not self.is_own(path) for path in await self.repo.between(since, now))
         if self.made:
             return True
         return any(not self.is_own(path) for path in await self.repo.changed_since(since))
@@ -227,22 +253,46 @@ class Place:
         self.seen = True
         return status, tuple(sorted(changed | (self.made & untracked)))
 
+    async def hold(self, ref: str, message: str, target: str) -> str:
+        """Keep what passed without committing it: what comes next stands on it."""
+        status, paths = await self.to_commit()
+        commit = await self.repo.snapshot(paths, message, status.head) if paths else status.head
+        await self.kept()  # the ref may be on its way to an earlier state of this very attempt
+        await self.repo.keep(ref, commit)
+        if self.refs is not None:
+            self.refs[ref] = commit
+        self._stand_on(commit, status.head, target)
+        return commit
+
+    def _stand_on(self, ground: str, head: str, target: str) -> None:
+        self.held = ground if ground != head else ""
+        if self.held:
+            self.remember_left(Left(target=target, commit=ground, parent=head, held=ground))
+        else:
+            self.forget_left(target)
+
     async def commit_left(self, paths: Iterable[str], message: str) -> Captured:
         done = await self.repo.commit_work(paths, message)
         if done.code == 0:
-            self.made = set()
+            self.made, self.held = set(), ""
         return done
 
-    async def last_subject(self) -> str:
-        """The subject of the last commit that is not one of Ralph's own state commits."""
-        beside = (f":(top,exclude){self.own}",) if self.own else ()
-        out = await self.repo.git("log", "-1", "--format=%s", "--", ":(top)", *beside, literal=False)
-        return out.strip()
+    async def last_work(self) -> tuple[str, str]:
+        """The last commit that is not one of Ralph's own state commits, and its subject."""
+        own = (self.own, *self._own_files) if self.own else ()
+        beside = [f":(top,exclude){path}" for path in own]
+        out = await self.repo.git("log", "-1", "--format=%H %s", "--", ":(top)", *beside, literal=False)
+        commit, _, subject = out.strip().partition(" ")
+        return commit, subject
 
     async def restore(self, base: str, message: str, target: str) -> None:
         """Bring back the files as they were at `base`, by a forward commit; the work stays in its ref."""
-        await self._begin_return(base, target)
+        now = await self._begin_return(base, target)
         await self.repo.unstage()
+        if self.holds:  # nothing of it was committed
+            await self.put_back(base, now)
+            self._stand_on(base, await self.repo.head(), target)
+            return
         paths = {path for path in await self.repo.changed_since(base) if not self.is_own(path)}
         await self.repo.lay(base, sorted(paths), stage=True)
         for path in self.made:
@@ -253,10 +303,12 @@ class Place:
             await self.repo.commit_index(message)
         self.forget_left(target)
 
-    async def _begin_return(self, before: str, target: str) -> None:
+    async def _begin_return(self, before: str, target: str) -> str:
         """Write down that files are on their way back: whoever is killed now must know them as Ralph's own."""
         now = await self.freeze(f"{target}: what is not wanted")
-        self.remember_left(Left(target=target, commit=now, parent=await self.repo.head(), also=before))
+        held = before if self.holds else ""
+        self.remember_left(Left(target=target, commit=now, parent=await self.repo.head(), also=before, held=held))
+        return now
 
     async def has_moved(self, kept: str) -> bool:
         """Whether somebody else has committed something since an attempt was kept."""
@@ -295,7 +347,7 @@ class Place:
         for path in sorted(self.records.glob("left-*.json")):
             try:
                 data = json.loads(path.read_bytes())
-                left = Left(**{name: str(data[name]) for name in ("target", "commit", "parent", "also")})
+                left = Left(**{name: str(data[name]) for name in ("target", "commit", "parent", "also", "held")})
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             found.append(left)
@@ -305,76 +357,7 @@ class Place:
         return self.records / f"left-{target}.json"
 
 
-async def claim(place: Place, target: str) -> None:
-    """Find out whose the uncommitted files are; a person's tracked ones stop the run."""
-    status = await place.repo.status()
-    changed = [path for path in (*status.changed, *status.unmerged) if not place.is_own(path)]
-    ours: set[str] = set()
-    for left in place.lefts():
-        untouched = await _untouched(place, left)
-        ours |= untouched
-        if left.target != target and untouched:
-            # Another target's work makes room: it is safe in its ref, and comes back with its own run.
-            await place.repo.lay(status.head, sorted(untouched), stage=True)
-            changed = [path for path in changed if path not in untouched]
-    theirs = sorted(path for path in changed if path not in ours)
-    if theirs:
-        raise dirty(theirs)
-    present = {path for path in ours if path in status.untracked and (place.repo.top / path).exists()}
-    place.made, place.foreign = present, set(status.untracked) - ours
-
-
-async def bring_back(place: Place, target: str) -> None:
-    """Put a target's uncommitted work back on disk, if it is not there and nothing else was built since."""
-    left = next((left for left in place.lefts() if left.target == target), None)
-    if left is None or not await _exists(place, left):
-        return
-    moved = [path for path in await place.repo.between(left.parent, "HEAD") if not place.is_own(path)]
-    if moved:
-        place.forget_left(target)
-        return
-    paths = [path for path in await place.repo.between(left.parent, left.commit) if not place.is_own(path)]
-    status = await place.repo.status()
-    theirs = {*status.changed, *status.untracked}  # whatever is on disk by now is a person's or as it should be
-    missing = sorted(await place.repo.differing(left.commit, paths) - theirs)
-    await place.repo.lay(left.commit, missing, stage=False)
-    status = await place.repo.status()
-    place.made |= set(status.untracked).intersection(paths) - place.foreign
-
-
-async def _untouched(place: Place, left: Left) -> set[str]:
-    """The files of a left-over that are on disk just as the attempt left them."""
-    if not await _exists(place, left):
-        return set()
-    found: set[str] = set()
-    commits = [commit for commit in (left.commit, left.also) if commit]
-    paths = {path for commit in commits for path in await place.repo.between(left.parent, commit)}
-    paths = {path for path in paths if not place.is_own(path)}
-    for commit in commits:
-        found |= paths - await place.repo.differing(commit, paths)
-    return found
-
-
-async def _exists(place: Place, left: Left) -> bool:
-    commits = (left.commit, left.parent, left.also or left.commit)
-    asked = [await place.repo.ask("cat-file", "-e", f"{commit}^{{commit}}") for commit in commits]
-    if not any(done.code for done in asked):
-        return True
-    place.forget_left(left.target)
-    return False
-
-
 def _stray(branch: str, status: Status) -> str:
     if status.branch != branch:
         return f"it moved from the branch {branch} to {status.branch or 'a detached HEAD'}"
     return "it rewrote the history of its branch"
-
-
-def dirty(paths: list[str]) -> RalphError:
-    shown = tuple(f"  {path}" for path in paths[:10])
-    more = (f"  … and {len(paths) - 10} more",) if len(paths) > 10 else ()
-    return RalphError(
-        "There are uncommitted changes that are not Ralph's:",
-        details=shown + more,
-        remedy="Commit or stash them; a feature can also leave them alone and run with --worktree.",
-    )

@@ -25,7 +25,7 @@ from ralph.plan.model import Plan, Task
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
 from ralph.process import tree
 from ralph.process.environment import Redactor, secrets_in
-from ralph.stores import lock
+from ralph.stores import atomic, lock
 from ralph.verify.gates import Gate
 from ralph.verify.services import Services
 from ralph.workspace import Workspace
@@ -106,6 +106,8 @@ def planner(workspace: Workspace, config: Config, target: str, listener: Listene
     ):
         workspace.keep_out_of_git()
         asyncio.run(end_orphans(left_by, workspace.records))
+        for name in workspace.own_files:
+            atomic.sweep(workspace.root / name)
         journal.listen(listener)
         workflow = _Planning(f"plan-{target}", workspace.root)
         run = Run(
@@ -145,6 +147,8 @@ class _Planning:
     policy: Policy = field(default_factory=Policy)
     plan_paths: tuple[str, ...] = ()
     state_paths: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    state_message: str = ""
     already_red: tuple[str, ...] = ()
 
     @property

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ralph.config import NAME
 from ralph.loop.place import Place
 from ralph.loop.run import Run
 from ralph.plan.work import Work
@@ -60,20 +61,25 @@ class Protection:
         globs = tuple(prefix + glob for glob in globs)
         untracked = frozenset(await place.repo.untracked_matching(globs)) if place and globs else frozenset()
         roots = tuple(dict.fromkeys((run.cwd, run.workspace.root)))
+        guarded = [run.workspace.root / path for path in run.workflow.guarded]
+        unknown_to_git = [place.repo.top / path for path in sorted(untracked)] if place else []
         guard = Guard(
             roots=roots,
+            files=(NAME, *run.workspace.own_files),
             writable=frozenset(run.workspace.root / path for path in work.writable),
             claimable=run.workspace.root / work.claimable if work.claimable else None,
-            extra=tuple(place.repo.top / path for path in sorted(untracked)) if place else (),
+            extra=(*guarded, *unknown_to_git),
         )
         guard.remember()
         return cls(guard=guard, roots=roots, place=place, base=base, globs=globs, untracked=untracked)
 
     async def end(self, keep_in: Path) -> Wrongs:
         undone = self.guard.undo(keep_in)
-        own = [self._name(path) for path in undone]
-        protected = await self._undo_protected()
-        await self._commit_undone([*undone, *self.guard.claims()], protected)
+        own = [self._name(path) for path in undone if path not in self.guard.extra]
+        protected = [self._name(path) for path in undone if path in self.guard.extra]
+        by_git = await self._undo_protected()
+        await self._commit_undone([*undone, *self.guard.claims()], by_git)
+        protected += [name for name in by_git if name not in protected]
         texts = []
         if own:
             texts.append(f"it changed Ralph's own files ({', '.join(own)})")

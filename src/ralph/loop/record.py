@@ -8,7 +8,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ralph.plan.model import GateResult
-from ralph.plan.work import Kind, Usage, Verdict
+from ralph.plan.usage import Usage
+from ralph.plan.work import Kind, Verdict
 from ralph.stores import atomic
 
 FILE = "attempt.json"
@@ -30,6 +31,7 @@ class StepResult:
     commit: str = ""
     summary: str = ""
     changed: bool = False  # whether it left anything that was not there before
+    touched: tuple[str, ...] = ()  # the files it changed, the first few
     retry_at: float | None = None
     fatal: bool = False  # nobody could do better until a person mends something
 
@@ -43,9 +45,10 @@ class Record:
     kind: Kind
     work: str
     number: int
-    base: str
+    base: str  # where the branch stood
     branch: str
     began: float
+    ground: str = ""  # where passed work is held back: the files the attempt began with; else they were the base's
     persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
     agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
     steps: tuple[StepResult, ...] = ()

@@ -33,12 +33,13 @@ async def end_orphans(left_by: Owner | None, folder: Path) -> int:
 async def rescue(place: Place, record: Record) -> None:
     """Keep what a killed attempt's agent had made so far."""
     place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
-    changes = await place.changes(record.base, await place.straighten(record.base))
+    changes = await place.changes(record.base, await place.straighten(record.base, record.ground))
     ref = attempt_ref(record.target, record.work, record.number)
     commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
     await place.kept()
     if changes.left:
-        place.remember_left(Left(target=record.target, commit=commit, parent=changes.head))
+        held = record.ground if record.ground != record.base else ""
+        place.remember_left(Left(target=record.target, commit=commit, parent=changes.head, held=held))
 
 
 async def recover(run: Run) -> Outcome | None:

@@ -21,7 +21,7 @@ from ralph.loop import trusted
 from ralph.loop.breaker import Breaker
 from ralph.loop.place import Place
 from ralph.loop.workflow import Workflow
-from ralph.plan.model import Plan
+from ralph.plan.model import GateResult, Plan
 from ralph.plan.work import StepSpec
 from ralph.process import tree
 from ralph.stores.lock import Owner
@@ -52,7 +52,7 @@ class Interrupt:
         if self.requested:
             tree.kill_everything()
             self.last_words()
-            sys.stderr.write("\nralph: stopped at once; `ralph run` goes on from here.\n")
+            sys.stderr.write("\nralph: stopped at once; the same command goes on from here.\n")
             os._exit(EXIT_INTERRUPTED)
         self.requested = True
         if self._step:
@@ -91,6 +91,7 @@ class Run:
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
+    green: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
 
     @property
     def cwd(self) -> Path:
@@ -121,13 +122,14 @@ class Run:
             ended=lambda result: self.emit(GateEnded(result=result)),
         )
 
-    async def save(self, plan: Plan) -> None:
+    async def save(self, plan: Plan, *, commit: bool = True) -> None:
         """Save the plan if it changed, then commit it: in this order a crash between the two is harmless."""
         if plan == self.plan:
             return
         self.plan = plan
         self.workflow.store.save(plan)
-        await self.commit_state()
+        if commit:
+            await self.commit_state()
 
     def keep_plan(self) -> None:
         """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""
@@ -138,4 +140,4 @@ class Run:
     async def commit_state(self) -> None:
         if self.place and self.place.holds_state and self.config.commits.prd_changes:
             paths = [self.place.in_repo(path) for path in self.workflow.state_paths if self.place.has(path)]
-            await self.place.repo.commit_own(paths, self.config.commits.message)
+            await self.place.repo.commit_own(paths, self.workflow.state_message)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.plan.model import Plan, Result, Review, Task, TaskState, learn
+from ralph.plan.model import Plan, Result, Review, Spec, Task, TaskState, learn
 from ralph.plan.work import Kind, Outcome, Verdict, Work, standing
 
 LONGEST_NOTES = 6_000
+MOST_TRIED, LONGEST_TRIED = 8, 300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,7 @@ class Policy:
     max_failures: int = 3  # attempts without success before a task is blocked; 0: no limit
     max_idle: int = 0  # attempts in a row without any change before it counts as stuck; 0: not looked at
     max_setup_failures: int = 3
+    holds: bool = False  # what passed stays uncommitted, with its state, until its whole spec is committed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,8 @@ def settle(plan: Plan, work: Work, outcome: Outcome, policy: Policy) -> Settled:
             return Settled(plan=_settle_review(plan, outcome, policy))
         case Kind.SETUP:
             return Settled(plan=_settle_setup(plan, outcome))
+        case Kind.FINISH:
+            return _settle_spec(plan, outcome, policy)
         case _:
             return _settle_task(plan, outcome, policy)
 
@@ -50,7 +54,14 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
     task = plan.find(outcome.work_id)
     assert task is not None, "is_settled has looked"
     base = task.base or outcome.base
-    settled = replace(_judge(task, outcome, policy), attempts=outcome.number, base=base)
+    settled = replace(
+        _judge(task, outcome, policy),
+        attempts=outcome.number,
+        base=base,
+        tried=_tried(task, outcome),
+        seconds=task.seconds + outcome.seconds,
+        usage=task.usage + outcome.usage,
+    )
     plan = plan.change(task.id, lambda _: settled)
     if settled.state is not TaskState.PENDING:
         plan = replace(plan, current=None)
@@ -101,6 +112,40 @@ def _settle_setup(plan: Plan, outcome: Outcome) -> Plan:
     return replace(plan, setup=setup)
 
 
+def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
+    """A spec whose work is committed is closed; one whose commit was refused sends its last task back."""
+    spec = plan.find_spec(outcome.work_id)
+    assert spec is not None, "is_settled has looked"
+    settled, restore = replace(spec, attempts=outcome.number), ""
+    match outcome.verdict:
+        case Verdict.PASSED:
+            settled = _closed(settled, plan, outcome)
+        case Verdict.REOPENED:
+            for task_id in outcome.reopened:
+                plan = plan.change(task_id, lambda task: _failed_once_more(task, outcome.reason, policy))
+                task = plan.find(task_id)
+                restore = task.base if task and task.state is TaskState.BLOCKED else restore
+        case Verdict.FAILED | Verdict.BLOCKED | Verdict.UNFINISHED:
+            settled = replace(
+                settled, state=TaskState.BLOCKED, failures=spec.failures + 1, notes=_notes(outcome.reason)
+            )
+        case _:
+            pass
+    return Settled(plan=plan.change_spec(spec.id, lambda _: settled), restore=restore)
+
+
+def _closed(spec: Spec, plan: Plan, outcome: Outcome) -> Spec:
+    tasks = plan.of_spec(spec.id)
+    open_ones = [task.id for task in tasks if task.state is not TaskState.PASSED]
+    commit = outcome.commit if len(open_ones) < len(tasks) else ""  # nothing passed: it has none of its own
+    return replace(
+        spec,
+        state=TaskState.BLOCKED if open_ones else TaskState.PASSED,
+        notes=f"blocked: {', '.join(open_ones)}" if open_ones else "",
+        result=Result(completed_at=outcome.at, commit=commit, summary=outcome.summary, gates=outcome.gates),
+    )
+
+
 def _settle_review(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
     review = replace(plan.review, attempts=outcome.number)
     match outcome.verdict:
@@ -122,20 +167,43 @@ def _reopen(task: Task, reason: str, policy: Policy) -> Task:
     return replace(_failed_once_more(task, f"Final verification: {reason}", policy), base="")
 
 
-def retry_by_hand(task: Task) -> Task:
-    """A person wants it tried again from the start."""
-    return replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", result=None)
+def retry_by_hand(plan: Plan, task_id: str) -> Plan:
+    """A person wants a task tried again from the start."""
+
+    def again(task: Task) -> Task:
+        return replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
+
+    return _open_spec_of(plan.change(task_id, again), task_id)
 
 
-def accept_by_hand(task: Task, why: str, at: str, commit: str) -> Task:
-    """A person vouches for it."""
+def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str) -> Plan:
+    """A person vouches for a task."""
     result = Result(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}")
-    return replace(task, state=TaskState.PASSED, result=result, notes="")
+    plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes=""))
+    return _open_spec_of(replace(plan, current=None if plan.current == task_id else plan.current), task_id)
+
+
+def _open_spec_of(plan: Plan, task_id: str) -> Plan:
+    """Something in a spec changed by hand: it is to be closed anew."""
+    task = plan.find(task_id)
+    return plan.change_spec(
+        task.spec if task else "", lambda spec: replace(spec, state=TaskState.PENDING, failures=0, notes="")
+    )
 
 
 def reopen_review(plan: Plan) -> Plan:
     """Something changed by hand: the final verification is to be made again."""
     return replace(plan, review=Review(attempts=plan.review.attempts))
+
+
+def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
+    """What attempts that did not pass came to, for the ones that follow; the last few, briefly."""
+    if outcome.verdict not in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED):
+        return task.tried
+    said = outcome.reason.strip().split("\n", 1)[0]
+    files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."
+    line = f"Attempt {outcome.number}: {said[:LONGEST_TRIED]}{files}"
+    return (*task.tried, line)[-MOST_TRIED:]
 
 
 def _notes(reason: str) -> str:

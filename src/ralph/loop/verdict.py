@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ralph.loop.record import Record, StepResult
-from ralph.plan.model import GateResult, Plan
-from ralph.plan.work import Kind, Outcome, Usage, Verdict, Work
+from ralph.plan.model import GateResult, Plan, TaskState
+from ralph.plan.usage import Usage
+from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.verify.gates import red
 
 DECISIVE = frozenset({"agent", "verify", "review"})
@@ -12,7 +13,7 @@ DECISIVE = frozenset({"agent", "verify", "review"})
 LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 
 
-def conclude(plan: Plan, work: Work, record: Record, at: str) -> Outcome:
+def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0.0) -> Outcome:
     """The outcome of an attempt whose steps have been made, all of them or up to the first that failed."""
     verdict, reason, reopened = _judge(plan, work, record)
     usage = Usage()
@@ -33,8 +34,10 @@ def conclude(plan: Plan, work: Work, record: Record, at: str) -> Outcome:
         usage=usage,
         retry_at=last.retry_at if last else None,
         fatal=any(result.fatal for result in record.steps),
-        base=record.base,
+        base=record.ground or record.base,
         changed=any(result.changed for result in record.steps),
+        touched=next((result.touched for result in record.steps if result.touched), ()),
+        seconds=seconds,
     )
 
 
@@ -47,7 +50,16 @@ def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[
     if work.kind is Kind.REVIEW:
         return _judge_review(plan, record)
     bad = next((result for result in record.steps if _counts_against(work, result)), None)
+    if bad and work.kind is Kind.FINISH:
+        return _judge_finish(plan, work, bad)
     return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
+
+
+def _judge_finish(plan: Plan, work: Work, bad: StepResult) -> tuple[Verdict, str, tuple[str, ...]]:
+    """A spec that turns out red, or whose commit is refused: the task that passed last has to mend it."""
+    passed = [task for task in plan.of_spec(work.id) if task.state is TaskState.PASSED and task.result]
+    last = max(passed, key=lambda task: task.result.completed_at if task.result else "", default=None)
+    return (Verdict.REOPENED, bad.reason, (last.id,)) if last else (bad.verdict, bad.reason, ())
 
 
 def _counts_against(work: Work, result: StepResult) -> bool:

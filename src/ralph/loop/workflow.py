@@ -55,6 +55,7 @@ class Workflow(Protocol):
     policy: Policy
     plan_paths: tuple[str, ...]  # the files that say what is done, relative to the project's root
     state_paths: tuple[str, ...]  # what a state commit holds, likewise
+    guarded: tuple[str, ...]  # a person's files that no agent of this workflow may change, likewise
     already_red: tuple[str, ...]  # gates that failed before anybody did anything; set by the engine
 
     @property
@@ -62,6 +63,11 @@ class Workflow(Protocol):
 
     @property
     def store(self) -> Store: ...
+
+    @property
+    def state_message(self) -> str:
+        """What a state commit is called."""
+        ...
 
     def next(self, plan: Plan) -> Work | Finished: ...
 

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from ralph.plan.usage import Usage
+
 
 class TaskState(Enum):
     """Where a task stands."""
@@ -57,6 +59,27 @@ class Task:
     idle: int = 0  # attempts in a row that changed nothing
     base: str = ""  # the commit this task's work began on; empty until it begins
     notes: str = ""
+    tried: tuple[str, ...] = ()  # what earlier attempts did and came to, a line each
+    seconds: float = 0.0  # of all settled attempts together
+    usage: Usage = field(default_factory=Usage)  # likewise
+    result: Result | None = None
+    spec: str = ""  # the spec it belongs to, in a plan that has some
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """Tasks that belong together: their work is committed once, when all of them are settled."""
+
+    id: str
+    name: str
+    file: str = ""
+    priority: int = 0
+    context: str = ""
+    criteria: tuple[str, ...] = ()
+    state: TaskState = TaskState.PENDING  # PASSED: all its tasks did; BLOCKED: what passed is committed as partial
+    attempts: int = 0  # at committing it
+    failures: int = 0
+    notes: str = ""
     result: Result | None = None
 
 
@@ -94,6 +117,7 @@ class Plan:
     learnings: tuple[str, ...] = ()
     review: Review = field(default_factory=Review)
     setup: Setup = field(default_factory=Setup)
+    specs: tuple[Spec, ...] = ()  # by priority; empty: every task is committed on its own
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)
@@ -101,12 +125,22 @@ class Plan:
     def find(self, task_id: str) -> Task | None:
         return next((task for task in self.tasks if task.id == task_id), None)
 
+    def find_spec(self, spec_id: str) -> Spec | None:
+        return next((spec for spec in self.specs if spec.id == spec_id), None)
+
+    def of_spec(self, spec_id: str) -> tuple[Task, ...]:
+        return tuple(task for task in self.tasks if task.spec == spec_id)
+
     def count(self, state: TaskState) -> int:
         return sum(task.state is state for task in self.tasks)
 
     def change(self, task_id: str, how: Callable[[Task], Task]) -> Plan:
         """The same plan with one task changed."""
         return replace(self, tasks=tuple(how(task) if task.id == task_id else task for task in self.tasks))
+
+    def change_spec(self, spec_id: str, how: Callable[[Spec], Spec]) -> Plan:
+        """The same plan with one spec changed."""
+        return replace(self, specs=tuple(how(spec) if spec.id == spec_id else spec for spec in self.specs))
 
 
 LONGEST_LEARNING = 500

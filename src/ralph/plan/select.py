@@ -1,8 +1,8 @@
-"""Which task comes next: the one that was begun, then by priority, then as listed."""
+"""What comes next: the task that was begun, then by priority, then as listed."""
 
 from __future__ import annotations
 
-from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.model import Plan, Spec, Task, TaskState
 
 
 def ready(plan: Plan) -> Task | None:
@@ -12,7 +12,29 @@ def ready(plan: Plan) -> Task | None:
         task for task in plan if task.state is TaskState.PENDING and all(d in passed for d in task.depends_on)
     ]
     begun = next((task for task in candidates if task.id == plan.current), None)
-    return begun or min(candidates, key=lambda task: task.priority, default=None)
+    turn = {spec.id: number for number, spec in enumerate(open_specs(plan))}
+    last = len(turn)
+    return begun or min(candidates, key=lambda task: (turn.get(task.spec, last), task.priority), default=None)
+
+
+def following(plan: Plan) -> Task | Spec | None:
+    """The next task, or the spec whose turn it is if all of its tasks are settled."""
+    task = ready(plan)
+    spec = next(iter(open_specs(plan)), None)
+    if spec is None or (task and (task.id == plan.current or task.spec == spec.id)):
+        return task
+    return spec
+
+
+def open_specs(plan: Plan) -> list[Spec]:
+    """The specs that are not closed, in their order: first one whose work is done in part and not committed."""
+    waiting = [spec for spec in plan.specs if spec.state is TaskState.PENDING]
+    return sorted(waiting, key=lambda spec: (not _has_uncommitted(plan, spec), spec.priority))
+
+
+def _has_uncommitted(plan: Plan, spec: Spec) -> bool:
+    since = spec.result.completed_at if spec.result else ""
+    return any(task.result and task.result.completed_at > since for task in plan.of_spec(spec.id))
 
 
 def cycle(depends_on: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeVar
 
-from ralph.plan.model import GateResult, Plan, Review, Setup, Task
+from ralph.plan.model import GateResult, Plan, Review, Setup, Spec, Task
+from ralph.plan.usage import Usage
 
 
 class Kind(Enum):
@@ -14,6 +14,7 @@ class Kind(Enum):
 
     SETUP = "setup"  # a step that runs once, before the first task
     TASK = "task"
+    FINISH = "finish"  # all tasks of a spec are settled: what passed is committed
     REVIEW = "review"
     PLAN = "plan"  # questions, PRDs, plans: an answer is asked for, nothing is built
 
@@ -79,6 +80,7 @@ class Work:
     role: str = "executor"
     prompt: str = "run"
     claims: frozenset[str] = frozenset()  # the agent must say one of these; empty: nothing is expected
+    spelled: str = ""  # how it is to say that, if not as <ralph>CLAIM</ralph>
     unclaimed: Verdict = Verdict.FAILED  # what it comes to if it says none of them
     writable: tuple[str, ...] = ()  # what it may write beside the project's own files
     claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
@@ -90,41 +92,6 @@ class Finished:
 
     ending: Ending
     reason: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Usage:
-    """What agent calls used. None is unknown, and unknown is never 0."""
-
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    cache_read_tokens: int | None = None
-    cache_write_tokens: int | None = None
-    cost_usd: float | None = None
-    calls: int = 0
-    unpriced: int = 0  # calls whose cost nobody knows
-    estimated: int = 0  # calls whose cost was worked out from their tokens
-    model: str = ""
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            input_tokens=_sum(self.input_tokens, other.input_tokens),
-            output_tokens=_sum(self.output_tokens, other.output_tokens),
-            cache_read_tokens=_sum(self.cache_read_tokens, other.cache_read_tokens),
-            cache_write_tokens=_sum(self.cache_write_tokens, other.cache_write_tokens),
-            cost_usd=_sum(self.cost_usd, other.cost_usd),
-            calls=self.calls + other.calls,
-            unpriced=self.unpriced + other.unpriced,
-            estimated=self.estimated + other.estimated,
-            model=other.model or self.model,
-        )
-
-
-N = TypeVar("N", int, float)
-
-
-def _sum(a: N | None, b: N | None) -> N | None:
-    return b if a is None else a if b is None else a + b
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,14 +113,18 @@ class Outcome:
     fatal: bool = False
     base: str = ""
     changed: bool = True  # whether it left anything that was not there before
+    touched: tuple[str, ...] = ()  # the files it changed, the first few
+    seconds: float = 0.0
 
 
-def standing(plan: Plan, kind: Kind, work_id: str) -> Task | Review | Setup | None:
+def standing(plan: Plan, kind: Kind, work_id: str) -> Task | Spec | Review | Setup | None:
     """How far a piece of work has come: its settled attempts, its failures, its notes."""
     match kind:
         case Kind.REVIEW:
             return plan.review
         case Kind.SETUP:
             return plan.setup
+        case Kind.FINISH:
+            return plan.find_spec(work_id)
         case _:
             return plan.find(work_id)

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 VARIABLES = {
     "run": (
-        "feature", "storyId", "storyTitle", "storyDescription", "acceptanceCriteria", "attempt", "failure", "ui",
-        "protected", "verifyCommands", "alreadyRed", "learnings", "doneMarker", "learningMarker",
+        "feature", "storyId", "storyTitle", "storyDescription", "acceptanceCriteria", "attempt", "failure",
+        "tried", "ui", "protected", "verifyCommands", "alreadyRed", "learnings", "doneMarker", "learningMarker",
     ),
     "verify": (
         "feature", "verifyCommands", "suiteIsRed", "failure", "storySummaries", "learnings", "verifiedMarker",
@@ -30,8 +30,8 @@ VARIABLES = {
     ),
     "LOOP_PROMPT": (
         "project", "requirementsFile", "prdFile", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria",
-        "attempt", "loop", "progress", "tasks", "failure", "protected", "verifyCommands", "alreadyRed", "learnings",
-        "learningsFile", "doneMarker", "learningMarker",
+        "attempt", "loop", "progress", "tasks", "failure", "tried", "protected", "verifyCommands", "alreadyRed",
+        "learnings", "learningsFile", "doneMarker", "learningMarker",
     ),
     "review": (
         "project", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "attempt", "verifyCommands",
@@ -39,6 +39,12 @@ VARIABLES = {
     ),
     "tasks-create": ("requirements", "answerFile", "mistakes"),
     "tasks-add": ("work", "requirements", "tasks", "nextId", "answerFile", "mistakes"),
+    "task": (
+        "taskId", "taskDescription", "taskQuoted", "specName", "specFile", "specContext", "completedTasks",
+        "acceptanceCriteria", "attempt", "failure", "tried", "protected", "gates", "alreadyRed", "learnings",
+        "doneMarker", "blockedMarker", "learningMarker",
+    ),
+    "specs-plan": ("specs", "existing", "answerFile", "mistakes"),
     "learnings-compact": ("learnings", "limit", "answerFile", "mistakes"),
 }  # fmt: skip
 """Every template, and what it is given."""

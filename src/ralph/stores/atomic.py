@@ -40,6 +40,13 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
         ) from None
 
 
+def sweep(path: Path) -> None:
+    """Remove what a writer of `path` that was killed left beside it; nobody else may be writing."""
+    for left in path.parent.glob(f".{path.name}.*.tmp"):
+        with suppress(OSError):
+            left.unlink()
+
+
 def _keep_mode(path: Path, descriptor: int) -> None:
     with suppress(FileNotFoundError):
         os.fchmod(descriptor, path.stat().st_mode & 0o777)

@@ -13,6 +13,7 @@ from pathlib import Path
 from ralph import validation
 from ralph.plan.model import GateResult, Plan, Result, Review, Task, TaskState
 from ralph.stores import atomic
+from ralph.stores.document import update
 from ralph.stores.prd_rules import BRANCH, LONGEST_BRANCH, LONGEST_ID, STORY_ID, broken_rules
 from ralph.validation import Json
 
@@ -42,11 +43,11 @@ class PrdStore:
         assert isinstance(stories, list), "load has checked"
         for position, task in enumerate(plan.tasks):
             if task is not self._saved[position]:
-                _update(stories[position], _story(task))
+                update(stories[position], _story(task))
         self._saved = plan.tasks
         run = self._document.setdefault("run", {})
         assert isinstance(run, dict), "load has checked"
-        _update(run, _run(plan, "verification" in run))
+        update(run, _run(plan, "verification" in run))
         from pydantic_core import to_json
 
         return to_json(self._document, indent=2) + b"\n"
@@ -141,6 +142,7 @@ def _task(story: object) -> Task:
         attempts=_count(story, "attempts"),
         base=_text(story, "baseCommit"),
         notes=_text(story, "notes"),
+        tried=_texts(story, "tried"),
         result=_result(story.get("lastResult")),
     )
 
@@ -233,6 +235,7 @@ def _story(task: Task) -> Json:
         "blocked": task.state is TaskState.BLOCKED,
         "lastResult": _last_result(task.result),
         "notes": task.notes,
+        "tried": list(task.tried),
         "attempts": task.attempts,
         "baseCommit": task.base,
     }
@@ -250,16 +253,6 @@ def _last_result(result: Result | None) -> Json | None:
             for g in result.gates
         ],
     }
-
-
-def _update(known: Json, new: Json) -> None:
-    """Write what is ours into what is there; fields inside of it that we do not know survive."""
-    for key, value in new.items():
-        inner = known.get(key)
-        if isinstance(inner, dict) and isinstance(value, dict):
-            inner.update(value)
-        else:
-            known[key] = value
 
 
 def _run(plan: Plan, reviewed: bool) -> Json:

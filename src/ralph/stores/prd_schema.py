@@ -49,6 +49,7 @@ class Story(Part):
     blocked: bool = False
     last_result: LastResult | None = None
     notes: str = ""
+    tried: list[str] = Field(default=[], description="Set by Ralph: what earlier attempts did and came to.")
     attempts: Annotated[int, Field(ge=0)] = Field(default=0, description="Set by Ralph.")
     base_commit: str = Field(default="", description="Set by Ralph: where the story's work began.")
 

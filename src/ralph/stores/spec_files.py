@@ -16,7 +16,7 @@ from ralph.stores.prd_rules import LONGEST_ID
 from ralph.stores.spec_headings import Role
 from ralph.stores.spec_lists import Item, Listed, outline
 
-__all__ = ["FOLDER", "Listed", "SpecFile", "parse", "read_all"]
+__all__ = ["FOLDER", "Listed", "SpecFile", "parse", "read_all", "spec_paths"]
 
 FOLDER = "specs"
 LARGEST = 1 << 20
@@ -57,6 +57,14 @@ def read_all(root: Path) -> list[SpecFile]:
     if mistakes:
         raise validation.Mistakes(f"{root / FOLDER}", mistakes, "Correct or move these files, then run again.")
     return found
+
+
+def spec_paths(root: Path) -> list[str]:
+    """The specs' files, whatever is in them; none where there is no folder."""
+    try:
+        return [f"{FOLDER}/{path.name}" for path in _paths(root)]
+    except RalphError:
+        return []
 
 
 def parse(text: str, file: str) -> SpecFile:

@@ -10,6 +10,7 @@ from ralph import validation
 from ralph.plan import learnings
 from ralph.plan.model import GateResult, Plan, Result, Setup, Task, TaskState
 from ralph.stores import atomic, tasks_schema
+from ralph.stores.document import update
 from ralph.validation import Json
 
 STATES = {
@@ -55,12 +56,12 @@ class TasksStore:
         tasks = self._document["tasks"]
         assert isinstance(tasks, list), "load has checked"
         for entry, task in zip(tasks, plan.tasks, strict=True):
-            _update(entry, _entry(task, plan.current))
+            update(entry, _entry(task, plan.current))
         self._document["started_at"] = plan.started_at or None
         setup = plan.setup
         if "setup" in self._document or setup.attempts:
             state = {"attempts": setup.attempts, "failures": setup.failures, "notes": setup.notes}
-            _update(self._document, {"setup": state})
+            update(self._document, {"setup": state})
         return to_json(self._document, indent=2) + b"\n"
 
     def _write_learnings(self, known: tuple[str, ...]) -> None:
@@ -112,6 +113,7 @@ def _task(entry: tasks_schema.Task) -> Task:
         attempts=entry.attempts,
         base=entry.base_commit,
         notes=entry.notes,
+        tried=tuple(entry.tried),
         result=_result(entry.result),
     )
 
@@ -131,27 +133,13 @@ def _entry(task: Task, current: str | None) -> Json:
     return {
         "status": _status(task, current),
         "notes": task.notes,
+        "tried": list(task.tried),
         "loops": task.failures,
         "idle_loops": task.idle,
         "attempts": task.attempts,
         "base_commit": task.base,
         "result": _result_entry(task.result),
     }
-
-
-def _update(known: Json, new: Json) -> None:
-    """Write what is ours into what is there; fields inside of it that we do not know survive."""
-    for key, value in new.items():
-        known[key] = _joined(known.get(key), value)
-
-
-def _joined(known: object, new: object) -> object:
-    if isinstance(known, dict) and isinstance(new, dict):
-        _update(known, new)
-        return known
-    if isinstance(known, list) and isinstance(new, list) and len(known) == len(new):
-        return [_joined(old, fresh) for old, fresh in zip(known, new, strict=True)]
-    return new
 
 
 def _status(task: Task, current: str | None) -> str:

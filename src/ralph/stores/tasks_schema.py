@@ -46,6 +46,7 @@ class Task(Part):
     depends_on: list[str] = []
     status: Literal["todo", "in_progress", "done", "failed"] = "todo"
     notes: str = Field(default="", description="Why it is not done yet.")
+    tried: list[str] = Field(default=[], description="Set by Ralph: what earlier loops did and came to.")
     loops: Annotated[int, Field(ge=0)] = Field(default=0, description="Set by Ralph: loops that did not finish it.")
     idle_loops: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Set by Ralph: loops in a row that changed nothing."

@@ -37,8 +37,23 @@ class Bench:
     ended: Callable[[GateResult], None]
 
 
-def configured(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
-    """Commands of `verify` as gates."""
+def default_gates(config: Config) -> tuple[Gate, ...]:
+    """The gates of every task: `gates`, or else the commands of `verify.default`."""
+    if config.gates is None:
+        return plain_gates(config.verify.default, config)
+    return tuple(
+        Gate(
+            name=gate.name,
+            command=gate.command,
+            required=gate.required,
+            timeout=gate.timeout or config.verify.timeout,
+        )
+        for gate in config.gates
+    )
+
+
+def plain_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
+    """Commands as gates that are called as they are written."""
     return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
 
 
@@ -60,11 +75,16 @@ def red(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
 
 def explain(results: Iterable[GateResult]) -> str:
     """What is wrong, for notes and for the next prompt."""
-    parts = []
-    for result in red(results):
-        output = f"\n\n{result.output}" if result.output else ""
-        parts.append(f"The gate `{result.command}` failed: {result.reason}.{output}")
-    return "\n\n".join(parts)
+    return "\n\n".join(f"The gate {called(result)} failed: {describe(result)}" for result in red(results))
+
+
+def called(result: GateResult) -> str:
+    """A gate by its name and its command, which may be the same."""
+    return f"`{result.command}`" if result.name == result.command else f"{result.name} (`{result.command}`)"
+
+
+def describe(result: GateResult) -> str:
+    return f"{result.reason}." + (f"\n\n{result.output}" if result.output else "")
 
 
 async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:

@@ -31,9 +31,10 @@ class Guard:
     """Remembers Ralph's files in one or more project folders, then notices and undoes changes to them."""
 
     roots: tuple[Path, ...]
+    files: tuple[str, ...] = (NAME,)  # Ralph's files outside of `.ralph/`, below each root
     writable: frozenset[Path] = frozenset()
     claimable: Path | None = None  # put back like the others, but writing there is no wrong
-    extra: tuple[Path, ...] = ()  # protected files that git does not know
+    extra: tuple[Path, ...] = ()  # a person's files that are protected as well
     claimed: bytes | None = None  # what was written there
     _known: dict[Path, _Known] = field(default_factory=dict)
 
@@ -63,8 +64,7 @@ class Guard:
 
     def _guarded(self) -> Iterator[Path]:
         for root in self.roots:
-            if os.path.lexists(root / NAME):
-                yield root / NAME
+            yield from (root / name for name in self.files if os.path.lexists(root / name))
             yield from (path for path in _files(root / RALPH) if path not in self.writable)
         yield from (path for path in self.extra if os.path.lexists(path))
 

@@ -13,7 +13,8 @@ from ralph import __version__
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.journal.writer import now
-from ralph.plan.work import Ending, Kind, Usage, Verdict
+from ralph.plan.usage import Usage
+from ralph.plan.work import Ending, Kind, Verdict
 from ralph.stores import atomic
 
 STATE, AGGREGATE = "run_state.json", "aggregate.json"

@@ -12,6 +12,7 @@ import click
 
 from ralph.journal import events as e
 from ralph.journal.events import Event
+from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Kind, Verdict
 from ralph.views import words
 
@@ -50,6 +51,7 @@ class TerminalView:
             e.BreakerChanged: self._breaker_changed,
             e.AttemptEnded: self._attempt_ended,
             e.TaskBlocked: self._task_blocked,
+            e.SpecClosed: self._spec_closed,
             e.Waited: self._waited,
             e.RunEnded: self._run_ended,
         }
@@ -124,7 +126,8 @@ class TerminalView:
         again = ", going on" if event.resumed else ""
         self._at = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} {event.title}"
         progress = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} " if event.tasks else ""
-        self._line(f"\n▶ {progress}{name} (attempt {event.number}{tries}{again})", bold=True)
+        which = f"(attempt {event.number}{tries}{again})" if event.kind is not Kind.FINISH else "(all tasks settled)"
+        self._line(f"\n▶ {progress}{name} {which}", bold=True)
 
     def _agent_started(self, event: e.AgentStarted) -> None:
         self._now(f"agent {Path(event.command).name} at work")
@@ -163,10 +166,12 @@ class TerminalView:
     def _gate_ended(self, event: e.GateEnded) -> None:
         self._doing = ""
         result = event.result
+        name = result.command if result.name == result.command else f"{result.name}: {result.command}"
         if result.passed:
-            self._line(f"    ✓ {result.command} · {words.duration(result.seconds)}", fg="green")
+            self._line(f"    ✓ {name} · {words.duration(result.seconds)}", fg="green")
         else:
-            self._line(f"    ✗ {result.command} · {words.duration(result.seconds)} · {result.reason}", fg="red")
+            optional, colour = ("", "red") if result.required else (" · optional, only warns", "yellow")
+            self._line(f"    ✗ {name} · {words.duration(result.seconds)} · {result.reason}{optional}", fg=colour)
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
@@ -182,6 +187,8 @@ class TerminalView:
 
     def _attempt_ended(self, event: e.AttemptEnded) -> None:
         self._doing = ""
+        if event.kind is Kind.FINISH and event.verdict is Verdict.PASSED:
+            return  # how the spec was closed is told next
         reason = words.cut(words.first_line(event.reason), 300)
         match event.verdict:
             case Verdict.PASSED:
@@ -207,6 +214,14 @@ class TerminalView:
 
     def _task_blocked(self, event: e.TaskBlocked) -> None:
         self._line(f"  ✗ {event.work} is blocked; its work is kept in {event.ref}", fg="red")
+
+    def _spec_closed(self, event: e.SpecClosed) -> None:
+        commit = f" · {event.commit[:10]}" if event.commit else ", nothing to commit"
+        if event.state is TaskState.PASSED:
+            self._line(f"  ✓ {event.title} completed{commit}", fg="green", bold=True)
+        else:
+            how = f"partial, {event.passed} of {event.tasks} tasks" if event.passed else "blocked"
+            self._line(f"  ✗ {event.title} {how}{commit}", fg="red", bold=True)
 
     def _waited(self, event: e.Waited) -> None:
         self._line(f"  ‖ {words.first_line(event.reason)}", fg="yellow")

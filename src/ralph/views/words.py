@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ralph.plan.model import Task, TaskState
-from ralph.plan.work import Usage
+from ralph.plan.usage import Usage
 
 ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
 MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
@@ -28,6 +28,8 @@ def count(number: int, word: str) -> str:
 
 
 def plural(word: str) -> str:
+    if word.endswith("criterion"):
+        return word[:-2] + "a"
     return word[:-1] + "ies" if word.endswith("y") else word + "s"
 
 

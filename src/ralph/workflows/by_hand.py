@@ -41,7 +41,8 @@ def change_plan(name: str, change: Callable[[Plan, str], Plan]) -> Target:
         if config.commits.prd_changes and status.branch == (plan.branch or status.branch):
             top = repo.top.resolve()
             if file.is_relative_to(top):
-                await repo.commit_own([str(file.relative_to(top))], config.commits.message)
+                message = config.commits.message.replace("prd.json", file.name)
+                await repo.commit_own([str(file.relative_to(top))], message)
 
     with lock.hold(workspace.lock, lock.me(new_run_id(), name), brief=True):
         asyncio.run(apply())

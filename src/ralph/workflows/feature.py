@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 from ralph import prompts
@@ -14,11 +13,11 @@ from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Work
 from ralph.stores.prd import PrdStore
-from ralph.verify.gates import Gate, configured, red
+from ralph.verify.gates import Gate, default_gates, plain_gates, red
+from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
 from ralph.workspace import Feature
 
 FINAL = "final"
-MOST_LEARNINGS = 60
 
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 FINAL_STEPS = (
@@ -37,6 +36,8 @@ class FeatureWorkflow:
         self.store = PrdStore(project / feature.prd_json, feature.name)
         self.plan_paths: tuple[str, ...] = (feature.prd_json,)
         self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
+        self.guarded: tuple[str, ...] = ()
+        self.state_message = config.commits.message
         self.policy = Policy(max_failures=config.max_retries)
         self._config = config
         self._project = project
@@ -46,9 +47,8 @@ class FeatureWorkflow:
         task = ready(plan)
         if task:
             return self._story(task)
-        unfinished = [task for task in plan if task.state is not TaskState.PASSED]
-        if unfinished:
-            return Finished(ending=Ending.BLOCKED, reason=_blocked(unfinished))
+        if plan.count(TaskState.PASSED) < len(plan.tasks):
+            return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "blocked"))
         if plan.review.verified_at:
             return Finished(ending=Ending.DONE)
         if plan.review.failures >= self.policy.max_failures:
@@ -80,10 +80,10 @@ class FeatureWorkflow:
         )
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return configured(self._config.verify.default, self._config)
+        return default_gates(self._config)
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return configured(self._config.verify.ui, self._config) if task is None or "ui" in task.tags else ()
+        return plain_gates(self._config.verify.ui, self._config) if task is None or "ui" in task.tags else ()
 
     def is_ui(self, plan: Plan, task: Task | None) -> bool:
         return "ui" in task.tags if task else bool(self._config.verify.ui) or any("ui" in t.tags for t in plan)
@@ -105,22 +105,22 @@ class FeatureWorkflow:
         return Prompt(text=prompts.render(work.prompt, variables, self._project))
 
     def _story_variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
-        commands = [gate.command for gate in (*self.gates(task), *self.ui_gates(task))]
         return {
             "feature": plan.target,
             "storyId": task.id,
             "storyTitle": task.title,
             "storyDescription": task.description,
-            "acceptanceCriteria": _bullets(task.criteria) or "- (none given)",
+            "acceptanceCriteria": criteria(task.criteria),
             "attempt": number,
             "failure": task.notes,
+            "tried": bullets(task.tried),
             "ui": "ui" in task.tags,
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
-            "verifyCommands": _bullets(f"`{command}`" for command in commands) or "- (none are configured)",
-            "alreadyRed": _bullets(f"`{command}`" for command in self.already_red),
-            "learnings": _bullets(plan.learnings[-MOST_LEARNINGS:]) or "Nothing was learned so far.",
+            "verifyCommands": gate_list((*self.gates(task), *self.ui_gates(task))),
+            "alreadyRed": commands(self.already_red),
+            "learnings": learned(plan) or "Nothing was learned so far.",
             "doneMarker": "<ralph>DONE</ralph>",
-            "learningMarker": "<ralph>LEARNING:what you learned</ralph>",
+            "learningMarker": LEARNING_MARKER,
         }
 
     def _final_variables(self, plan: Plan, earlier: tuple[StepResult, ...]) -> dict[str, object]:
@@ -132,11 +132,11 @@ class FeatureWorkflow:
         problems = [result.reason for result in earlier if result.reason and not red(result.gates)]
         return {
             "feature": plan.target,
-            "verifyCommands": _bullets([*lines, *problems]) or "- (none are configured)",
+            "verifyCommands": bullets([*lines, *problems]) or "- (none are configured)",
             "suiteIsRed": bool(red(gates)) or bool(problems),
             "failure": plan.review.notes,
             "storySummaries": "\n".join(_summary(task) for task in plan),
-            "learnings": _bullets(plan.learnings[-MOST_LEARNINGS:]) or "Nothing was learned so far.",
+            "learnings": learned(plan) or "Nothing was learned so far.",
             "verifiedMarker": "<ralph>VERIFIED</ralph>",
             "resetMarker": "<ralph>RESET:US-001,US-003</ralph>",
             "reasonMarker": "<ralph>REASON:what is missing</ralph>",
@@ -147,14 +147,3 @@ def _summary(task: Task) -> str:
     done = f" ({task.result.commit[:10]}: {task.result.summary})" if task.result else ""
     criteria = "".join(f"\n  - {criterion}" for criterion in task.criteria)
     return f"- **{task.id}** {task.title}{done}{criteria}"
-
-
-def _blocked(tasks: list[Task]) -> str:
-    blocked = [task.id for task in tasks if task.state is TaskState.BLOCKED]
-    waiting = [task.id for task in tasks if task.state is TaskState.PENDING]
-    text = f"blocked: {', '.join(blocked)}"
-    return text + (f"; waiting for them: {', '.join(waiting)}" if waiting else "")
-
-
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

@@ -17,6 +17,7 @@ from ralph.loop.steps import step_type
 from ralph.loop.steps.agent import Asking
 from ralph.loop.steps.review import ReviewStep
 from ralph.plan.work import Kind, StepSpec
+from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
 from ralph.workflows.requirements import REQUIREMENTS, Layout, marker_of, prompt_name
 from ralph.workspace import Workspace
@@ -117,10 +118,13 @@ def _repository(folder: Path) -> Check:
 def _gates(config: Config, pipeline: Pipeline) -> Check:
     if not pipeline.verifies:
         return Check("note", "the verify step is switched off: tasks will be UNVERIFIED", "Set it to enabled.")
-    if not config.verify.default:
+    gates = default_gates(config)
+    if not any(gate.required for gate in gates):
         return Check(
             "note",
-            "verify.default is empty: tasks will be UNVERIFIED",
+            "no gate is required: tasks will be UNVERIFIED"
+            if gates
+            else "verify.default is empty: tasks will be UNVERIFIED",
             'Put your checks into ralph.config.json, for example "verify": {"default": ["make test"]}.',
         )
-    return Check("good", f"gates: {', '.join(config.verify.default)}")
+    return Check("good", f"gates: {', '.join(gate.name for gate in gates)}")

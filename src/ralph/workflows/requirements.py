@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +20,8 @@ from ralph.plan.work import Ending, Finished, Kind, StepSpec, Verdict, Work
 from ralph.stores import tasks_schema
 from ralph.stores.tasks import TasksStore, notes
 from ralph.validation import Json
-from ralph.verify.gates import Gate, configured, red
+from ralph.verify.gates import Gate, default_gates, plain_gates, red
+from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, criteria, gate_list, unfinished
 from ralph.workspace import RALPH, Workspace
 
 TARGET = "requirements"
@@ -76,6 +76,8 @@ class RequirementsWorkflow:
         marked = tuple(filter(None, map(marker_of, pipeline.once)))
         self.plan_paths: tuple[str, ...] = (pipeline.plan,)
         self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marked)
+        self.guarded: tuple[str, ...] = ()
+        self.state_message = config.commits.message
         self.policy = Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after)
         self.already_red: tuple[str, ...] = ()
         self._root = workspace.root
@@ -92,9 +94,8 @@ class RequirementsWorkflow:
         task = ready(plan)
         if task:
             return self._task(task)
-        unfinished = [task for task in plan if task.state is not TaskState.PASSED]
-        if unfinished:
-            return Finished(ending=Ending.BLOCKED, reason=_failed(unfinished))
+        if plan.count(TaskState.PASSED) < len(plan.tasks):
+            return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "failed"))
         return Finished(ending=Ending.DONE)
 
     def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
@@ -130,10 +131,10 @@ class RequirementsWorkflow:
         return claimed(plan, work, data)
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return configured(self._config.verify.default, self._config) if self._pipeline.verifies else ()
+        return default_gates(self._config) if self._pipeline.verifies else ()
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return configured(self._config.verify.ui, self._config) if self._pipeline.verifies and task is None else ()
+        return plain_gates(self._config.verify.ui, self._config) if self._pipeline.verifies and task is None else ()
 
     def is_ui(self, plan: Plan, task: Task | None) -> bool:
         return bool(self.ui_gates(task))
@@ -180,7 +181,7 @@ class RequirementsWorkflow:
             "failure": plan.setup.notes,
             "protected": self._protected(),
             "learningsFile": self._path(LEARNINGS),
-            "learningMarker": "<ralph>LEARNING:what you learned</ralph>",
+            "learningMarker": LEARNING_MARKER,
         }
 
     def _loop_variables(self, plan: Plan, task: Task | None, occasion: Occasion) -> dict[str, object]:
@@ -192,12 +193,13 @@ class RequirementsWorkflow:
             "progress": _progress(plan),
             "tasks": listed(plan),
             "failure": task.notes if task else "",
+            "tried": bullets(task.tried if task else ()),
             "protected": self._protected(),
-            "verifyCommands": _bullets(f"`{gate.command}`" for gate in self.gates(task)) or "- (none are configured)",
-            "alreadyRed": _bullets(f"`{command}`" for command in self.already_red),
+            "verifyCommands": gate_list(self.gates(task)),
+            "alreadyRed": commands(self.already_red),
             "learningsFile": self._path(LEARNINGS),
             "doneMarker": "<ralph>DONE</ralph>",
-            "learningMarker": "<ralph>LEARNING:what you learned</ralph>",
+            "learningMarker": LEARNING_MARKER,
         }
 
     def _review_variables(self, plan: Plan, task: Task | None, occasion: Occasion) -> dict[str, object]:
@@ -205,7 +207,7 @@ class RequirementsWorkflow:
         state = [f"`{gate.command}`: {'FAILED' if red((gate,)) else 'passed'}" for gate in gates]
         return {
             **self._task_variables(task, occasion),
-            "verifyCommands": _bullets(state) or "- (none are configured)",
+            "verifyCommands": bullets(state) or "- (none are configured)",
             "verifiedMarker": "<ralph>VERIFIED</ralph>",
             "resetMarker": f"<ralph>RESET:{occasion.work.id}</ralph>",
             "reasonMarker": "<ralph>REASON:what is missing</ralph>",
@@ -217,7 +219,7 @@ class RequirementsWorkflow:
             "taskId": occasion.work.id,
             "taskTitle": occasion.work.title,
             "taskDescription": task.description if task else "",
-            "acceptanceCriteria": _bullets(task.criteria if task else ()) or "- (none given)",
+            "acceptanceCriteria": criteria(task.criteria if task else ()),
             "attempt": occasion.number,
             "learnings": self._learnings(task, LONGEST_CONTEXT) or "Nothing was learned so far.",
         }
@@ -270,13 +272,7 @@ def _is_claim(plan: Plan, entry: Json) -> bool:
 
 def listed(plan: Plan) -> str:
     marks = {TaskState.PASSED: "done", TaskState.BLOCKED: "failed", TaskState.PENDING: "to do"}
-    return _bullets(f"{task.id} {task.title} ({marks[task.state]})" for task in plan)
-
-
-def _failed(tasks: list[Task]) -> str:
-    failed = [f"{t.id} (stuck)" if t.notes.startswith("Stuck") else t.id for t in tasks if t.state is TaskState.BLOCKED]
-    waiting = [task.id for task in tasks if task.state is TaskState.PENDING]
-    return f"failed: {', '.join(failed)}" + (f"; waiting for them: {', '.join(waiting)}" if waiting else "")
+    return bullets(f"{task.id} {task.title} ({marks[task.state]})" for task in plan)
 
 
 def _loop(plan: Plan) -> int:
@@ -289,7 +285,3 @@ def _progress(plan: Plan) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
-
-
-def _bullets(lines: Iterable[str]) -> str:
-    return "\n".join(f"- {line}" for line in lines)

@@ -1,4 +1,4 @@
-"""What commands can be pointed at: a feature, or the requirements' plan; each says where its truth lies."""
+"""What commands can be pointed at: a feature, the requirements' plan, the specs'; each says where its truth lies."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from ralph.stores.prd import PrdStore
 from ralph.validation import nearest
 from ralph.workflows import features
 from ralph.workflows.features import Located
-from ralph.workspace import RALPH, Workspace, is_inside
+from ralph.workspace import RALPH, SPECS_PLAN, Workspace, is_inside
 
 if TYPE_CHECKING:
+    from ralph.stores.implementation import ImplementationStore
     from ralph.stores.tasks import TasksStore
 
-REQUIREMENTS = "requirements"
+REQUIREMENTS, SPECS = "requirements", "specs"
 PLAN = f"{RALPH}/prd.json"
 CONFIG = f"{RALPH}/configs/default.json"
+NO_PLANS = "No plans yet. Make one with `ralph prd NAME`, `ralph init --requirements FILE` or `ralph init --specs`."
 
 
 class PlanStore(Protocol):
@@ -40,6 +42,7 @@ class Target:
     name: str
     workflow: str
     noun: str
+    command: str  # what goes on with it
     file: str  # its plan, relative to the project's root
     folder: Path | None  # a project root on disk that has it; None: only on its branch
     repo: Path  # where git knows its attempts
@@ -67,24 +70,38 @@ def no_plan(name: str) -> RalphError:
 
 def find(workspace: Workspace, name: str) -> Target:
     """The target of this name, or an error that lists what there is."""
-    if name != REQUIREMENTS:
-        return _feature(workspace, features.locate(workspace, name))
-    if not has_requirements(workspace):
-        raise RalphError(
-            "There is no requirements plan here: .ralph/prd.json does not exist.",
-            remedy="Make one with `ralph init --requirements FILE`.",
-        )
-    return _requirements(workspace)
+    match name:
+        case "requirements":
+            if not has_requirements(workspace):
+                raise RalphError(
+                    "There is no requirements plan here: .ralph/prd.json does not exist.",
+                    remedy="Make one with `ralph init --requirements FILE`.",
+                )
+            return _requirements(workspace)
+        case "specs":
+            if not has_specs(workspace):
+                raise RalphError(
+                    f"There is no plan of specs here: {SPECS_PLAN} does not exist.",
+                    remedy="Write specs/NAME.md, then `ralph start plan`. `ralph init --specs` prepares a project.",
+                )
+            return _specs(workspace)
+        case _:
+            return _feature(workspace, features.locate(workspace, name))
 
 
 def everything(workspace: Workspace) -> list[Target]:
-    """Every plan of the project: the requirements', then the features, oldest first."""
+    """Every plan of the project: the requirements', the specs', then the features, oldest first."""
     found = [_requirements(workspace)] if has_requirements(workspace) else []
+    found += [_specs(workspace)] if has_specs(workspace) else []
     return [*found, *(_feature(workspace, located) for located in features.everything(workspace))]
 
 
 def has_requirements(workspace: Workspace) -> bool:
     return (workspace.root / _plan_file(workspace)).is_file()
+
+
+def has_specs(workspace: Workspace) -> bool:
+    return (workspace.root / SPECS_PLAN).is_file()
 
 
 def _plan_file(workspace: Workspace) -> str:
@@ -101,7 +118,7 @@ def find_task(plan: Plan, task_id: str) -> Task:
     """A task by its id, or an error that names the nearest."""
     task = plan.find(task_id)
     if task is None:
-        noun = "task" if plan.target == REQUIREMENTS else "story"
+        noun = "task" if plan.target in (REQUIREMENTS, SPECS) else "story"
         names = [task.id for task in plan]
         raise RalphError(
             f"{plan.target} has no {noun} {task_id!r}{nearest(task_id, names)}",
@@ -117,6 +134,7 @@ def _feature(workspace: Workspace, located: Located) -> Target:
         name=feature.name,
         workflow="feature",
         noun="story",
+        command=f"ralph run {feature.name}",
         file=feature.prd_json,
         folder=located.folder,
         repo=workspace.root,
@@ -134,6 +152,7 @@ def _requirements(workspace: Workspace) -> Target:
         name=REQUIREMENTS,
         workflow=REQUIREMENTS,
         noun="task",
+        command=f"ralph run {REQUIREMENTS}",
         file=file,
         folder=workspace.root,
         repo=workspace.root / _app(path),
@@ -142,6 +161,29 @@ def _requirements(workspace: Workspace) -> Target:
         read=path.read_bytes,
         store=lambda: _tasks_store(workspace),
     )
+
+
+def _specs(workspace: Workspace) -> Target:
+    path = workspace.root / SPECS_PLAN
+    return Target(
+        name=SPECS,
+        workflow=SPECS,
+        noun="task",
+        command="ralph start build",
+        file=SPECS_PLAN,
+        folder=workspace.root,
+        repo=workspace.root,
+        branch=None,
+        where=str(workspace.root),
+        read=path.read_bytes,
+        store=lambda: _implementation_store(workspace),
+    )
+
+
+def _implementation_store(workspace: Workspace) -> ImplementationStore:
+    from ralph.stores.implementation import ImplementationStore
+
+    return ImplementationStore(workspace.root)
 
 
 def _tasks_store(workspace: Workspace) -> TasksStore:

@@ -409,7 +409,7 @@ def test_the_schema_is_a_schema() -> None:
     jsonschema.Draft202012Validator.check_schema(pipeline.schema())
 
 
-@pytest.mark.parametrize("name", list(STEPS))
+@pytest.mark.parametrize("name", [name for name, kind in STEPS.items() if kind.offered])
 def test_every_step_type_is_in_the_schema_with_its_own_settings(name: str) -> None:
     config = {"command": "make"} if name == "command" else {}
     step = {"type": name, "name": "x", "config": config}
@@ -494,3 +494,9 @@ def test_a_configuration_outside_of_the_project_is_never_read(tmp_path: Path, na
         (folder / "outside.json").write_text(json.dumps(document(AGENT)))
     with pytest.raises(RalphError, match="no step configuration"):
         pipeline.load(workspace, name, {})
+
+
+def test_a_step_that_only_the_engine_uses_cannot_be_configured() -> None:
+    content = document(AGENT, {"type": "hold"})
+    assert mistakes(content) == ["steps[1].type: there is no step type 'hold'"]
+    assert not schema_takes(content)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from ralph.agent.speech import Speech
-from ralph.plan.work import Usage
+from ralph.plan.usage import Usage
 
 
 class Trouble(Enum):

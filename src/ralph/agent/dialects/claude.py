@@ -7,7 +7,7 @@ import re
 from ralph.agent.dialects.base import Reader, Report, Trouble
 from ralph.agent.dialects.lines import JsonLines
 from ralph.agent.speech import Speech
-from ralph.plan.work import Usage
+from ralph.plan.usage import Usage
 
 Json = dict[str, object]
 OLD_LIMIT = re.compile(r"usage limit reached\|(\d{10})")

@@ -9,6 +9,7 @@ from ralph.loop.steps.agent import AgentStep
 from ralph.loop.steps.base import Step
 from ralph.loop.steps.command import CommandStep
 from ralph.loop.steps.git_commit import GitCommitStep
+from ralph.loop.steps.hold import HoldStep
 from ralph.loop.steps.noop import NoopStep
 from ralph.loop.steps.readme_check import ReadmeCheckStep
 from ralph.loop.steps.review import ReviewStep
@@ -21,6 +22,7 @@ STEPS: dict[str, type[Step]] = {
     "verify": VerifyStep,
     "review": ReviewStep,
     "git-commit": GitCommitStep,
+    "hold": HoldStep,
     "readme-check": ReadmeCheckStep,
     "noop": NoopStep,
 }
@@ -28,12 +30,17 @@ GROUP = "ralph.steps"
 
 
 def step_type(name: str) -> type[Step]:
-    """The step type of this name, or an error that names the nearest."""
-    if name in STEPS:
+    """The step type of this name."""
+    return STEPS[name] if name in STEPS else offered_type(name)
+
+
+def offered_type(name: str) -> type[Step]:
+    """The step type that a configuration names, or an error that names the nearest."""
+    if name in STEPS and STEPS[name].offered:
         return STEPS[name]
     found = _added()
     if name not in found:
-        names = [*STEPS, *found]
+        names = step_names()
         raise RalphError(
             f"There is no step type {name!r}{nearest(name, names)}",
             remedy=f"These exist: {', '.join(names)}. Other packages can add to them (entry point group {GROUP}).",
@@ -42,8 +49,8 @@ def step_type(name: str) -> type[Step]:
 
 
 def step_names() -> list[str]:
-    """Every step type there is, ours first."""
-    return [*STEPS, *(name for name in _added() if name not in STEPS)]
+    """Every step type that a configuration may name, ours first."""
+    return [*(name for name, kind in STEPS.items() if kind.offered), *(name for name in _added() if name not in STEPS)]
 
 
 def is_built_in(step: Step) -> bool:

@@ -21,12 +21,14 @@ from ralph.loop.record import StepResult
 from ralph.loop.steps import base
 from ralph.loop.steps.base import Context, Step
 from ralph.loop.workflow import Occasion
-from ralph.plan.work import Kind, Usage, Verdict, Work
+from ralph.plan.usage import Usage
+from ralph.plan.work import Kind, Verdict, Work
 from ralph.process.spawn import How, finished
 from ralph.stores import lock
 from ralph.values import Duration
 
 LAST_WORDS = 800
+MOST_TOUCHED = 8
 
 
 class Asking(base.Settings):
@@ -54,6 +56,7 @@ class Findings:
     summary: str = ""
     has_work: bool = True  # there is something to show since the task began
     moved: bool = False  # this very attempt changed something
+    touched: tuple[str, ...] = ()  # what the task's work has changed so far
 
 
 class AgentStep(Step):
@@ -184,10 +187,13 @@ class AgentStep(Step):
         if place is None:
             wrongs = await self._undo(context, protection)
             return wrongs, Findings(wrongs=wrongs.texts)
-        tip = await place.straighten(begun_on)
+        tip = await place.straighten(begun_on, context.record.ground)
         wrongs = await self._undo(context, protection)
         if wrongs.texts or wrongs.claimed is not None:
             tip = replace(tip, status=await place.repo.status())
+        if tip.undone:
+            note = f"It committed, which is Ralph's to do here: its commits are kept in {tip.undone}, their files stay."
+            context.run.emit(Noted(text=note))
         changes = await place.changes(begun_on, tip)
         commit = await self._keep(context, place, changes)
         meddled = await self._meddled(context, place, changes, commit)
@@ -195,8 +201,9 @@ class AgentStep(Step):
             wrongs=(*wrongs.texts, *changes.wrongs, *meddled),
             commit=commit,
             summary=changes.commits[0].subject if changes.commits else "",
-            has_work=await self._has_work(context, place, changes),
+            has_work=await self._has_work(context, place, changes, commit),
             moved=await self._moved(context, place, changes, commit),
+            touched=await self._touched(context, place, changes, commit),
         )
 
     async def _undo(self, context: Context, protection: Protection) -> Wrongs:
@@ -218,16 +225,18 @@ class AgentStep(Step):
         message = f"{work}, attempt {number}: what the agent left"
         commit = await place.keep(ref, changes, message)
         if changes.left and context.work.kind is not Kind.REVIEW:
-            place.remember_left(Left(target=target, commit=commit, parent=changes.head))
+            place.remember_left(Left(target=target, commit=commit, parent=changes.head, held=place.held))
         return commit
 
     async def _meddled(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
         """What it changed though it was only to look; an ordinary agent is to change things."""
         return ()
 
-    async def _has_work(self, context: Context, place: Place, changes: Changes) -> bool:
+    async def _has_work(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
         """Whether the task has any work to show since it began."""
         first = context.task.base if context.task else ""
+        if context.record.ground:
+            return await self._differs(place, first or context.record.ground, commit)
         if not first or first == context.record.base:
             return changes.any
         return await place.changed_beside_own(first)
@@ -235,9 +244,20 @@ class AgentStep(Step):
     async def _moved(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
         """Whether anything is different from what the attempt before left."""
         before = (place.refs or {}).get(attempt_ref(context.record.target, context.work.id, context.record.number - 1))
-        if not before or not context.run.workflow.policy.max_idle:
+        before = before or context.record.ground
+        if not before or not (context.record.ground or context.run.workflow.policy.max_idle):
             return changes.any
-        return any(not place.is_own(path) for path in await place.repo.between(before, commit))
+        return await self._differs(place, before, commit)
+
+    async def _differs(self, place: Place, before: str, after: str) -> bool:
+        return any(not place.is_own(path) for path in await place.repo.between(before, after))
+
+    async def _touched(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
+        """The first few files that are different now, for whoever tries next."""
+        ground = context.record.ground
+        paths = await place.repo.between(ground, commit) if ground else (*changes.committed, *changes.left)
+        shown = sorted({path for path in paths if not place.is_own(path)})
+        return (*shown[:MOST_TOUCHED], *(["…"] if len(shown) > MOST_TOUCHED else []))
 
     def _judge(self, context: Context, heard: Heard | None, findings: Findings) -> StepResult:
         if heard is None:
@@ -261,6 +281,7 @@ class AgentStep(Step):
             commit=findings.commit,
             summary=findings.summary,
             changed=findings.moved,
+            touched=findings.touched,
             retry_at=heard.report.retry_at,
             fatal=heard.report.trouble is Trouble.UNUSABLE,
         )
@@ -271,7 +292,7 @@ class AgentStep(Step):
             return failed
         work, claims = context.work, self.claims(context.work)
         if "BLOCKED" in heard.claims and "DONE" not in heard.claims:
-            return Verdict.BLOCKED, f"The agent gave up: {heard.reason or 'it gave no reason'}"
+            return Verdict.BLOCKED, f"The agent gave up: {heard.reason or 'it gave no reason.'}"
         if claims and not claims & heard.claims:
             return work.unclaimed, _unclaimed(work, claims, heard)
         return self._accept(context, heard, findings)
@@ -309,7 +330,7 @@ def _failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple
 
 
 def _unclaimed(work: Work, claims: frozenset[str], heard: Heard) -> str:
-    wanted = " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(claims))
+    wanted = work.spelled or " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(claims))
     mark = f" or marking its task in {work.claimable}" if work.claimable else ""
     return f"The agent ended without saying {wanted}{mark}.{_last_words(heard)}"
 

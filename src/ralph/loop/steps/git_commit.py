@@ -22,7 +22,8 @@ class GitCommitStep(Step):
         status, paths = await place.to_commit()
         head, summary = status.head, ""
         if paths:
-            summary = message = context.run.workflow.commit_message(context.run.plan, context.work)
+            message = context.run.workflow.commit_message(context.run.plan, context.work)
+            summary = message.split("\n", 1)[0]
             undone = context.run.logs / f"{context.label}-undone-by-hooks"
             async with Protection.around(context.run, context.work, context.record.base, undone) as protection:
                 done = await place.commit_left(paths, message)
@@ -35,6 +36,7 @@ class GitCommitStep(Step):
                 return self.failed(wrongs.reason("A git hook"))
             head = await place.repo.resolve("HEAD")
         place.forget_left(context.record.target)
-        if not any(result.summary for result in context.record.steps):
-            summary = summary or await place.last_subject()
+        if not summary and not any(result.summary for result in context.record.steps):
+            last, summary = await place.last_work()
+            head = last if place.holds else head  # killed just after its commit, Ralph may have told of it since
         return replace(self.passed(), commit=head, summary=summary)

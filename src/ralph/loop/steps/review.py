@@ -42,7 +42,7 @@ class ReviewStep(AgentStep):
             return ()
         return ("it changed the project, and was only to look at it",)
 
-    async def _has_work(self, context: Context, place: Place, changes: Changes) -> bool:
+    async def _has_work(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
         return True
 
     async def _moved(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:

@@ -1,0 +1,134 @@
+"""What every command that runs a plan shares: one run, watched, and where to look when it has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from ralph.config import Config
+from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
+from ralph.journal.events import Event, RunEnded
+from ralph.journal.writer import Listener
+from ralph.loop import trusted
+from ralph.loop.checkout import Wanted
+from ralph.loop.engine import Options, engage
+from ralph.loop.workflow import Workflow
+from ralph.plan.work import Ending
+from ralph.views.terminal import TerminalView
+from ralph.workspace import Workspace
+
+CODES = {
+    Ending.DONE: EXIT_DONE,
+    Ending.BLOCKED: EXIT_UNFINISHED,
+    Ending.UNVERIFIED: EXIT_UNFINISHED,
+    Ending.LIMITED: EXIT_LIMIT,
+    Ending.STOPPED: EXIT_WRONG,
+    Ending.INTERRUPTED: EXIT_INTERRUPTED,
+}
+EXIT_CODES = """Exit codes: 0 all done and verified, 1 something is wrong, 3 something is blocked, failed, stuck
+or not verified, 4 stopped at a limit, 5 another run is at work, 130 interrupted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watching:
+    """How a person wants to see a run."""
+
+    quiet: bool = False
+    as_json: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """A run that has been checked and can begin."""
+
+    wanted: Wanted
+    make: Callable[[Path], Workflow]
+    command: str  # what a person types to go on with it
+    more: str = ""  # how to get more work for it
+    listeners: tuple[Listener, ...] = ()
+    figures: str = ""  # a file in which other programs find what it came to
+
+
+def run_job(workspace: Workspace, config: Config, job: Job, options: Options, watching: Watching) -> RunEnded:
+    """One run, watched in the way a person asked for."""
+    view = TerminalView(quiet=watching.quiet, folder=workspace.root)
+    listener: Listener = print_json if watching.as_json else view
+
+    async def watched() -> RunEnded:
+        ticker = asyncio.create_task(_tick(view if not watching.as_json else None))
+        try:
+            return await engage(workspace, config, job.wanted, job.make, options, listener, *job.listeners)
+        finally:
+            ticker.cancel()
+
+    ended = asyncio.run(watched())
+    if not watching.as_json:
+        _closing(ended, job, workspace)
+    return ended
+
+
+def exit_code(ended: RunEnded) -> int:
+    if ended.ending is Ending.ONCE:
+        return EXIT_DONE if ended.reason == "passed" else EXIT_UNFINISHED
+    return CODES[ended.ending]
+
+
+def put_back_what_agents_changed(workspace: Workspace) -> None:
+    """A run was killed while an agent was at work: what that did to Ralph's files is undone before they are read."""
+    changed = trusted.put_back(workspace)
+    if changed:
+        text = f"! {', '.join(changed)} had changed when the last run was killed with an agent at work: put back."
+        click.secho(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
+
+
+async def _tick(view: TerminalView | None) -> None:
+    while view:
+        await asyncio.sleep(1)
+        view.tick()
+
+
+def print_json(_: Event, line: str) -> None:
+    if line:
+        click.echo(line)
+
+
+def _closing(ended: RunEnded, job: Job, workspace: Workspace) -> None:
+    """Where to look now."""
+    wanted = job.wanted
+    if wanted.branch:
+        click.echo(f"  branch    {wanted.branch}")
+    click.echo(f"  logs      {_relative(workspace.logs / ended.run)}")
+    if job.figures:
+        click.echo(f"  figures   {_relative(workspace.root / job.figures)}")
+    if wanted.worktree:
+        folder = _relative(workspace.worktrees / ended.target)
+        click.echo(f"  worktree  {folder}   (when you need it no more: git worktree remove {folder})")
+    match ended.ending:
+        case Ending.DONE if wanted.branch:
+            click.echo(f"→ Look at it (`git log {wanted.branch}`) and merge it when you like: Ralph never does.")
+        case Ending.DONE:
+            log = f"git -C {wanted.folder} log" if wanted.folder else "git log"
+            click.echo(f"→ Look at it (`{log}`). {job.more}".rstrip())
+        case Ending.BLOCKED:
+            click.echo(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
+            click.echo(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
+        case Ending.UNVERIFIED:
+            click.echo(f"→ See why: `ralph status {ended.target}`.")
+            click.echo(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
+        case Ending.STOPPED:
+            click.echo(f"→ Mend that, then `{job.command}` goes on.")
+        case Ending.LIMITED:
+            click.echo(f"→ `{job.command}` goes on when the limit has passed.")
+        case _:
+            click.echo(f"→ `{job.command}` goes on.")
+
+
+def _relative(path: Path) -> str:
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -1,0 +1,119 @@
+"""`ralph start plan` and `ralph start build`: from specs to tasks, and from tasks to commits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ralph import config as configuration
+from ralph import prompts, validation
+from ralph import workspace as workspaces
+from ralph.agent.call import check_installed
+from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
+from ralph.config import Config
+from ralph.errors import RalphError
+from ralph.loop.checkout import Wanted
+from ralph.loop.engine import Options
+from ralph.loop.planning import planner
+from ralph.stores.implementation import TARGET
+from ralph.views import words
+from ralph.views.terminal import TerminalView
+from ralph.workflows.spec_plan import Planned, SpecPlanner
+from ralph.workflows.spec_state import gone, outdated
+from ralph.workflows.specs import SpecsWorkflow
+from ralph.workflows.targets import find
+from ralph.workspace import SPECS_PLAN, Workspace
+
+EXAMPLES = f"""\b
+Examples:
+  ralph start plan             specs/*.md into tasks: implementation.json
+  ralph start build            every task, one fresh agent for each; one commit for each spec
+  ralph start build --once     one attempt, to try a configuration
+  ralph start build --json     events as JSON Lines on standard output
+\b
+Plan again whenever the specs have changed: what is completed stays. Ctrl-C stops cleanly, and the same
+command goes on from there; so does it after a crash.
+{EXIT_CODES}"""
+
+
+@click.command(name="start", epilog=EXAMPLES)
+@click.argument("mode", type=click.Choice(["plan", "build"]))
+@click.option("--once", is_flag=True, help="build: make one attempt, then stop.")
+@click.option("--no-baseline", is_flag=True, help="build: do not run the gates before the first attempt.")
+@click.option("--model", default="", help="The model the agent is told to use.")
+@click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
+@click.option("--json", "as_json", is_flag=True, help="plan: what it came to as JSON; build: events as JSON Lines.")
+def command(mode: str, once: bool, no_baseline: bool, model: str, quiet: bool, as_json: bool) -> int:
+    """Turn the specs in specs/*.md into tasks (plan), or work through them until all are verified (build)."""
+    workspace = workspaces.find(Path.cwd())
+    put_back_what_agents_changed(workspace)
+    config = configuration.load(workspace.root)
+    watching = Watching(quiet=quiet, as_json=as_json)
+    if mode == "build":
+        options = Options(once=once, baseline=not no_baseline, model=model)
+        return exit_code(run_job(workspace, config, _job(workspace, config), options, watching))
+    if once or no_baseline:
+        raise RalphError("--once and --no-baseline are for `ralph start build`.", remedy="Leave them out.")
+    return _plan(workspace, config.with_model("planner", model), watching)
+
+
+def _job(workspace: Workspace, config: Config) -> Job:
+    """Everything that can be wrong is found before anything is touched."""
+    check_installed(config.provider_for("executor"), workspace.root)
+    prompts.check("task", workspace.root)
+    plan = find(workspace, TARGET).needed_plan()
+    if not plan.specs:
+        raise RalphError(f"Nothing is planned yet: {SPECS_PLAN} has no specs.", remedy="Plan it: `ralph start plan`.")
+    missing = gone(workspace.root, plan)
+    if missing:
+        raise RalphError(
+            f"{SPECS_PLAN} refers to spec files that are gone:",
+            details=tuple(f"  {file}" for file in missing),
+            remedy="Put them back, or plan anew without them: `ralph start plan`.",
+        )
+    for line in outdated(workspace.root):
+        click.secho(f"! {line}: `ralph start plan`", fg="yellow", err=True)
+    return Job(
+        wanted=Wanted(target=TARGET, holds=True),
+        make=lambda root: SpecsWorkflow(config, root),
+        command="ralph start build",
+        more="More work: write another spec, then `ralph start plan`.",
+    )
+
+
+def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
+    silent = watching.quiet or watching.as_json
+    prompts.check("specs-plan", workspace.root)
+    with planner(workspace, config, TARGET, TerminalView(quiet=silent, folder=workspace.root)) as opened:
+        planned = opened.wait(SpecPlanner(opened).make())
+    if watching.as_json:
+        document = validation.parse_object(validation.read(workspace.root / SPECS_PLAN), name=SPECS_PLAN)
+        click.echo(json.dumps({"changes": planned.changes, "implementation": document}, indent=2))
+    else:
+        _tell(planned)
+    return 0
+
+
+def _tell(planned: Planned) -> None:
+    plan = planned.plan
+    click.echo()
+    for spec in sorted(plan.specs, key=lambda spec: spec.priority):
+        click.secho(f"{spec.priority}. {spec.name} ({spec.file})", bold=True)
+        for task in plan.of_spec(spec.id):
+            line = f"   {words.MARKS[task.state]} {task.id}  {words.cut(task.title, 90)}"
+            click.secho(line, fg=words.COLOURS[task.state])
+    click.echo()
+    if planned.is_new:
+        pass  # all of it is new, and stands above
+    elif planned.changes:
+        click.echo("What changed:")
+        for change in planned.changes:
+            click.echo(f"  {words.cut(change, 140)}")
+    else:
+        click.echo("Nothing changed.")
+    if planned.added_criteria:
+        click.echo(f"added {words.count(planned.added_criteria, 'criterion')} of the specs that the agent had left out")
+    click.echo(f"wrote {SPECS_PLAN}: {words.count(len(plan.specs), 'spec')}, {words.count(len(plan.tasks), 'task')}")
+    click.echo("→ Read it, change it if you like, then: ralph start build")

@@ -1,0 +1,41 @@
+"""What agent calls used: tokens and money, where anybody said so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """What agent calls used. None is unknown, and unknown is never 0."""
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    cost_usd: float | None = None
+    calls: int = 0
+    unpriced: int = 0  # calls whose cost nobody knows
+    estimated: int = 0  # calls whose cost was worked out from their tokens
+    model: str = ""
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            input_tokens=_sum(self.input_tokens, other.input_tokens),
+            output_tokens=_sum(self.output_tokens, other.output_tokens),
+            cache_read_tokens=_sum(self.cache_read_tokens, other.cache_read_tokens),
+            cache_write_tokens=_sum(self.cache_write_tokens, other.cache_write_tokens),
+            cost_usd=_sum(self.cost_usd, other.cost_usd),
+            calls=self.calls + other.calls,
+            unpriced=self.unpriced + other.unpriced,
+            estimated=self.estimated + other.estimated,
+            model=other.model or self.model,
+        )
+
+
+N = TypeVar("N", int, float)
+
+
+def _sum(a: N | None, b: N | None) -> N | None:
+    return b if a is None else a if b is None else a + b

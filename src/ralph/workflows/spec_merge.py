@@ -1,0 +1,191 @@
+"""An agent's plan joined with the one that is there: what was done or tried is never lost. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ralph.plan.wording import says
+from ralph.stores.spec_files import SpecFile
+from ralph.validation import Json
+
+TASK_STATE = ("status", "notes", "tried", "retries", "attempts", "baseCommit", "seconds", "usage", "result")
+SPEC_STATE = ("status", "notes", "attempts", "result")
+CLOSED = ("completed", "blocked")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merged:
+    """The joined document, what is wrong with the answer, and what is different now."""
+
+    document: Json
+    mistakes: tuple[str, ...] = ()
+    changes: tuple[str, ...] = ()
+    added_criteria: int = 0
+
+
+def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
+    """The answer's content with Ralph's state; ids and files are as the specs on disk have them."""
+    merging = _Merging(known={_text(task, "id"): task for spec in _specs(old) for task in _tasks(spec)})
+    given: dict[str, Json] = {}
+    for entry in _specs(answer):
+        file = _file_of(entry, specs)
+        if file in given:
+            merging.mistakes.append(f"{file}: the plan has two specs for this file; join them")
+        given[file] = entry
+    before = {_text(entry, "file"): entry for entry in _specs(old)}
+    entries = []
+    for number, spec in enumerate(specs, 1):
+        was, says_now = before.get(spec.file, {}), given.get(spec.file)
+        if says_now is None:
+            if was or any(not task.done for task in spec.tasks) or not spec.tasks:
+                merging.mistakes.append(f"{spec.file}: the plan has no spec for this file; add it with id {spec.id!r}")
+            continue
+        entries.append(merging.spec(spec, says_now, was, number))
+    on_disk = {spec.file for spec in specs}
+    for file in given:
+        if file not in on_disk and file not in before:
+            merging.mistakes.append(f"{file or 'a spec without a file'}: there is no such spec file")
+    for file, was in before.items():
+        if file not in on_disk:
+            entries += merging.spec_without_file(was)
+    document = {**old, "version": 1, "specs": entries}
+    return Merged(
+        document=document,
+        mistakes=tuple(merging.mistakes),
+        changes=tuple(merging.changes),
+        added_criteria=merging.added_criteria,
+    )
+
+
+@dataclass
+class _Merging:
+    """What comes up while one spec after another is joined."""
+
+    known: dict[str, Json]  # the tasks of the plan so far, by their ids
+    mistakes: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
+    added_criteria: int = 0
+
+    def spec(self, spec: SpecFile, given: Json, was: Json, number: int) -> Json:
+        own = {key: value for key, value in given.items() if key not in SPEC_STATE}
+        content = {
+            **{key: was[key] for key in was if key not in own},
+            **own,
+            "id": was.get("id") or spec.id,
+            "file": spec.file,
+            "name": own.get("name") or spec.name,
+            "priority": own.get("priority", was.get("priority", number)),
+        }
+        if not was:
+            self.changes.append(f"new spec {content['id']}")
+        tasks = self._tasks(given, was)
+        content["tasks"] = tasks
+        content["acceptanceCriteria"] = self._criteria(spec, given, tasks)
+        return {**content, "status": _spec_status(was, tasks)}
+
+    def spec_without_file(self, was: Json) -> list[Json]:
+        """Its file is gone: what was completed stays on record, the rest is not wanted any more."""
+        done = [task for task in _tasks(was) if task.get("status") == "completed"]
+        dropped = [_text(task, "id") for task in _tasks(was) if task not in done]
+        if dropped:
+            self.changes.append(f"{was.get('file')} is gone: removed {', '.join(dropped)}")
+        return [{**was, "tasks": done, "status": "completed"}] if done else []
+
+    def _tasks(self, given: Json, was: Json) -> list[object]:
+        listed = given.get("tasks")
+        if not isinstance(listed, list):
+            return list(_tasks(was))
+        joined: list[object] = [self._task(task, was) for task in listed]
+        ids = {task.get("id") for task in joined if isinstance(task, dict)}
+        missing = [task for task in _tasks(was) if task.get("id") not in ids]
+        kept = [task for task in missing if _was_tried(task)]
+        gone = [_text(task, "id") for task in missing if task not in kept]
+        if gone:
+            self.changes.append(f"removed {', '.join(gone)}")
+        return _in_place(joined, kept, _tasks(was))
+
+    def _task(self, task: object, was: Json) -> object:
+        if not isinstance(task, dict):
+            return task
+        own = {key: value for key, value in task.items() if key not in TASK_STATE}
+        before = self.known.get(_text(task, "id"))
+        if before is None:
+            self.changes.append(f"new task {_text(task, 'id')}: {_text(task, 'description')}")
+            return {**own, "status": "pending"}
+        name, old, new = _text(before, "id"), _text(before, "description"), _text(own, "description")
+        state = {key: before[key] for key in TASK_STATE if key in before}
+        if before not in _tasks(was):
+            self.mistakes.append(f"the task id {name!r} belongs to another spec; give this one another id")
+            return {**own, **state}
+        if before.get("status") == "completed" and (says(new, old) or says(old, new)):
+            return before
+        if _was_tried(before) and not (says(new, old) or says(old, new)):
+            what = f"it is {before.get('status')} and says {old!r}"
+            self.mistakes.append(f"the task id {name!r} is taken: {what}; give the new task another id")
+        elif new != old:
+            self.changes.append(f"{name} now says: {new}")
+        return {**{key: before[key] for key in before if key not in own}, **own, **state}
+
+    def _criteria(self, spec: SpecFile, given: Json, tasks: Iterable[object]) -> object:
+        """The spec's criteria, and those that the file lists and the answer has nowhere."""
+        listed = given.get("acceptanceCriteria", [])
+        if not isinstance(listed, list):
+            return listed
+        theirs = [text for task in tasks if isinstance(task, dict) for text in _texts(task, "acceptanceCriteria")]
+        known = [*(text for text in listed if isinstance(text, str)), *theirs]
+        missing = [item.text for item in spec.criteria if not any(says(text, item.text) for text in known)]
+        self.added_criteria += len(missing)
+        return [*listed, *missing]
+
+
+def _in_place(joined: list[object], kept: list[Json], order: list[Json]) -> list[object]:
+    """Tasks that the answer left out come back where they were: after the one they followed."""
+    result = list(joined)
+    for task in kept:
+        before = [_text(other, "id") for other in order[: order.index(task)]]
+        places = [n for n, other in enumerate(result) if isinstance(other, dict) and other.get("id") in before]
+        result.insert(max(places, default=-1) + 1, task)
+    return result
+
+
+def _file_of(entry: Json, specs: list[SpecFile]) -> str:
+    """The file that an entry means, by its path or else by its id."""
+    file = _text(entry, "file").removeprefix("./")
+    if file in (spec.file for spec in specs):
+        return file
+    return next((spec.file for spec in specs if spec.id == _text(entry, "id")), file)
+
+
+def _was_tried(task: Json) -> bool:
+    return task.get("status", "pending") != "pending" or bool(task.get("attempts"))
+
+
+def _spec_status(was: Json, tasks: Iterable[object]) -> str:
+    states = [task.get("status", "pending") for task in tasks if isinstance(task, dict)]
+    settled = all(state in CLOSED for state in states)
+    if settled and was.get("status") in CLOSED:
+        return str(was["status"])
+    return "in_progress" if any(state != "pending" for state in states) else "pending"
+
+
+def _specs(document: Json) -> list[Json]:
+    return objects(document.get("specs"))
+
+
+def _tasks(spec: Json) -> list[Json]:
+    return objects(spec.get("tasks"))
+
+
+def objects(listed: object) -> list[Json]:
+    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+
+
+def _text(entry: Json, key: str) -> str:
+    value = entry.get(key, "")
+    return value if isinstance(value, str) else ""
+
+
+def _texts(entry: Json, key: str) -> list[str]:
+    value = entry.get(key)
+    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

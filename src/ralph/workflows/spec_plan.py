@@ -1,0 +1,139 @@
+"""Plan mode: an agent turns specs into tasks, and its answer is checked against the specs and the plan so far."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic_core import to_json
+
+from ralph import validation
+from ralph.journal.writer import now
+from ralph.loop.planning import Planner
+from ralph.plan.model import Plan, TaskState
+from ralph.plan.wording import says
+from ralph.stores import atomic
+from ralph.stores import implementation_schema as schema
+from ralph.stores.implementation import plan_of
+from ralph.stores.spec_files import Listed, SpecFile, read_all
+from ralph.validation import Json, Mistakes
+from ralph.workflows.spec_merge import Merged, merge, objects
+from ralph.workflows.spec_state import fingerprint
+from ralph.workspace import SPECS_PLAN
+
+LONGEST_PROMPT = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """A plan that was written, and how it differs from the one before."""
+
+    plan: Plan
+    is_new: bool  # nothing was planned before
+    changes: tuple[str, ...]
+    added_criteria: int = 0
+
+
+@dataclass
+class SpecPlanner:
+    """Makes implementation.json from the specs, or makes it anew."""
+
+    planner: Planner
+    specs: list[SpecFile] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        return self.planner.root
+
+    async def make(self) -> Planned:
+        """Ask for a plan; the old file stays until there is one that forgets nothing."""
+        self.specs = read_all(self.root)
+        old = existing(self.root)
+        variables = {"specs": _shown(self.specs), "existing": _listed(old)}
+
+        def read(data: bytes) -> Merged:
+            return check(validation.parse_object(data, name="the plan"), old, self.specs)
+
+        merged = await self.planner.ask("plan", "Turning the specs into tasks", "specs-plan", variables, read)
+        data = to_json(self._stamped(merged.document), indent=2) + b"\n"
+        plan = plan_of(schema.parse(data))
+        atomic.write(self.root / SPECS_PLAN, data)
+        return Planned(
+            plan=plan,
+            is_new=not old.get("specs"),
+            changes=merged.changes,
+            added_criteria=merged.added_criteria,
+        )
+
+    def _stamped(self, document: Json) -> Json:
+        """With the time, and what each spec said when it was planned."""
+        for entry in objects(document.get("specs")):
+            path = self.root / str(entry["file"])
+            if path.is_file():
+                entry["specHash"] = fingerprint(path.read_bytes())
+        return {**document, "updatedAt": now(), "updatedBy": "plan-mode"}
+
+
+def existing(root: Path) -> Json:
+    """The plan so far, as a document; empty if there is none."""
+    path = root / SPECS_PLAN
+    if not path.exists():
+        return {}
+    data = validation.read(path)
+    schema.parse(data)  # a broken one is told before anybody is asked
+    return validation.parse_object(data, name=SPECS_PLAN)
+
+
+def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
+    """An agent's answer joined with the plan so far; everything it forgot is a mistake."""
+    merged = merge(answer, old, specs)
+    mistakes = list(merged.mistakes)
+    try:
+        file = schema.parse(to_json(merged.document), name="the plan")
+    except Mistakes as error:
+        raise Mistakes("the plan", [*mistakes, *error.mistakes]) from None
+    entries = {entry.file: entry for entry in file.specs}
+    for spec in specs:
+        entry = entries.get(spec.file)
+        if entry is not None:
+            mistakes += [_forgotten(spec, listed) for listed in spec.tasks if not _is_planned(listed, entry)]
+    if mistakes:
+        raise Mistakes("the plan", mistakes)
+    return merged
+
+
+def _is_planned(listed: Listed, entry: schema.SpecEntry) -> bool:
+    if listed.done:
+        return True
+    return any(says(text, listed.text) for task in entry.tasks for text in (task.description, *task.covers))
+
+
+def _forgotten(spec: SpecFile, listed: Listed) -> str:
+    return (
+        f"{spec.file}:{listed.line}: no task does {listed.text!r}; add one, "
+        f'or name it in "covers" of the task that does it as well'
+    )
+
+
+def _shown(specs: list[SpecFile]) -> str:
+    """Every spec with its text; of very many, only where they are and what they list."""
+    whole = "\n\n".join(f"{_head(spec)}\n\n<spec>\n{spec.text.strip()}\n</spec>" for spec in specs)
+    if len(whole) <= LONGEST_PROMPT:
+        return whole
+    return "\n\n".join(
+        "\n".join((_head(spec), "", "Read that file. It lists:", *(f"- {task.text}" for task in spec.tasks)))
+        for spec in specs
+    )
+
+
+def _head(spec: SpecFile) -> str:
+    return f"### {spec.name}\n\nfile `{spec.file}`, id `{spec.id}`"
+
+
+def _listed(old: Json) -> str:
+    """The tasks that exist, with their state, as an agent needs to see them."""
+    if not old:
+        return ""
+    plan = plan_of(schema.parse(to_json(old)))
+    marks = {TaskState.PASSED: "completed", TaskState.BLOCKED: "blocked", TaskState.PENDING: "pending"}
+    return "\n".join(f"- `{task.id}` ({marks[task.state]}, spec `{task.spec}`): {task.title}" for task in plan)

@@ -1,0 +1,32 @@
+"""How the specs on disk and implementation.json stand to one another; cheap enough for every command."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+from ralph.plan.model import Plan, TaskState
+from ralph.stores.spec_files import spec_paths
+from ralph.workspace import SPECS_PLAN
+
+
+def gone(root: Path, plan: Plan) -> list[str]:
+    """Files of specs that are not closed, and that are not there any more."""
+    return [spec.file for spec in plan.specs if spec.state is TaskState.PENDING and not (root / spec.file).is_file()]
+
+
+def outdated(root: Path) -> Iterator[str]:
+    """What has changed in the specs since they were planned."""
+    specs = json.loads((root / SPECS_PLAN).read_bytes())["specs"]
+    planned = {str(entry["file"]): str(entry.get("specHash", "")) for entry in specs}
+    for file in spec_paths(root):
+        if file not in planned:
+            yield f"{file} is not planned yet"
+        elif planned[file] and planned[file] != fingerprint((root / file).read_bytes()):
+            yield f"{file} has changed since it was planned"
+
+
+def fingerprint(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()

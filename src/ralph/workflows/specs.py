@@ -1,0 +1,135 @@
+"""The specs workflow: one task at a time from implementation.json, one commit for each spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph import prompts
+from ralph.config import Config
+from ralph.loop.settle import Policy
+from ralph.loop.workflow import Claimed, Occasion, Prompt
+from ralph.plan.model import Plan, Spec, Task, TaskState
+from ralph.plan.select import following
+from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
+from ralph.stores.implementation import TARGET, ImplementationStore
+from ralph.stores.spec_files import spec_paths
+from ralph.verify.gates import Gate, default_gates, plain_gates
+from ralph.views.progress import entry
+from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, gate_list, learned, unfinished
+from ralph.workspace import PROGRESS, SPECS_PLAN
+
+TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="hold"))
+FINISH_STEPS = (StepSpec(type="verify"), StepSpec(type="git-commit"))
+DONE_MARKER, BLOCKED_MARKER = "<TASK_DONE>", '<TASK_BLOCKED reason="...">'
+
+
+class SpecsWorkflow:
+    """`ralph start build`."""
+
+    name = "specs"
+    target = TARGET
+
+    def __init__(self, config: Config, project: Path) -> None:
+        self.store = ImplementationStore(project, tell=entry)
+        self.plan_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
+        self.state_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
+        self.guarded: tuple[str, ...] = tuple(spec_paths(project))
+        self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
+        self.policy = Policy(max_failures=config.max_retries, holds=True)
+        self.already_red: tuple[str, ...] = ()
+        self._config = config
+        self._project = project
+
+    def next(self, plan: Plan) -> Work | Finished:
+        match following(plan):
+            case Task() as task:
+                return self._task(task)
+            case Spec() as spec:
+                return self._finish(spec)
+        if plan.count(TaskState.PASSED) < len(plan.tasks):
+            return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "blocked"))
+        bad = [spec for spec in plan.specs if spec.state is TaskState.BLOCKED]
+        if bad:
+            return Finished(ending=Ending.BLOCKED, reason=f"{bad[0].id} could not be committed: {bad[0].notes}")
+        return Finished(ending=Ending.DONE)
+
+    def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
+        if kind is Kind.FINISH:
+            spec = plan.find_spec(work_id)
+            return self._finish(spec) if spec else None
+        task = plan.find(work_id)
+        return self._task(task) if task else None
+
+    def _task(self, task: Task) -> Work:
+        return Work(
+            kind=Kind.TASK,
+            id=task.id,
+            title=" ".join(task.title.split()),
+            steps=TASK_STEPS,
+            prompt="task",
+            claims=frozenset({"DONE"}),
+            spelled=DONE_MARKER,
+        )
+
+    def _finish(self, spec: Spec) -> Work:
+        return Work(kind=Kind.FINISH, id=spec.id, title=" ".join(spec.name.split()), steps=FINISH_STEPS)
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return default_gates(self._config)
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return plain_gates(self._config.verify.ui, self._config) if task is None else ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return bool(self.ui_gates(task))
+
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
+        return Claimed()
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        """The spec's name, then its tasks; those that are blocked are named as such."""
+        tasks = plan.of_spec(work.id)
+        passed = [task for task in tasks if task.state is TaskState.PASSED]
+        partial = "" if len(passed) == len(tasks) else " (partial)"
+        lines = [f"- {task.id}: {' '.join(task.title.split())}" for task in passed]
+        missing = [f"- {task.id}: {' '.join(task.title.split())}" for task in tasks if task not in passed]
+        body = "\n".join([*lines, *(["", "Blocked, and not in this commit:", *missing] if missing else [])])
+        return f"feat: {work.title}{partial}\n\n{body}\n"
+
+    def prompt(self, occasion: Occasion) -> Prompt:
+        plan = occasion.plan
+        task = plan.find(occasion.work.id)
+        spec = plan.find_spec(task.spec) if task else None
+        assert task is not None and spec is not None, "work is made from the plan"
+        variables = self._variables(plan, spec, task, occasion.number)
+        return Prompt(text=prompts.render(occasion.work.prompt, variables, self._project))
+
+    def _variables(self, plan: Plan, spec: Spec, task: Task, number: int) -> dict[str, object]:
+        done = [other.title for other in plan.of_spec(spec.id) if other.state is TaskState.PASSED]
+        return {
+            "taskId": task.id,
+            "taskDescription": " ".join(task.title.split()),
+            "taskQuoted": task.title.strip().replace("\n", "\n> "),
+            "specName": spec.name,
+            "specFile": spec.file,
+            "specContext": spec.context,
+            "completedTasks": "\n".join(f"- [x] {title}" for title in done) or "None of this spec yet.",
+            "acceptanceCriteria": _criteria(spec, task),
+            "attempt": number,
+            "failure": task.notes,
+            "tried": bullets(task.tried),
+            "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
+            "gates": gate_list(self.gates(task)),
+            "alreadyRed": commands(self.already_red),
+            "learnings": learned(plan),
+            "doneMarker": DONE_MARKER,
+            "blockedMarker": BLOCKED_MARKER,
+            "learningMarker": LEARNING_MARKER,
+        }
+
+
+def _criteria(spec: Spec, task: Task) -> str:
+    """The task's own; if it has none, the spec's, of which it does a part."""
+    if task.criteria or not spec.criteria:
+        return "\n".join(f"- [ ] {text}" for text in task.criteria) or "- (none given)"
+    return "What the whole spec is to come to:\n" + "\n".join(f"- [ ] {text}" for text in spec.criteria)

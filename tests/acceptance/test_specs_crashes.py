@@ -1,0 +1,86 @@
+"""R1.8, RX.7: killed with `kill -9` at many instants, a build goes on: what passed is committed once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.specs import spec, statuses, subjects, task, tasks, write_plan
+from tests.acceptance.test_crashes import killed_at
+from tests.conftest import Project, processes_in
+
+AGENT = r"""
+prompt=$(cat)
+case "$prompt" in
+*"# Task: Do a-1"*"What Went Wrong"*)
+    rm -f bad.txt; echo '<TASK_DONE>' ;;
+*"# Task: Do a-1"*)
+    echo one > one.txt; echo bad > bad.txt; echo '<TASK_DONE>' ;;
+*"# Task: Do a-2"*)
+    echo half > two.txt; echo spoiled > one.txt; rm app.txt; echo bad > bad.txt
+    git add -A . >/dev/null 2>&1; git commit -qm "half of it"
+    sed -i 's/"in_progress"/"completed"/' implementation.json
+    echo '<TASK_DONE>' ;;
+*"# Task: Do a-3"*)
+    test -e .git/three-was-done || { touch .git/three-was-done; echo three >> three.txt; }
+    echo '<TASK_DONE>' ;;
+*"# Task: Do b-1"*)
+    echo more >> one.txt; sort -u -o one.txt one.txt; echo '<TASK_DONE>' ;;
+esac
+"""
+LANES, STRIDE = 2, 11
+
+
+def prepare(project: Project) -> None:
+    """A task that fails once, one that fails for good, one that passes; then a spec of its own."""
+    agent = project.folder / "agent.sh"
+    agent.write_text(AGENT)
+    project.config("! test -f bad.txt", maxRetries=2, provider={"command": "/bin/sh", "args": [str(agent)]})
+    write_plan(project, spec("a", task("a-1"), task("a-2"), task("a-3")), spec("b", task("b-1"), priority=2))
+    project.write("notes.txt", "a person's\n")
+
+
+def check(project: Project) -> None:
+    assert statuses(project) == {
+        "a": "blocked", "b": "completed",
+        "a-1": "completed", "a-2": "blocked", "a-3": "completed", "b-1": "completed",
+    }  # fmt: skip
+    assert subjects(project)[:2] == ["feat: B", "feat: A (partial)"], "once, whatever happened in between"
+    partial = project.git("log", "-1", "--format=%H", "--grep", "feat: A (partial)")
+    assert project.git("show", "--format=", "--name-only", partial).splitlines() == ["one.txt", "three.txt"]
+    assert project.git("show", f"{partial}:one.txt") == "one"
+    assert project.git("show", "HEAD:three.txt") == "three", "done once"
+    assert project.git("show", "HEAD:one.txt") == "more\none"
+    assert not {"two.txt", "bad.txt"} & set(project.files_in("HEAD"))
+    progress = project.read("PROGRESS.md")
+    assert [progress.count(head) for head in ("## A: partial, 2 of 3 tasks", "## B: completed")] == [1, 1]
+    assert partial[:10] in progress
+    assert [line for line in project.status() if line != "?? .ralph/"] == ["?? notes.txt"]
+    assert project.read("notes.txt") == "a person's\n"
+    assert "ralph" not in (project.path / ".git/info/exclude").read_text()
+    refs = project.git("for-each-ref", "--format=%(refname)", "refs/ralph/attempts/specs").splitlines()
+    for name, one in tasks(project).items():
+        assert any(f"/{name}/" in ref for ref in refs), name
+        assert one["attempts"] >= 1
+    kept = "refs/ralph/attempts/specs/a-2/" + str(tasks(project)["a-2"]["attempts"])
+    assert "two.txt" in project.files_in(kept), "what was refused is kept"
+    assert processes_in(project.folder) == []
+    assert list((project.path / ".ralph/run").glob("*/attempt.json")) == []
+    assert list((project.path / ".ralph/run").glob("left-*.json")) == []
+
+
+@pytest.mark.parametrize("lane", range(LANES))
+def test_killed_at_many_instants_the_next_build_goes_on_and_nothing_is_lost(tmp_path: Path, lane: int) -> None:
+    for instant in range(1 + lane * STRIDE, 900, LANES * STRIDE):
+        (tmp_path / str(instant)).mkdir()
+        project = Project(tmp_path / str(instant))
+        prepare(project)
+        whole = killed_at(project, instant, "start", "build")
+        if whole:
+            assert whole >= 100, "the run has many instants"
+            check(project)
+            return
+        project.ralph("start", "build", code=3)
+        check(project)
+    raise AssertionError("the run never came to its end")
