@@ -3,74 +3,120 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect
+from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO
 
 from ralph.ansi import plain
+from ralph.verify import signs
+from ralph.verify.signs import Sign
 
-COLOURS = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]")
-ERROR = re.compile(
-    rb"\b(?:error|errors|failed|failure|fatal|panic|panicked|exception|traceback|undefined|cannot|not found)\b"
-    rb"|\bassert|^E\s|^FAIL\b|\xe2\x9c\x97|\xe2\x9c\x96|\xc3\x97",
-    re.IGNORECASE | re.MULTILINE,
-)
-LIKELY = re.compile(
-    rb"error|fail|fatal|panic|exception|traceback|undefined|cannot|not found|assert|\ne\s|\xe2\x9c|\xc3\x97"
-)
-"""Found in lower case much faster than the expression above, which then looks at that line only."""
-
-HARMLESS = re.compile(rb"\b(?:0 errors?|0 failed|no errors?)\b", re.IGNORECASE)
+COLOURS = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][ -~])")
 CHUNK = 1 << 20
 WINDOW = 1 << 16
 LONGEST_LINE = 400
-BEFORE, HEAD_LINES, TAIL_LINES = 2, 25, 40
-MOST = 4_000
+BEFORE, HEAD_LINES, TAIL_LINES = 8, 30, 40
+POINT_BEFORE, POINT_AFTER = 4, 6
+MOST, MOST_BEFORE, MOST_POINT = 4_000, 500, 400
+GAP = "[…]"
 
 
 def useful(log: Path) -> str:
     """What an agent or a person needs to see of a log of any size, at most about 4,000 characters."""
     with log.open("rb") as file:
         size = file.seek(0, 2)
-        tail_at = max(size - WINDOW, 0)
-        tail = _end(_joined(_read(file, tail_at, WINDOW, whole_lines=tail_at > 0)[-TAIL_LINES:]), MOST)
+        end = _lines(file, max(size - WINDOW, 0), size, cut=size > WINDOW)
         found = _first_error(file)
         if found is None:
-            return tail
-        start = max(found - WINDOW // 8, 0)
-        before = _read(file, start, found - start, whole_lines=start > 0)[-BEFORE:]
-        head = [_clean(line) for line in before + _read(file, found, WINDOW)[: HEAD_LINES - len(before)]]
-    if head[len(before)] in tail.split("\n"):
-        return tail
-    return _start("\n".join(head), MOST // 2) + "\n[…]\n" + _end(tail, MOST // 2)
+            return "\n".join(_last(end, TAIL_LINES, MOST))
+        after = _lines(file, found, found + WINDOW)
+        before = _before(file, found, after[0])
+    if found + WINDOW < size:
+        return _excerpt(before, after, end)
+    whole, tail = "\n".join(before + after), "\n".join(_last(end, TAIL_LINES, MOST))
+    if len(whole) > MOST:
+        return _excerpt(before, after, None)
+    return whole if GAP in before or len(whole) > len(tail) else tail
+
+
+def _excerpt(before: list[str], after: list[str], end: list[str] | None) -> str:
+    """The first error with what led to it, its point if that comes later, and the end, unless that is in `after`."""
+    room = MOST // 2 - len("\n".join(before))
+    head = _fitting(after[:HEAD_LINES], room)
+    rest = after[len(head) :]
+    tail = _last(rest if end is None else end, TAIL_LINES, MOST // 2)
+    left_out = rest[: -len(tail)] if end is None and tail else rest
+    point = None if _point(head) is not None else _point(left_out)
+    if point is not None:
+        head = [*_fitting(head, room - 2 * MOST_POINT), GAP, *_last(left_out[:point], POINT_BEFORE, MOST_POINT)]
+        head += _fitting(left_out[point : point + POINT_AFTER], MOST_POINT)
+    return "\n".join([*before, *head, GAP, *tail] if left_out else before + head + tail)
+
+
+def _point(lines: list[str]) -> int | None:
+    """Where a long traceback, or what a test printed before it failed, comes to the point."""
+    return next((number for number, line in enumerate(lines) if signs.POINT.match(line.encode())), None)
 
 
 def _first_error(file: BinaryIO) -> int | None:
-    """Where the first line begins that speaks of an error; in a very long line, a little before the error."""
+    """Where the first line begins that surely speaks of an error; in a very long line, a little before the error."""
+    first: dict[Sign, int] = {}
+    for offset, block in _blocks(file):
+        for begin, line in _suspects(block):
+            sign = signs.of(line)
+            if sign and sign not in first:
+                first[sign] = offset + begin
+            if sign is Sign.REPORTED:
+                return first[sign]
+    return first[max(first)] if first else None
+
+
+def _blocks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
+    """The file in parts that end with a line, where lines are not endless; a carriage return ends a line too."""
     file.seek(0)
     offset, held = 0, b""
     while chunk := file.read(CHUNK):
-        data = held + chunk
-        for match in LIKELY.finditer(data.lower()):
-            begin = max(data.rfind(b"\n", 0, match.end() - 1), data.rfind(b"\r", 0, match.end() - 1)) + 1
-            line = COLOURS.sub(b"", re.split(rb"[\r\n]", data[begin : match.end() + LONGEST_LINE], maxsplit=1)[0])
-            if ERROR.search(line) and not HARMLESS.search(line):
-                return offset + max(begin, match.start() - LONGEST_LINE // 2)
-        keep = min(len(data) - (data.rfind(b"\n") + 1), WINDOW)
-        offset, held = offset + len(data) - keep, data[len(data) - keep :]
-    return None
+        data = held + chunk.replace(b"\r", b"\n")
+        end = data.rfind(b"\n") + 1
+        if len(data) - end > WINDOW:
+            end = len(data) - LONGEST_LINE
+        yield offset, data[:end]
+        offset, held = offset + end, data[end:]
+    yield offset, held
 
 
-def _read(file: BinaryIO, at: int, size: int, *, whole_lines: bool = False) -> list[bytes]:
-    """The lines of a part of the file; `whole_lines`: without the first, which is cut."""
-    file.seek(at)
-    lines = file.read(size).split(b"\n")
-    if lines and not lines[-1]:
+def _suspects(text: bytes) -> Iterator[tuple[int, bytes]]:
+    """The lines, or pieces of very long lines, that are worth a closer look, and where they begin."""
+    seen = 0
+    for at in signs.suspects(text):
+        if at >= seen:
+            begin = text.rfind(b"\n", max(at - LONGEST_LINE, 0), at) + 1 or max(at - LONGEST_LINE // 2, 0)
+            seen = text.find(b"\n", at, at + LONGEST_LINE)
+            seen = seen if seen >= 0 else at + LONGEST_LINE
+            line = text[begin:seen]
+            yield begin, COLOURS.sub(b"", line) if b"\x1b" in line else line
+
+
+def _before(file: BinaryIO, found: int, error: str) -> list[str]:
+    """What led to the error; for an indented one also the line it stands under, such as the name of its file."""
+    lines = _lines(file, max(found - WINDOW, 0), found, cut=found > WINDOW)
+    file.seek(max(found - 1, 0))
+    if lines and file.read(1) == b"\r":
+        lines.pop()  # the error was written over it
+    near = _last(lines, BEFORE, MOST_BEFORE)
+    heading = next((line for line in reversed(lines) if line and not line[0].isspace()), None)
+    return [heading, GAP, *near] if heading and error[:1].isspace() and heading not in near else near
+
+
+def _lines(file: BinaryIO, start: int, stop: int, *, cut: bool = False) -> list[str]:
+    """The lines of a part of the file; `cut`: without the first, of which the beginning is missing."""
+    file.seek(start)
+    lines = file.read(stop - start).split(b"\n")
+    if not lines[-1]:
         lines.pop()
-    return lines[1:] if whole_lines and len(lines) > 1 else lines
-
-
-def _joined(lines: list[bytes]) -> str:
-    return "\n".join(_clean(line) for line in lines)
+    return [_clean(line) for line in (lines[1:] if cut and len(lines) > 1 else lines)]
 
 
 def _clean(line: bytes) -> str:
@@ -79,9 +125,11 @@ def _clean(line: bytes) -> str:
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
 
 
-def _start(text: str, size: int) -> str:
-    return text if len(text) <= size else text[: size - 1] + "…"
+def _fitting(lines: list[str], size: int) -> list[str]:
+    """As many of the first lines as there is room for, and at least the first."""
+    used = list(accumulate(len(line) + 1 for line in lines))
+    return lines[: max(bisect(used, size), 1)]
 
 
-def _end(text: str, size: int) -> str:
-    return text if len(text) <= size else "…" + text[-size + 1 :]
+def _last(lines: list[str], count: int, size: int) -> list[str]:
+    return _fitting(lines[: -count - 1 : -1], size)[::-1]

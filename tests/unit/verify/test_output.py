@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.verify.output import LONGEST_LINE, MOST, useful
+from ralph.verify.output import CHUNK, LONGEST_LINE, MOST, useful
 
 SLACK = 20
 
@@ -64,6 +64,47 @@ def test_a_line_that_counts_no_errors_is_not_the_first_error(log: Path) -> None:
     text = shown(log, "lint: 0 errors\n" + quiet(200) + "error: real\n" + quiet(200))
     assert "error: real" in text
     assert "lint: 0 errors" not in text
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        "tests/test_a.py::test_error PASSED",
+        "test errors ... ok",
+        "ok  \texample.com/error\t0.01s",
+        "✓ tells that it failed",
+        "a.c:3:5: warning: variable error is undefined",
+        "retried after a failed attempt",
+        "Traceback (most recent call last):\n  File 'a.py', line 3\nValueError: logged on purpose",
+        "error: printed by a test",
+    ],
+)
+def test_a_mere_word_before_does_not_hide_what_a_tool_reports(log: Path, noise: str) -> None:
+    noises = f"{noise}\n" * 100
+    text = shown(log, quiet(100) + noises + "src/a.c:3:5: error: expected ';'\n" + noises + quiet(100))
+    assert "src/a.c:3:5: error: expected ';'" in text
+
+
+@pytest.mark.parametrize("before_the_border", range(0, 40, 3))
+def test_an_error_on_the_border_of_two_chunks_is_seen_whole(log: Path, before_the_border: int) -> None:
+    filler = "f" * 63 + "\n"
+    start = filler * (CHUNK // len(filler)) + "\n"
+    text = shown(log, start[before_the_border + 1 :] + "src/a.c:3:5: error: expected ';'\n" + filler * 2_000)
+    assert "src/a.c:3:5: error: expected ';'" in text
+
+
+def test_an_indented_error_is_shown_with_the_line_it_stands_under(log: Path) -> None:
+    warnings = "".join(f"  {number}:1  warning  'error' is unused\n" for number in range(300))
+    text = shown(log, "/src/a.js\n" + warnings + "\n/src/b.js\n" + warnings + "  301:9  error  'x' is not defined\n")
+    assert text.startswith("/src/b.js\n[…]\n")
+    assert text.endswith("  301:9  error  'x' is not defined")
+
+
+def test_a_long_traceback_is_shown_with_its_end(log: Path) -> None:
+    frames = "".join(f'  File "a.py", line {number}, in f\n' for number in range(200))
+    text = shown(log, quiet(100) + f"Traceback (most recent call last):\n{frames}shop.SoldOut: no tea\n" + quiet(200))
+    assert "Traceback" in text
+    assert '  File "a.py", line 199, in f\nshop.SoldOut: no tea\n' in text
 
 
 def test_the_last_lines_are_shown_when_nothing_looks_like_an_error(log: Path) -> None:
