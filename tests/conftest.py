@@ -143,6 +143,11 @@ class Project:
         path = max(self.path.glob(f".ralph/*-{feature}/prd.json"))
         return json.loads(path.read_text())
 
+    def plan_at(self, revision: str, feature: str = "auth") -> dict[str, Any]:
+        """The plan as a commit has it."""
+        name = next(name for name in self.files_in(revision) if name.endswith(f"-{feature}/prd.json"))
+        return json.loads(self.git("show", f"{revision}:{name}"))
+
     def story(self, story_id: str = "US-001") -> dict[str, Any]:
         return next(story for story in self.plan()["userStories"] if story["id"] == story_id)
 

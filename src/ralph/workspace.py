@@ -45,6 +45,11 @@ class Workspace:
         return self.ralph / "worktrees"
 
     @property
+    def slots(self) -> Path:
+        """Where tasks are done side by side; no feature's name begins with a dot."""
+        return self.worktrees / ".slots"
+
+    @property
     def own_files(self) -> tuple[str, ...]:
         """Ralph's files outside of `.ralph/`: those of the specs workflow, where it is used."""
         return (SPECS_PLAN, PROGRESS) if (self.root / SPECS_PLAN).is_file() else ()

@@ -101,7 +101,7 @@ def check(project: Project) -> None:
         assert len(kept) >= 1
         assert story["attempts"] >= len(kept)
     assert processes_in(project.folder) == []
-    records = list((project.path / ".ralph/run").glob("*/attempt.json"))
+    records = list((project.path / ".ralph/run").glob("*/*.attempt.json"))
     assert records == []
 
 

@@ -23,7 +23,7 @@ FORGE = f'sed -i \'s/"priority": 1/"passes": true, "priority": 1/\' {PLAN}; '
         ("puts a link in its place", f"rm {PLAN}; ln -s /etc/passwd {PLAN}"),
         ("writes a new feature", "mkdir -p .ralph/2026-01-02-evil; echo '{}' > .ralph/2026-01-02-evil/prd.json"),
         ("weakens the gates", "sed -i 's/test -f proof.txt/true/' ralph.config.json"),
-        ("forges the attempt's record", "for f in .ralph/run/*/attempt.json; do echo '{}' > $f; done"),
+        ("forges the attempt's record", "for f in .ralph/run/*/*.attempt.json; do echo '{}' > $f; done"),
         ("sweeps the whole folder away", "rm -rf .ralph"),
     ],
 )

@@ -69,7 +69,7 @@ def check(project: Project) -> None:
     assert project.exists(".ralph/.setup_done") and project.exists(".ralph/aggregate.json")
     assert json.loads(project.read(".ralph/run_state.json"))["status"] == "failed"
     assert processes_in(project.folder) == []
-    assert list((project.path / ".ralph/run").glob("*/attempt.json")) == []
+    assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
 
 
 @pytest.mark.parametrize("lane", range(LANES))

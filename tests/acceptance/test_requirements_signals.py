@@ -99,7 +99,7 @@ def finish(project: Founded) -> None:
     assert project.committed("one.txt") == "one"
     assert project.committed("two.txt") == "two"
     assert project.git("status", "--porcelain", "--untracked-files=no") == ""
-    assert list((project.path / ".ralph/run").glob("*/attempt.json")) == []
+    assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
     assert not project.exists(".ralph/ralph.lock")
     assert project.aggregate()["status"] == "done"
 

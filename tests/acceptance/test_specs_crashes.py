@@ -66,7 +66,7 @@ def check(project: Project) -> None:
     kept = "refs/ralph/attempts/specs/a-2/" + str(tasks(project)["a-2"]["attempts"])
     assert "two.txt" in project.files_in(kept), "what was refused is kept"
     assert processes_in(project.folder) == []
-    assert list((project.path / ".ralph/run").glob("*/attempt.json")) == []
+    assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
     assert list((project.path / ".ralph/run").glob("left-*.json")) == []
 
 

@@ -30,6 +30,7 @@ Examples:
   ralph run auth               until every story passed and the final verification agreed
   ralph run auth --once        one attempt, to try a configuration
   ralph run auth --worktree    in a checkout of its own; yours is not touched
+  ralph run auth --jobs 4      four stories at a time, each in a worktree; yours is not touched
   ralph run                    the tasks made from requirements
   ralph run --config quick     with the steps of .ralph/configs/quick.json
   ralph run --json             events as JSON Lines on standard output
@@ -43,6 +44,7 @@ Ctrl-C stops cleanly, and the same command goes on from there; so does it after 
 @click.option("--once", is_flag=True, help="Make one attempt, then stop.")
 @click.option("--config", "config_name", shell_complete=configs, help="The step configuration, without a feature.")
 @click.option("--worktree", is_flag=True, help="Work in a separate checkout under .ralph/worktrees/.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="So many stories at a time, each in a worktree of its own.")
 @click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first attempt.")
 @click.option("--model", default="", help="The model the agent is told to use.")
 @click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
@@ -52,6 +54,7 @@ def command(
     once: bool,
     config_name: str | None,
     worktree: bool,
+    jobs: int | None,
     no_baseline: bool,
     model: str,
     quiet: bool,
@@ -63,11 +66,14 @@ def command(
     put_back_what_agents_changed(workspace)
     name = _only_plan(workspace) if target is None else target
     config = configuration.load(workspace.root)
-    options = Options(once=once, baseline=not no_baseline, model=model)
+    options = Options(once=once, jobs=jobs or 0, baseline=not no_baseline, model=model)
     watching = Watching(quiet=quiet, as_json=as_json)
     if name == REQUIREMENTS:
-        if worktree:
-            raise RalphError("--worktree is for features.", remedy="The requirements' plan has one branch: this one.")
+        if worktree or jobs:
+            raise RalphError(
+                f"--{'worktree' if worktree else 'jobs'} is for features.",
+                remedy="The requirements' plan has one branch: this one.",
+            )
         ended = run_requirements(workspace, config, config_name or "default", options, watching)
     else:
         if config_name:
@@ -102,7 +108,7 @@ def run_feature(
     *,
     worktree: bool = False,
 ) -> RunEnded:
-    return run_job(workspace, config, _feature_job(workspace, config, name, worktree), options, watching)
+    return run_job(workspace, config, _feature_job(workspace, config, name, options, worktree), options, watching)
 
 
 def run_requirements(
@@ -137,8 +143,13 @@ def run_requirements(
     return run_job(workspace, config, job, options.with_config(config_name), watching)
 
 
-def _feature_job(workspace: Workspace, config: Config, name: str, worktree: bool) -> Job:
+def _feature_job(workspace: Workspace, config: Config, name: str, options: Options, worktree: bool) -> Job:
     """Everything that can be wrong is found before anything is touched."""
+    if options.jobs and not config.commits.prd_changes:
+        raise RalphError(
+            "--jobs needs commits.prdChanges: a story's work and its state land in one commit.",
+            remedy="Set it to true in ralph.config.json, or run without --jobs.",
+        )
     for role in ("executor", "verifier"):
         check_installed(config.provider_for(role), workspace.root)
     for template in ("run", "verify"):
@@ -158,7 +169,14 @@ def _feature_job(workspace: Workspace, config: Config, name: str, worktree: bool
         )
     carry = (feature.prd_json, feature.prd_md)
     return Job(
-        wanted=Wanted(target=name, branch=plan.branch, worktree=worktree, carry=carry),
+        wanted=Wanted(
+            target=name,
+            branch=plan.branch,
+            worktree=worktree or bool(options.jobs),
+            lands=bool(options.jobs),
+            carry=carry,
+        ),
         make=lambda root: FeatureWorkflow(feature, config, root),
-        command=f"ralph run {name}" + (" --worktree" if worktree else ""),
+        command=f"ralph run {name}"
+        + (f" --jobs {options.jobs}" if options.jobs else " --worktree" if worktree else ""),
     )

@@ -244,6 +244,24 @@ class Repo:
             tree = (await self.git("write-tree", index=index)).strip()
         return (await self.git("commit-tree", tree, "-p", parent, "-m", message)).strip()
 
+    async def fork(self, commit: str, tip: str) -> str:
+        """Where a commit's history leaves that of a branch."""
+        return (await self.git("merge-base", commit, tip)).strip()
+
+    async def pick(self, work: str, base: str) -> Captured:
+        """Lay what `work` changed since `base` on what is checked out, staged and not committed."""
+        tree = await self.tree_of(work)
+        squashed = (await self.git("commit-tree", tree, "-p", base, "-m", "What an attempt made")).strip()
+        return await self.ask(*OWN, "cherry-pick", "--no-commit", "--allow-empty", squashed)
+
+    async def advance(self, branch: str, paths: Iterable[str], message: str, tip: str) -> str:
+        """Commit the index with these paths, and move the branch to it if it still is at `tip`; else empty."""
+        await self._stage(paths)
+        tree = (await self.git("write-tree")).strip()
+        commit = (await self.git("commit-tree", tree, "-p", tip, "-m", message)).strip()
+        moved = await self.ask("update-ref", f"refs/heads/{branch}", commit, tip)
+        return commit if moved.code == 0 else ""
+
     async def tree_of(self, commit: str) -> str:
         return (await self.git("rev-parse", "--verify", f"{commit}^{{tree}}")).strip()
 

@@ -39,6 +39,7 @@ class RunStarted(Event):
     agent: str
     gates: tuple[str, ...]
     model: str = ""
+    jobs: int = 1  # tasks that are done at the same time
     config: str = ""  # the step configuration, where the workflow has one
 
 
@@ -114,6 +115,7 @@ class AgentStarted(Event):
 class AgentSpoke(Event):
     """A line the agent said, for whoever watches."""
 
+    work: str
     text: str
 
     @property
@@ -166,12 +168,14 @@ class ServiceStarted(Event):
 
 @dataclass(frozen=True, kw_only=True)
 class GateStarted(Event):
+    work: str = ""  # empty: before any task
     gate: str
     command: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateEnded(Event):
+    work: str = ""
     result: GateResult
 
 
@@ -197,6 +201,15 @@ class TaskBlocked(Event):
     work: str
     reason: str
     ref: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Landed(Event):
+    """Work that was done side by side with other work has come onto the branch."""
+
+    work: str
+    number: int
+    commit: str
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ from typing import TypeVar
 from ralph.errors import EXIT_INTERRUPTED, EXIT_LIMIT, RalphError
 from ralph.journal.events import Noted
 from ralph.journal.writer import now
-from ralph.loop import record as records
 from ralph.loop.attempt import run_attempt, tell_begin, tell_end
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
@@ -60,8 +59,8 @@ async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
         steps=before,
     )
     tell_begin(run, work, record, failures=number - 1, most=TRIES)
-    record = await run_attempt(run, work, record)
-    records.remove(run.workspace.records, record.target)
+    record = await run_attempt(run, run.home, work, record)
+    run.forget(record)
     made = replace(record, steps=tuple(result for result in record.steps if result not in before))
     outcome = conclude(run.plan, work, made, now(), run.clock() - record.began)
     tell_end(run, work, record, outcome)

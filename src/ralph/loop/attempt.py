@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, AttemptStarted, BreakerChanged, StepRetried, StepStarted
-from ralph.loop import record as records
 from ralph.loop.breaker import Breaker
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
+from ralph.loop.site import Site
 from ralph.loop.steps import is_built_in, step_type
 from ralph.loop.steps.base import Context, Step
 from ralph.plan.model import TaskState
@@ -22,9 +22,9 @@ from ralph.plan.work import Outcome, StepSpec, Verdict, Work
 T = TypeVar("T")
 
 
-async def run_attempt(run: Run, work: Work, record: Record) -> Record:
+async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Record:
     """Make the steps that the record does not have yet; the record that comes back tells everything."""
-    context = Context(run=run, work=work, record=record)
+    context = Context(run=run, site=site, work=work, record=record)
     for spec in work.steps:
         result = record.result_of(spec.label)
         if result is None:
@@ -32,12 +32,12 @@ async def run_attempt(run: Run, work: Work, record: Record) -> Record:
             if step.runs_agent and not record.agent_at_work:
                 record = replace(record, agent_at_work=True)
                 run.keep_plan()
-                records.save(run.workspace.records, record)
+                run.note(record)
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
             result = _printable(await perform(step, context))
             record = record.add(result)
             if result.verdict is not Verdict.INTERRUPTED and not step.repeatable:
-                records.save(run.workspace.records, record)
+                run.note(record)
             context = context.after(record)
         if not _goes_on(spec, result):
             break

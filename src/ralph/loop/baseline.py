@@ -19,7 +19,7 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
         return ()
     run.emit(BaselineStarted(gates=tuple(gate.command for gate in wanted)))
     began = time.monotonic()
-    results = await cancellable(run, gates.run_all(wanted, run.bench("baseline")))
+    results = await cancellable(run, gates.run_all(wanted, run.bench(run.home, "baseline")))
     if results is None:
         return ()
     if run.place:

@@ -24,6 +24,7 @@ class Wanted:
     branch: str = ""  # empty: the one that is checked out
     worktree: bool = False
     carry: tuple[str, ...] = ()  # files that come along into a new worktree, relative to the project's root
+    lands: bool = False  # tasks are done side by side, and land here one by one
     holds: bool = False  # what passes stays uncommitted until its spec is complete
     folder: str = ""  # where the work is done, relative to the project's root; it may be a repository of its own
 
@@ -62,8 +63,8 @@ async def _in_checkout(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
 
 async def _claim(place: Place, workspace: Workspace, target: str) -> None:
     """First rescue what killed attempts left on this branch, then see whose the rest is."""
-    for record in records.load_all(workspace.records):
-        if record.branch == place.branch and record.agent_at_work:
+    for record in records.load(workspace.records):
+        if record.branch == place.branch and record.agent_at_work and not record.slot:
             await rescue(place, record)
     await claim(place, target)
 
@@ -106,7 +107,9 @@ async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
             f"The worktree {folder} is not on {wanted.branch} but on {status.branch or 'a detached HEAD'}.",
             remedy=f"Put it back: git -C {folder} switch {wanted.branch}",
         )
-    place.branch = status.branch
+    if wanted.lands:  # what is here was on its way to the branch, or is nobody's
+        await place.keep_strays()
+        await place.clear()
     await _claim(place, workspace, wanted.target)
     await bring_back(place, wanted.target)
     _carry(workspace.root, root, wanted.carry)

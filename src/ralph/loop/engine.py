@@ -24,6 +24,9 @@ from ralph.loop.place import Place
 from ralph.loop.recover import end_orphans, recover
 from ralph.loop.run import Interrupt, Run
 from ralph.loop.settle import reopen_review
+from ralph.loop.side_by_side import work_side_by_side
+from ralph.loop.site import Site
+from ralph.loop.slots import Slots
 from ralph.loop.workflow import Workflow
 from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Verdict
@@ -38,6 +41,7 @@ class Options:
     """What a person asked for on the command line."""
 
     once: bool = False
+    jobs: int = 0  # how many tasks at a time, each in a worktree of its own; 0: one by one, in one checkout
     baseline: bool = True
     model: str = ""
     config: str = ""  # the name of the step configuration, where the workflow has one
@@ -84,9 +88,9 @@ async def engage(
                     plan=workflow.store.load(),
                     journal=journal,
                     owner=owner,
-                    place=place,
-                    services=services,
-                    variables=dict(place.repo.identity),
+                    home=Site(
+                        folder=workspace.root, services=services, place=place, variables=dict(place.repo.identity)
+                    ),
                     interrupt=interrupt,
                     numbers=_numbers(place.repo.top, wanted.target),
                     model=options.model,
@@ -138,12 +142,15 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
 
 
 async def _work(run: Run, options: Options) -> Finished:
-    outcome = await recover(run)
-    if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
-        return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
-    if options.baseline and not run.interrupt.requested:
-        run.workflow.already_red = await check_baseline(run)
-    return await work_through(run, once=options.once)
+    async with Slots.opened(run, options.jobs) as slots:
+        outcome = await recover(run, slots.of)
+        if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
+            return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
+        if options.baseline and not run.interrupt.requested:
+            run.workflow.already_red = await check_baseline(run)
+        if options.jobs:
+            return await work_side_by_side(run, slots, once=options.once)
+        return await work_through(run, once=options.once)
 
 
 def _started(run: Run, place: Place, options: Options) -> RunStarted:
@@ -160,6 +167,7 @@ def _started(run: Run, place: Place, options: Options) -> RunStarted:
         agent=Path(run.config.provider.command).name,
         gates=tuple(gate.command for gate in run.workflow.gates(None)),
         model=options.model or run.config.provider_for("executor").model or "",
+        jobs=options.jobs or 1,
         config=options.config,
     )
 

@@ -9,15 +9,16 @@ from urllib.parse import quote
 from ralph.git.look import attempt_ref
 from ralph.journal.events import SpecClosed, TaskBlocked, Waited
 from ralph.journal.writer import now
-from ralph.loop import record as records
 from ralph.loop.attempt import pause, run_attempt, tell_begin, tell_end
+from ralph.loop.landing import land
 from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
+from ralph.loop.site import Site
 from ralph.loop.steps import step_type
 from ralph.loop.verdict import conclude
 from ralph.plan.model import Plan, TaskState
-from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work, standing
+from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Waiting, Work, standing
 
 MOST_WAITS = 20
 FIRST_WAIT, LONGEST_WAIT = 60.0, 1800.0
@@ -28,29 +29,36 @@ async def work_through(run: Run, *, once: bool = False) -> Finished:
     waits = 0
     while True:
         work = run.workflow.next(run.plan)
+        assert not isinstance(work, Waiting), "nothing is under way"
         if isinstance(work, Finished):
             return work
         if run.interrupt.requested:
             return Finished(ending=Ending.INTERRUPTED)
-        outcome = await attempt(run, work, await begin(run, work))
-        end = _stop(outcome, once)
+        outcome = await attempt(run, run.home, work, await begin(run, run.home, work))
+        end = stop(outcome, once)
         if end:
             return end
         waits = waits + 1 if outcome.verdict is Verdict.LIMITED else 0
-        if waits and not await _wait(run, outcome, waits):
+        if waits and not await wait(run, outcome, waits):
             return Finished(ending=Ending.LIMITED, reason=outcome.reason)
 
 
-async def begin(run: Run, work: Work) -> Record:
+async def begin(run: Run, site: Site, work: Work) -> Record:
     """Mark the work as begun, then write down that an attempt is under way: in this order."""
-    plan = await _on_what_is_there(run, work)
-    if work.kind is Kind.TASK:
+    async with run.turn:
+        return await _begin(run, site, work)
+
+
+async def _begin(run: Run, site: Site, work: Work) -> Record:
+    plan = await _on_what_is_there(run, site, work)
+    if work.kind is Kind.TASK and not site.slot:
         plan = replace(plan, current=work.id)
     holds = run.workflow.policy.holds
     await run.save(replace(plan, started_at=plan.started_at or now()), commit=not holds)
     known = standing(run.plan, work.kind, work.id)
     settled = known.attempts if known else 0
-    base = await run.place.look() if run.place else ""
+    place = site.place
+    base = await place.look() if place else ""
     record = Record(
         run=run.id,
         target=run.plan.target,
@@ -58,57 +66,72 @@ async def begin(run: Run, work: Work) -> Record:
         work=work.id,
         number=max(settled, run.numbers.get(work.id, 0)) + 1,
         base=base,
-        ground=run.place.held or base if run.place and holds else "",
-        branch=run.place.branch if run.place else "",
+        slot=site.slot,
+        ground=place.held or base if place and holds else "",
+        branch=place.branch if place else "",
         began=run.clock(),
-        persons=tuple(quote(os.fsencode(path)) for path in sorted(run.place.foreign)) if run.place else (),
+        persons=tuple(quote(os.fsencode(path)) for path in sorted(place.foreign)) if place else (),
         agent_at_work=step_type(work.steps[0].type).runs_agent,
     )
     if record.agent_at_work:
         run.keep_plan()
-    records.save(run.workspace.records, record)
+    run.note(record)
     return record
 
 
-async def _on_what_is_there(run: Run, work: Work) -> Plan:
+async def _on_what_is_there(run: Run, site: Site, work: Work) -> Plan:
     """A task on whose branch somebody has committed meanwhile begins anew there: that is not to be taken back."""
-    task = run.plan.find(work.id)
-    if not run.place or not task or not task.base or not task.attempts:
+    task, place = run.plan.find(work.id), site.place
+    if not place or not task or not task.base or not task.attempts:
         return run.plan
-    await run.place.look()
-    kept = (run.place.refs or {}).get(attempt_ref(run.plan.target, task.id, task.attempts))
-    if not kept or not await run.place.has_moved(kept):
+    if site.slot:  # its earlier work has been laid on the newest state of the branch
+        return run.plan.change(task.id, lambda task: replace(task, base="", notes=place.with_collisions(task.notes)))
+    await place.look()
+    kept = (place.refs or {}).get(attempt_ref(run.plan.target, task.id, task.attempts))
+    if not kept or not await place.has_moved(kept):
         return run.plan
     return run.plan.change(task.id, lambda task: replace(task, base=""))
 
 
-async def attempt(run: Run, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
+async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
     """Make an attempt, or the rest of one, and settle it."""
     known = standing(run.plan, work.kind, work.id)
     failures = known.failures if known else 0
     tell_begin(run, work, record, failures=failures, most=run.workflow.policy.max_failures, resumed=resumed)
     began = run.clock()
-    record = await run_attempt(run, work, record)
+    record = await run_attempt(run, site, work, record)
     outcome = conclude(run.plan, work, record, now(), run.clock() - began)
+    if site.place:
+        await site.place.kept()
     if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
-        if run.place:
-            await run.place.kept()
         return outcome  # its agent had finished: the next run goes on from the record
-    await close(run, work, record, outcome)
+    return await close(run, site, work, record, outcome)
+
+
+async def close(run: Run, site: Site, work: Work, record: Record, outcome: Outcome) -> Outcome:
+    """Land it or settle it, then forget the record; says what it came to in the end."""
+    async with run.turn:
+        if site.slot and outcome.verdict is Verdict.PASSED:
+            outcome = await land(run, work, record, outcome)
+        else:
+            await _settle(run, site, work, record, outcome)
+        run.forget(record)
+    _tell(run, work, record, outcome)
     return outcome
 
 
-async def close(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
-    """Settle, put the place right, save, commit, forget the record: a crash between any two is harmless."""
-    if run.place:
-        await run.place.kept()
+async def _settle(run: Run, site: Site, work: Work, record: Record, outcome: Outcome) -> None:
+    """Settle, put the place right, save, commit: a crash between any two is harmless."""
     settled = settle(run.plan, work, outcome, run.workflow.policy)
-    ref = attempt_ref(record.target, work.id, record.number) if work.kind is not Kind.FINISH else ""
-    if settled.restore and run.place:
+    if settled.restore and site.place and not site.slot:  # what a slot holds is on no branch
+        ref = attempt_ref(record.target, work.id, record.number)
         message = f"revert: {work.id} is blocked; its work is in {ref}"
-        await run.place.restore(settled.restore, message, record.target)
+        await site.place.restore(settled.restore, message, record.target)
     await run.save(settled.plan, commit=work.kind is Kind.FINISH or not run.workflow.policy.holds)
-    records.remove(run.workspace.records, record.target)
+
+
+def _tell(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
+    ref = attempt_ref(record.target, work.id, record.number) if work.kind is not Kind.FINISH else ""
     tell_end(run, work, record, outcome, ref=ref)
     _tell_closed(run, work)
     for task_id in (work.id, *outcome.reopened):
@@ -135,7 +158,7 @@ def _tell_closed(run: Run, work: Work) -> None:
         )
 
 
-def _stop(outcome: Outcome, once: bool) -> Finished | None:
+def stop(outcome: Outcome, once: bool) -> Finished | None:
     if outcome.fatal:
         return Finished(ending=Ending.STOPPED, reason=outcome.reason)
     if outcome.verdict is Verdict.INTERRUPTED:
@@ -145,7 +168,7 @@ def _stop(outcome: Outcome, once: bool) -> Finished | None:
     return None
 
 
-async def _wait(run: Run, outcome: Outcome, waits: int) -> bool:
+async def wait(run: Run, outcome: Outcome, waits: int) -> bool:
     """Wait for a usage limit's reset, or back off; False when it has been long enough."""
     if waits > MOST_WAITS:
         return False

@@ -14,13 +14,15 @@ from functools import cached_property
 from pathlib import Path
 
 from ralph.config import NAME
+from ralph.errors import RalphError
 from ralph.git.answers import Commit, Status
 from ralph.git.files import remove
-from ralph.git.repo import Repo
+from ralph.git.repo import OWN, Repo
 from ralph.process.spawn import Captured
 from ralph.stores import atomic
 from ralph.workspace import RALPH
 
+LONGEST_COLLISION = 3_000
 KEPT = "refs/ralph/attempts"
 STRAYS = "refs/ralph/strays"
 
@@ -68,7 +70,7 @@ class Place:
     repo: Repo
     branch: str
     root: Path  # where agents and gates work
-    records: Path
+    records: Path | None  # where is written down what is left here; None: all that is here can be made again
     project: Path | None = None  # where `.ralph/` is, as this checkout has it; None: at `root`
     own_files: tuple[str, ...] = ()  # Ralph's files outside of `.ralph/`, below the project's root
     holds: bool = False  # what passes here stays uncommitted until its spec is complete
@@ -207,8 +209,11 @@ class Place:
         stray = await self.repo.snapshot(dirty, "What a stray agent left", status.head or base)
         await self.repo.keep(f"{STRAYS}/{stray[:12]}", stray)
         self.repo.forget_half_done()
-        await self.repo.git("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")
-        await self.repo.git("update-ref", f"refs/heads/{self.branch}", base)
+        if self.branch:
+            await self.repo.git("symbolic-ref", "HEAD", f"refs/heads/{self.branch}")
+            await self.repo.git("update-ref", f"refs/heads/{self.branch}", base)
+        else:
+            await self.repo.git("update-ref", "--no-deref", "HEAD", base)
         await self.repo.git("read-tree", base)
         touched = {*await self.repo.changed_since(base), *await self.repo.between(base, stray)} - self.foreign
         wanted = sorted(path for path in touched if not self.is_own(path))
@@ -335,16 +340,67 @@ class Place:
         self.made = {*self.made, *paths}.intersection((await self.repo.status()).untracked) - self.foreign
         return True
 
+    async def begin_on(self, tip: str) -> None:
+        """A slot's checkout as a commit has it; what was here before is kept where it belongs."""
+        await self.repo.git(*OWN, "checkout", "--quiet", "--force", "--detach", tip)
+        await self.repo.git("clean", "--quiet", "-d", "--force")
+        self.made, self.foreign, self.collided, self.seen = set(), set(), (), True
+
+    async def continue_from(self, kept: str, tip: str) -> None:
+        """Lay an earlier attempt's work on top; where it collides with newer work, both stand in the file."""
+        await self.apply(kept, await self.repo.fork(kept, tip))
+        status = await self.repo.status()
+        self.repo.forget_half_done()
+        await self.repo.unstage()
+        self.collided = status.unmerged
+        self.made = set((await self.repo.status()).untracked)
+
+    async def apply(self, work: str, base: str) -> str | None:
+        """What `work` changed since `base`, onto what is checked out, staged; a text if the two collide."""
+        done = await self.repo.pick(work, base)
+        if done.code == 0:
+            return None
+        unmerged = (await self.repo.status()).unmerged
+        if not unmerged:
+            message = (done.err or done.out).decode(errors="replace").strip()
+            raise RalphError(f"git could not bring the work together: {message[:500]}")
+        both = (await self.repo.git("diff")).encode(errors="replace").decode()
+        shown = both if len(both) <= LONGEST_COLLISION else both[: LONGEST_COLLISION - 1] + "…"
+        return f"It collides with what has landed meanwhile, in {', '.join(unmerged)}:\n\n{shown}"
+
+    def with_collisions(self, notes: str) -> str:
+        """Why the last attempt was not accepted, and what stands in the files now."""
+        if not self.collided:
+            return notes
+        names = ", ".join(self.collided)
+        text = f"Both versions stand in {names}, with conflict markers: join them, then go on."
+        return f"{notes}\n\n{text}" if notes else text
+
+    async def clear(self) -> None:
+        """Back to the branch's own files; what was brought together and did not land is kept elsewhere."""
+        self.repo.forget_half_done()
+        await self.repo.git("reset", "--hard", "--quiet")
+
+    async def keep_strays(self) -> None:
+        """Somebody may have left something in a checkout of ours: it is kept before it goes."""
+        status = await self.repo.status()
+        dirty = {*status.changed, *status.unmerged, *(path for path in status.untracked if not path.endswith("/"))}
+        if dirty and status.head:
+            stray = await self.repo.snapshot(dirty, f"What was left in {self.root}", status.head)
+            await self.repo.keep(f"{STRAYS}/{stray[:12]}", stray)
+
     def remember_left(self, left: Left) -> None:
-        atomic.write(self._left_file(left.target), (json.dumps(asdict(left)) + "\n").encode())
+        if self.records:
+            atomic.write(self._left_file(left.target), (json.dumps(asdict(left)) + "\n").encode())
 
     def forget_left(self, target: str) -> None:
-        self._left_file(target).unlink(missing_ok=True)
+        if self.records:
+            self._left_file(target).unlink(missing_ok=True)
 
     def lefts(self) -> list[Left]:
         """The uncommitted work of every target that has some here."""
         found = []
-        for path in sorted(self.records.glob("left-*.json")):
+        for path in sorted(self.records.glob("left-*.json")) if self.records else ():
             try:
                 data = json.loads(path.read_bytes())
                 left = Left(**{name: str(data[name]) for name in ("target", "commit", "parent", "also", "held")})
@@ -354,6 +410,7 @@ class Place:
         return found
 
     def _left_file(self, target: str) -> Path:
+        assert self.records is not None
         return self.records / f"left-{target}.json"
 
 

@@ -20,6 +20,7 @@ from ralph.loop.ask import ask
 from ralph.loop.recover import end_orphans
 from ralph.loop.run import Run
 from ralph.loop.settle import Policy
+from ralph.loop.site import Site
 from ralph.loop.workflow import Claimed, Occasion, Prompt
 from ralph.plan.model import Plan, Task
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
@@ -118,8 +119,10 @@ def planner(workspace: Workspace, config: Config, target: str, listener: Listene
             plan=workflow.store.load(),
             journal=journal,
             owner=owner,
-            place=None,
-            services=Services((), workspace.root, journal.folder, run_id, lambda *_: None),
+            home=Site(
+                folder=workspace.root,
+                services=Services((), workspace.root, journal.folder, run_id, lambda *_: None),
+            ),
         )
         yield Planner(target, run, workflow)
 
@@ -155,7 +158,7 @@ class _Planning:
     def store(self) -> _Nothing:
         return _Nothing(Plan(target=self.target))
 
-    def next(self, plan: Plan) -> Work | Finished:
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         return Finished(ending=Ending.DONE)
 
     def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:

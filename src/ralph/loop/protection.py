@@ -10,6 +10,7 @@ from pathlib import Path
 from ralph.config import NAME
 from ralph.loop.place import Place
 from ralph.loop.run import Run
+from ralph.loop.site import Site
 from ralph.plan.work import Work
 from ralph.process.spawn import to_the_end
 from ralph.verify.guard import Guard
@@ -33,6 +34,7 @@ class Wrongs:
 class Protection:
     """Ralph's own files by their bytes, a person's `protect` globs by git."""
 
+    watching: set[Guard]
     guard: Guard
     roots: tuple[Path, ...]
     place: Place | None
@@ -43,9 +45,9 @@ class Protection:
 
     @classmethod
     @asynccontextmanager
-    async def around(cls, run: Run, work: Work, base: str, keep_in: Path) -> AsyncIterator[Protection]:
+    async def around(cls, run: Run, site: Site, work: Work, base: str, keep_in: Path) -> AsyncIterator[Protection]:
         """Guard what runs inside the block, also if it is cut short: gates, commands and hooks run agents' code."""
-        protection = await cls.begin(run, replace(work, claimable=""), base)
+        protection = await cls.begin(run, site, replace(work, claimable=""), base)
         try:
             yield protection
         finally:
@@ -55,12 +57,12 @@ class Protection:
         self.wrongs = await self.end(keep_in)
 
     @classmethod
-    async def begin(cls, run: Run, work: Work, base: str) -> Protection:
-        place, globs = run.place, run.config.protect
+    async def begin(cls, run: Run, site: Site, work: Work, base: str) -> Protection:
+        place, globs = site.place, run.config.protect
         prefix = place.repo.prefix if place else ""
         globs = tuple(prefix + glob for glob in globs)
         untracked = frozenset(await place.repo.untracked_matching(globs)) if place and globs else frozenset()
-        roots = tuple(dict.fromkeys((run.cwd, run.workspace.root)))
+        roots = tuple(dict.fromkeys((site.cwd, run.workspace.root)))
         guarded = [run.workspace.root / path for path in run.workflow.guarded]
         unknown_to_git = [place.repo.top / path for path in sorted(untracked)] if place else []
         guard = Guard(
@@ -71,9 +73,13 @@ class Protection:
             extra=(*guarded, *unknown_to_git),
         )
         guard.remember()
-        return cls(guard=guard, roots=roots, place=place, base=base, globs=globs, untracked=untracked)
+        run.guards.add(guard)
+        return cls(
+            watching=run.guards, guard=guard, roots=roots, place=place, base=base, globs=globs, untracked=untracked
+        )
 
     async def end(self, keep_in: Path) -> Wrongs:
+        self.watching.discard(self.guard)
         undone = self.guard.undo(keep_in)
         own = [self._name(path) for path in undone if path not in self.guard.extra]
         protected = [self._name(path) for path in undone if path in self.guard.extra]

@@ -12,7 +12,7 @@ from ralph.plan.usage import Usage
 from ralph.plan.work import Kind, Verdict
 from ralph.stores import atomic
 
-FILE = "attempt.json"
+SUFFIX = ".attempt.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +48,7 @@ class Record:
     base: str  # where the branch stood
     branch: str
     began: float
+    slot: int = 0  # where tasks are done side by side: which worktree
     ground: str = ""  # where passed work is held back: the files the attempt began with; else they were the base's
     persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
     agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
@@ -68,23 +69,30 @@ class Record:
 _adapter: TypeAdapter[Record] = TypeAdapter(Record)
 
 
-def save(folder: Path, record: Record) -> None:
-    atomic.write(folder / record.target / FILE, _adapter.dump_json(record))
+def save(folder: Path, record: Record) -> Path:
+    path = _path(folder, record)
+    atomic.write(path, _adapter.dump_json(record))
+    return path
 
 
-def load(folder: Path, target: str) -> Record | None:
-    """The attempt that was under way when a target's last run ended, if there was one."""
+def load(folder: Path, target: str = "*") -> list[Record]:
+    """Every attempt that a run of a target, or of any, left under way."""
+    found = (_read(path) for path in sorted(folder.glob(f"{target}/*{SUFFIX}")))
+    return [record for record in found if record]
+
+
+def remove(folder: Path, record: Record) -> Path:
+    path = _path(folder, record)
+    path.unlink(missing_ok=True)
+    return path
+
+
+def _path(folder: Path, record: Record) -> Path:
+    return folder / record.target / f"{record.work}{SUFFIX}"
+
+
+def _read(path: Path) -> Record | None:
     try:
-        return _adapter.validate_json((folder / target / FILE).read_bytes())
+        return _adapter.validate_json(path.read_bytes())
     except (OSError, ValidationError):
         return None
-
-
-def load_all(folder: Path) -> list[Record]:
-    """Every attempt that a run left under way."""
-    targets = (path.parent.name for path in sorted(folder.glob(f"*/{FILE}")))
-    return [record for target in targets if (record := load(folder, target))]
-
-
-def remove(folder: Path, target: str) -> None:
-    (folder / target / FILE).unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
@@ -16,15 +17,19 @@ from ralph.loop.place import Left, Place
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
 from ralph.loop.settle import is_settled
+from ralph.loop.site import Site
 from ralph.loop.verdict import conclude
 from ralph.plan.work import Outcome, Verdict
 from ralph.process import tree
 from ralph.stores.lock import Owner
 
+Sites = Callable[[Record], Awaitable[Site | None]]
+"""Where an attempt was made, ready to go on; None: that is not there any more, or cannot be used now."""
+
 
 async def end_orphans(left_by: Owner | None, folder: Path) -> int:
     """End what killed runs' agents, gates and services left running; says how many processes that were."""
-    dead = {record.run for record in records.load_all(folder)} | ({left_by.run} if left_by else set())
+    dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
     orphans = {pid for run in dead for pid in tree.marked(f"{run}.")}
     await tree.end(orphans, grace=2.0)
     return len(orphans)
@@ -42,24 +47,28 @@ async def rescue(place: Place, record: Record) -> None:
         place.remember_left(Left(target=record.target, commit=commit, parent=changes.head, held=held))
 
 
-async def recover(run: Run) -> Outcome | None:
-    """Bring the attempt that was under way to its end."""
-    record = records.load(run.workspace.records, run.plan.target)
-    if record is None:
-        return None
+async def recover(run: Run, sites: Sites) -> Outcome | None:
+    """Bring the attempts that were under way to their ends; says what the last of them came to."""
+    outcome = None
+    for record in records.load(run.workspace.records, run.plan.target):
+        outcome = await _recover(run, record, await sites(record)) or outcome
+    return outcome
+
+
+async def _recover(run: Run, record: Record, site: Site | None) -> Outcome | None:
     work = run.workflow.work(run.plan, record.kind, record.work)
     if work is None or is_settled(run.plan, work, record.number):
-        records.remove(run.workspace.records, record.target)
+        run.forget(record)
         return None
-    if record.has_work:
+    if record.has_work and site:
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
         kept = next(result.commit for result in reversed(record.steps) if result.commit)
-        if run.place and not record.agent_at_work:
-            await run.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
-        return await attempt(run, work, record, resumed=True)
+        if site.place and not record.agent_at_work:
+            await site.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
+        return await attempt(run, site, work, record, resumed=True)
     run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
     cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.")
     record = replace(record, steps=(*record.steps, cut))
     outcome = conclude(run.plan, work, record, now())
-    await close(run, work, record, outcome)
+    await close(run, site or run.home, work, record, outcome)
     return outcome

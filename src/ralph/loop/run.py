@@ -17,36 +17,39 @@ from ralph.config import Config
 from ralph.errors import EXIT_INTERRUPTED
 from ralph.journal.events import Event, GateEnded, GateStarted
 from ralph.journal.writer import Journal
+from ralph.loop import record as records
 from ralph.loop import trusted
 from ralph.loop.breaker import Breaker
 from ralph.loop.place import Place
+from ralph.loop.record import Record
+from ralph.loop.site import Site
 from ralph.loop.workflow import Workflow
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.work import StepSpec
 from ralph.process import tree
 from ralph.stores.lock import Owner
 from ralph.verify.gates import Bench
-from ralph.verify.services import Services
+from ralph.verify.guard import Guard
 from ralph.workspace import Workspace
 
 
 class Interrupt:
-    """The first signal ends the step that runs and lets the run finish cleanly; the second ends all at once."""
+    """The first signal ends the steps that run and lets the run finish cleanly; the second ends all at once."""
 
     def __init__(self) -> None:
         self.requested = False
         self.last_words: Callable[[], object] = lambda: None  # said when all is ended at once
-        self._step: asyncio.Task[Any] | None = None  # whatever it returns
+        self._steps: set[asyncio.Task[Any]] = set()  # whatever they return
 
     @contextmanager
     def scope(self, step: asyncio.Task[Any]) -> Iterator[None]:
-        self._step = step
+        self._steps.add(step)
         if self.requested:
             step.cancel()
         try:
             yield
         finally:
-            self._step = None
+            self._steps.discard(step)
 
     def request(self) -> None:
         if self.requested:
@@ -55,8 +58,8 @@ class Interrupt:
             sys.stderr.write("\nralph: stopped at once; the same command goes on from here.\n")
             os._exit(EXIT_INTERRUPTED)
         self.requested = True
-        if self._step:
-            self._step.cancel()
+        for step in self._steps:
+            step.cancel()
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
@@ -82,20 +85,21 @@ class Run:
     plan: Plan
     journal: Journal
     owner: Owner
-    place: Place | None
-    services: Services
-    variables: dict[str, str] = field(default_factory=dict)
+    home: Site  # where the plan is, and where work is done that is not done side by side
     model: str = ""  # asked for on the command line: comes before any that is configured
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whoever changes the plan or the branch has it
+    guards: set[Guard] = field(default_factory=set)  # those that are watching just now
+    conflicts: dict[str, int] = field(default_factory=dict)  # how often a task collided with others' work
     green: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
 
     @property
-    def cwd(self) -> Path:
-        return self.place.root if self.place else self.workspace.root
+    def place(self) -> Place | None:
+        return self.home.place
 
     @property
     def logs(self) -> Path:
@@ -112,15 +116,27 @@ class Run:
             spec.label, Breaker(settings.breaker_threshold, settings.breaker_reset, self.clock)
         )
 
-    def bench(self, label: str) -> Bench:
+    def bench(self, site: Site, label: str, work: str = "") -> Bench:
         return Bench(
-            cwd=self.cwd,
+            cwd=site.cwd,
             logs=self.logs,
             owner=self.id,
             label=label,
-            started=lambda gate: self.emit(GateStarted(gate=gate.name, command=gate.command)),
-            ended=lambda result: self.emit(GateEnded(result=result)),
+            variables=site.variables,
+            started=lambda gate: self.emit(GateStarted(work=work, gate=gate.name, command=gate.command)),
+            ended=lambda result: self.emit(GateEnded(work=work, result=result)),
         )
+
+    def note(self, record: Record) -> None:
+        """Write an attempt down; whoever guards Ralph's files meanwhile learns that it was us."""
+        written = records.save(self.workspace.records, record)
+        for guard in self.guards:
+            guard.expect(written)
+
+    def forget(self, record: Record) -> None:
+        removed = records.remove(self.workspace.records, record)
+        for guard in self.guards:
+            guard.expect(removed)
 
     async def save(self, plan: Plan, *, commit: bool = True) -> None:
         """Save the plan if it changed, then commit it: in this order a crash between the two is harmless."""
@@ -135,7 +151,10 @@ class Run:
         """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""
         if self.place:
             project = self.place.project or self.place.root
-            trusted.keep(self.workspace, self.plan.target, [project / path for path in self.workflow.plan_paths])
+            plan = [project / path for path in self.workflow.plan_paths]
+            for written in trusted.keep(self.workspace, self.plan.target, plan):
+                for guard in self.guards:
+                    guard.expect(written)
 
     async def commit_state(self) -> None:
         if self.place and self.place.holds_state and self.config.commits.prd_changes:

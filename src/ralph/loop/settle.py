@@ -63,7 +63,7 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
         usage=task.usage + outcome.usage,
     )
     plan = plan.change(task.id, lambda _: settled)
-    if settled.state is not TaskState.PENDING:
+    if settled.state is not TaskState.PENDING and plan.current == task.id:
         plan = replace(plan, current=None)
     return Settled(plan=plan, restore=base if settled.state is TaskState.BLOCKED else "")
 
@@ -80,6 +80,8 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
         case Verdict.FAILED | Verdict.UNFINISHED:
             idle = 0 if outcome.changed else task.idle + 1
             return _unless_stuck(replace(_failed_once_more(task, outcome.reason, policy), idle=idle), policy)
+        case Verdict.CONFLICTED:
+            return replace(task, notes=_notes(outcome.reason))
         case _:
             return task
 
@@ -198,7 +200,7 @@ def reopen_review(plan: Plan) -> Plan:
 
 def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
     """What attempts that did not pass came to, for the ones that follow; the last few, briefly."""
-    if outcome.verdict not in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED):
+    if outcome.verdict not in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED):
         return task.tried
     said = outcome.reason.strip().split("\n", 1)[0]
     files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."

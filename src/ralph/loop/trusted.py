@@ -15,8 +15,9 @@ from ralph.workspace import Workspace
 FOLDER = "trusted"
 
 
-def keep(workspace: Workspace, target: str, plan: Iterable[Path]) -> None:
+def keep(workspace: Workspace, target: str, plan: Iterable[Path]) -> list[Path]:
     """Copy the plan and what decides about it; done before the record says that an agent is at work."""
+    written = []
     folder = workspace.records / target / FOLDER
     for source in {*plan, workspace.root / NAME, *(workspace.ralph / "configs").glob("*.json")}:
         copy = folder / quote(str(source), safe="")
@@ -24,6 +25,8 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path]) -> None:
             data = source.read_bytes()
             if not copy.is_file() or copy.read_bytes() != data:
                 atomic.write(copy, data, sync=False)
+                written.append(copy)
+    return written
 
 
 def forget(workspace: Workspace, target: str) -> None:
@@ -35,7 +38,7 @@ def put_back(workspace: Workspace) -> list[str]:
     """Bring back what agents of killed runs may have changed; the names of those files that had changed."""
     if lock.holder(workspace.lock):
         return []
-    dead = [record for record in records.load_all(workspace.records) if record.agent_at_work]
+    dead = [record for record in records.load(workspace.records) if record.agent_at_work]
     return [path for record in dead for path in _put_back(workspace.records / record.target / FOLDER)]
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from ralph.loop.record import StepResult
 from ralph.loop.settle import Policy
 from ralph.plan.model import Plan, Task
-from ralph.plan.work import Finished, Kind, StepSpec, Work
+from ralph.plan.work import Finished, Kind, StepSpec, Waiting, Work
 from ralph.verify.gates import Gate
 
 
@@ -69,7 +69,9 @@ class Workflow(Protocol):
         """What a state commit is called."""
         ...
 
-    def next(self, plan: Plan) -> Work | Finished: ...
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
+        """What to begin while the tasks in `running` are under way."""
+        ...
 
     def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
         """The work that a record of an earlier run names, if it still exists."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from ralph.plan.model import Plan, Spec, Task, TaskState
 
 
-def ready(plan: Plan) -> Task | None:
-    """The next task whose dependencies have passed, or None."""
+def ready(plan: Plan, running: frozenset[str] = frozenset()) -> Task | None:
+    """The next task that is not under way and whose dependencies have passed, or None."""
     passed = {task.id for task in plan if task.state is TaskState.PASSED}
-    candidates = [
-        task for task in plan if task.state is TaskState.PENDING and all(d in passed for d in task.depends_on)
-    ]
+    waiting = [task for task in plan if task.state is TaskState.PENDING and task.id not in running]
+    candidates = [task for task in waiting if all(name in passed for name in task.depends_on)]
     begun = next((task for task in candidates if task.id == plan.current), None)
     turn = {spec.id: number for number, spec in enumerate(open_specs(plan))}
     last = len(turn)

@@ -27,6 +27,7 @@ class Verdict(Enum):
     UNFINISHED = "unfinished"  # the agent did not say that it is done: the next attempt goes on
     BLOCKED = "blocked"  # the agent says that it cannot go on
     REOPENED = "reopened"  # a review sent tasks back
+    CONFLICTED = "conflicted"  # it collides with what landed meanwhile: costs nothing, comes again on top of that
     LIMITED = "limited"  # a usage limit: costs nothing, comes again later
     INTERRUPTED = "interrupted"  # a person or a crash ended it: costs nothing
 
@@ -84,6 +85,11 @@ class Work:
     unclaimed: Verdict = Verdict.FAILED  # what it comes to if it says none of them
     writable: tuple[str, ...] = ()  # what it may write beside the project's own files
     claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
+
+
+@dataclass(frozen=True, kw_only=True)
+class Waiting:
+    """Nothing can begin before something that is under way has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.config import Config
@@ -33,6 +33,7 @@ class Bench:
     logs: Path
     owner: str
     label: str
+    variables: Mapping[str, str] = field(default_factory=dict)
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
 
@@ -94,7 +95,7 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.command],
             cwd=bench.cwd,
-            env=os.environ,
+            env={**os.environ, **bench.variables},
             owner=bench.owner,
             out=lambda data: file.write(secrets.feed(data)),
             limits=Limits(total=gate.timeout, grace=2.0),

@@ -26,7 +26,7 @@ class _Known:
     is_link: bool
 
 
-@dataclass
+@dataclass(eq=False)
 class Guard:
     """Remembers Ralph's files in one or more project folders, then notices and undoes changes to them."""
 
@@ -40,6 +40,13 @@ class Guard:
 
     def remember(self) -> None:
         self._known = {path: _look(path) for path in self._guarded()}
+
+    def expect(self, path: Path) -> None:
+        """Ralph itself has just written or removed a file while somebody is watched."""
+        if path.exists():
+            self._known[path] = _look(path)
+        else:
+            self._known.pop(path, None)
 
     def undo(self, keep_in: Path) -> tuple[Path, ...]:
         """Put back what changed; the agent's version is kept, and nothing a person made is lost with it."""

@@ -11,7 +11,7 @@ from ralph.loop.settle import Policy
 from ralph.loop.workflow import Claimed, Occasion, Prompt
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.select import ready
-from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Work
+from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Waiting, Work
 from ralph.stores.prd import PrdStore
 from ralph.verify.gates import Gate, default_gates, plain_gates, red
 from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
@@ -43,10 +43,12 @@ class FeatureWorkflow:
         self._project = project
         self.already_red: tuple[str, ...] = ()
 
-    def next(self, plan: Plan) -> Work | Finished:
-        task = ready(plan)
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
+        task = ready(plan, running)
         if task:
             return self._story(task)
+        if running:
+            return Waiting()
         if plan.count(TaskState.PASSED) < len(plan.tasks):
             return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "blocked"))
         if plan.review.verified_at:

@@ -85,7 +85,7 @@ class RequirementsWorkflow:
         self._pipeline = pipeline
         self._folder = folder  # where agents work: paths in prompts are relative to it
 
-    def next(self, plan: Plan) -> Work | Finished:
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         for spec in self._pipeline.once:
             if spec.label not in plan.setup.done:
                 if plan.setup.failures >= self.policy.max_setup_failures:

@@ -40,7 +40,7 @@ class SpecsWorkflow:
         self._config = config
         self._project = project
 
-    def next(self, plan: Plan) -> Work | Finished:
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         match following(plan):
             case Task() as task:
                 return self._task(task)

@@ -86,9 +86,13 @@ def test_whoever_listens_hears_every_event_with_its_line_and_only_what_matters_i
     heard: list[tuple[Event, str]] = []
     with Journal(tmp_path) as journal:
         journal.listen(lambda event, text: heard.append((event, text)))
-        for event in (Noted(text="one"), AgentSpoke(text="chatter"), Noted(text="two")):
+        for event in (Noted(text="one"), AgentSpoke(work="US-001", text="chatter"), Noted(text="two")):
             journal.emit(event)
-    assert [event for event, _ in heard] == [Noted(text="one"), AgentSpoke(text="chatter"), Noted(text="two")]
+    assert [event for event, _ in heard] == [
+        Noted(text="one"),
+        AgentSpoke(work="US-001", text="chatter"),
+        Noted(text="two"),
+    ]
     first, chatter, second = (text for _, text in heard)
     assert (tmp_path / FILE).read_text() == f"{first}\n{second}\n"
     assert chatter == ""

@@ -19,7 +19,7 @@ class Shout(Step):
 
     async def run(self, context: Context) -> StepResult:
         settings = self.settings(self.Settings)
-        (context.run.cwd / "shout.txt").write_text(settings.text.upper() * settings.times)
+        (context.cwd / "shout.txt").write_text(settings.text.upper() * settings.times)
         return self.passed()
 
 class Broken(Step):

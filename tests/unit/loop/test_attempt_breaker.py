@@ -19,6 +19,7 @@ from ralph.loop import record as records
 from ralph.loop.attempt import perform, run_attempt
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
+from ralph.loop.site import Site
 from ralph.loop.steps.base import Context, Step
 from ralph.loop.steps.git_commit import GitCommitStep
 from ralph.loop.verdict import conclude
@@ -56,8 +57,7 @@ class Bench:
             plan=PLAN,
             journal=journal,
             owner=Owner(pid=1, run="r1"),
-            place=None,
-            services=Services((), folder, journal.folder, "r1", lambda *_: None),
+            home=Site(folder=folder, services=Services((), folder, journal.folder, "r1", lambda *_: None)),
             clock=lambda: self.now,
             sleep=self.sleep,
         )
@@ -68,11 +68,11 @@ class Bench:
 
     def perform(self, step: Step) -> StepResult:
         work = Work(kind=Kind.TASK, id="T-001", title="One", steps=(step.spec,))
-        return asyncio.run(perform(step, Context(run=self.run, work=work, record=RECORD)))
+        return asyncio.run(perform(step, Context(run=self.run, site=self.run.home, work=work, record=RECORD)))
 
     def attempt(self, *specs: StepSpec) -> Record:
         work = Work(kind=Kind.TASK, id="T-001", title="One", steps=specs)
-        return asyncio.run(run_attempt(self.run, work, RECORD))
+        return asyncio.run(run_attempt(self.run, self.run.home, work, RECORD))
 
     def told(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.heard if isinstance(event, kind)]
@@ -369,7 +369,7 @@ def test_an_attempt_goes_on_past_a_step_that_may_fail_whether_its_breaker_is_ope
 def test_a_step_that_was_made_before_a_crash_is_not_made_again(bench: Bench) -> None:
     work = Work(kind=Kind.TASK, id="T-001", title="One", steps=(README, NOOP))
     done = StepResult(step="readme-check", verdict=Verdict.PASSED, summary="before the crash")
-    record = asyncio.run(run_attempt(bench.run, work, RECORD.add(done)))
+    record = asyncio.run(run_attempt(bench.run, bench.run.home, work, RECORD.add(done)))
     assert record.steps[0] == done
     assert [event.step for event in bench.told(StepStarted)] == ["noop"]
 
@@ -384,7 +384,7 @@ def test_a_step_of_another_package_works_like_any_other(bench: Bench, install: I
         ("again", Verdict.PASSED),
     ]
     assert (bench.folder / "shout.txt").read_text() == "HELLO"
-    assert records.load(bench.run.workspace.records, "requirements") == record
+    assert records.load(bench.run.workspace.records, "requirements") == [record]
 
 
 def test_a_step_of_another_package_that_breaks_ends_the_attempt_and_not_the_run(bench: Bench, install: Install) -> None:
@@ -392,4 +392,4 @@ def test_a_step_of_another_package_that_breaks_ends_the_attempt_and_not_the_run(
     record = bench.attempt(StepSpec(type="broken"), NOOP)
     assert [(result.step, result.verdict) for result in record.steps] == [("broken", Verdict.FAILED)]
     assert "LookupError: nobody thought of this" in record.steps[0].reason
-    assert records.load(bench.run.workspace.records, "requirements") == record
+    assert records.load(bench.run.workspace.records, "requirements") == [record]

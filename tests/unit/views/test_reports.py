@@ -232,7 +232,7 @@ def test_the_newest_word_of_each_breaker_is_shown(watched: Watched) -> None:
 def test_an_event_that_says_nothing_new_writes_nothing(watched: Watched) -> None:
     watched.tell(started())
     (watched.folder / STATE).unlink()
-    watched.tell(e.Noted(text="hello"), e.AgentSpoke(text="hi"), e.GateEnded(result=GATE), STEP)
+    watched.tell(e.Noted(text="hello"), e.AgentSpoke(work="US-001", text="hi"), e.GateEnded(result=GATE), STEP)
     assert not (watched.folder / STATE).exists()
     watched.tell(begun())
     assert (watched.folder / STATE).exists()

@@ -79,10 +79,10 @@ class AgentStep(Step):
         return provider.model_copy(update={key: value for key, value in own.items() if value})
 
     async def run(self, context: Context) -> StepResult:
-        if context.run.place:
-            await context.run.place.look()
+        if context.place:
+            await context.place.look()
         guarded = context.work if self.may_claim else replace(context.work, claimable="")
-        protection = await Protection.begin(context.run, guarded, context.record.base)
+        protection = await Protection.begin(context.run, context.site, guarded, context.record.base)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)
         return await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
@@ -131,10 +131,10 @@ class AgentStep(Step):
             context=wanted.context if apart else "",
             tools=self.settings(Asking).allowed_tools or "",
             log=log,
-            cwd=run.cwd,
+            cwd=context.cwd,
             owner=run.id,
             variables=_variables(context),
-            watcher=lambda line: run.emit(AgentSpoke(text=line)),
+            watcher=lambda line: run.emit(AgentSpoke(work=context.work.id, text=line)),
         )
         try:
             heard = await call.make(request)
@@ -183,7 +183,7 @@ class AgentStep(Step):
 
     async def _look(self, context: Context, protection: Protection) -> tuple[Wrongs, Findings]:
         """Put right what it must not have done, keep what it made; only then is judged what it said."""
-        place, begun_on = context.run.place, context.record.base
+        place, begun_on = context.place, context.record.base
         if place is None:
             wrongs = await self._undo(context, protection)
             return wrongs, Findings(wrongs=wrongs.texts)
@@ -343,7 +343,7 @@ def _last_words(heard: Heard) -> str:
 def _variables(context: Context) -> dict[str, str]:
     """What an agent and its tools can know about where they are."""
     return {
-        **context.run.variables,
+        **context.site.variables,
         "RALPH_ROOT": str(context.run.workspace.root),
         "RALPH_RUN": context.run.id,
         "RALPH_TARGET": context.record.target,

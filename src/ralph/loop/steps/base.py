@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from ralph.loop.place import Place
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
+from ralph.loop.site import Site
 from ralph.plan.model import Task
 from ralph.plan.work import StepSpec, Verdict, Work
+from ralph.verify.gates import Bench
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,9 +23,23 @@ class Context:
     """An attempt as its steps see it."""
 
     run: Run
+    site: Site
     work: Work
     record: Record
     turn: int = 1  # which try of the step this is
+
+    @property
+    def place(self) -> Place | None:
+        return self.site.place
+
+    @property
+    def cwd(self) -> Path:
+        """Where the work is done."""
+        return self.site.cwd
+
+    def bench(self, label: str = "") -> Bench:
+        """Where gates are run, under a name for their logs."""
+        return self.run.bench(self.site, label or self.label, self.work.id)
 
     @property
     def task(self) -> Task | None:

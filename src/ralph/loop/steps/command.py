@@ -31,11 +31,11 @@ class CommandStep(Step):
         run, settings = context.run, self.settings(Settings)
         gate = Gate(name=self.spec.label, command=settings.command, timeout=settings.timeout or LONGEST)
         undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
-        async with Protection.around(run, context.work, context.record.base, undone) as protection:
-            results = await gates.run_all((gate,), run.bench(f"{context.label}-{self.spec.label}"))
-        if run.place and context.work.kind is Kind.SETUP:
-            await run.place.take_new()
-        if run.place:
-            run.place.seen = False  # what a command leaves behind is not an agent's
+        async with Protection.around(run, context.site, context.work, context.record.base, undone) as protection:
+            results = await gates.run_all((gate,), context.bench(f"{context.label}-{self.spec.label}"))
+        if context.place and context.work.kind is Kind.SETUP:
+            await context.place.take_new()
+        if context.place:
+            context.place.seen = False  # what a command leaves behind is not an agent's
         reason = "\n\n".join(filter(None, (protection.wrongs.reason("A command"), gates.explain(results))))
         return self.failed(reason) if reason else self.passed()

@@ -17,7 +17,7 @@ class GitCommitStep(Step):
     repeatable = True
 
     async def run(self, context: Context) -> StepResult:
-        place = context.run.place
+        place = context.place
         assert place is not None, "work that commits has a place"
         status, paths = await place.to_commit()
         head, summary = status.head, ""
@@ -25,7 +25,9 @@ class GitCommitStep(Step):
             message = context.run.workflow.commit_message(context.run.plan, context.work)
             summary = message.split("\n", 1)[0]
             undone = context.run.logs / f"{context.label}-undone-by-hooks"
-            async with Protection.around(context.run, context.work, context.record.base, undone) as protection:
+            async with Protection.around(
+                context.run, context.site, context.work, context.record.base, undone
+            ) as protection:
                 done = await place.commit_left(paths, message)
             wrongs = protection.wrongs
             if done.code:

@@ -14,7 +14,7 @@ class HoldStep(Step):
     offered = False
 
     async def run(self, context: Context) -> StepResult:
-        place, record = context.run.place, context.record
+        place, record = context.place, context.record
         assert place is not None, "work that is held back has a place"
         ref = attempt_ref(record.target, record.work, record.number)
         commit = await place.hold(ref, f"{record.work}, attempt {record.number}: passed", record.target)

@@ -24,7 +24,7 @@ class ReadmeCheckStep(Step):
 
     async def run(self, context: Context) -> StepResult:
         settings = self.settings(Settings)
-        folder = context.run.cwd
+        folder = context.cwd
         found = sorted(path for path in folder.iterdir() if path.name.lower() in NAMES and path.is_file())
         if not found:
             return self.failed(f"There is no README in {folder.name}: write one that says what this is.")

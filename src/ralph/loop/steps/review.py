@@ -28,8 +28,8 @@ class ReviewStep(AgentStep):
         return frozenset({"VERIFIED", "RESET"})
 
     async def run(self, context: Context) -> StepResult:
-        if context.run.place and context.work.kind is not Kind.REVIEW:
-            self._before = await context.run.place.freeze(f"{context.work.id}: before its review")
+        if context.place and context.work.kind is not Kind.REVIEW:
+            self._before = await context.place.freeze(f"{context.work.id}: before its review")
         return await super().run(context)
 
     async def _meddled(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:

@@ -21,16 +21,16 @@ class VerifyStep(Step):
             return replace(self.passed(), gates=known)
         task = context.task if context.work.kind is Kind.TASK else None
         undone = run.logs / f"{context.label}-undone-by-gates"
-        async with Protection.around(run, context.work, context.record.base, undone) as protection:
+        async with Protection.around(run, context.site, context.work, context.record.base, undone) as protection:
             checked = await check(
                 workflow.gates(task),
                 workflow.ui_gates(task),
-                run.services,
-                run.bench(context.label),
-                is_ui=workflow.is_ui(run.plan, task),
+                context.site.services,
+                context.bench(),
+                is_ui=workflow.is_ui(run.plan, task) and not context.site.slot,  # pages are looked at where it lands
             )
-        if run.place:
-            run.place.seen = False  # what gates leave behind is not an agent's
+        if context.place:
+            context.place.seen = False  # what gates leave behind is not an agent's
         if not checked.results and not checked.problem:
             run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
         reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
@@ -38,7 +38,7 @@ class VerifyStep(Step):
 
     async def _known(self, context: Context) -> tuple[GateResult, ...] | None:
         """What the gates said of these very files; None if nobody has asked them all."""
-        place, workflow = context.run.place, context.run.workflow
+        place, workflow = context.place, context.run.workflow
         if workflow.is_ui(context.run.plan, None):
             return None
         assert place is not None, "work that is committed has a place"

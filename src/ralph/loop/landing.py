@@ -1,0 +1,78 @@
+"""The merge queue: passed work comes onto the branch one by one, verified together with what landed before it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ralph.errors import RalphError
+from ralph.journal.events import Landed, Noted
+from ralph.loop.place import Place
+from ralph.loop.protection import Protection
+from ralph.loop.record import Record
+from ralph.loop.run import Run
+from ralph.loop.settle import settle
+from ralph.plan.work import Outcome, Verdict, Work
+from ralph.verify.suite import check
+
+MOST_CONFLICTS = 5
+MOST_TRIES = 3
+TRAILER = "Ralph-Attempt"
+
+
+async def land(run: Run, work: Work, record: Record, outcome: Outcome) -> Outcome:
+    """Bring an attempt's work onto the branch, or send it back; the plan says which. Whoever calls has the turn."""
+    home = run.place
+    assert home is not None, "what is done side by side has a branch to land on"
+    for _ in range(MOST_TRIES):
+        tip = await home.repo.head()
+        sent_back = await _bring_together(run, home, work, record, outcome, tip)
+        if sent_back:
+            await home.clear()
+            await run.save(settle(run.plan, work, sent_back, run.workflow.policy).plan)
+            return sent_back
+        commit = await _advance(run, home, work, record, outcome, tip)
+        if commit:
+            run.emit(Landed(work=work.id, number=record.number, commit=commit))
+            return replace(outcome, commit=commit)
+        await home.clear()
+        run.emit(Noted(text=f"Somebody else has moved {home.branch}: {work.id} lands on top of that.", warning=True))
+    raise RalphError(f"{home.branch} is moved by somebody else all the time.", remedy="Stop that, then run again.")
+
+
+async def _bring_together(
+    run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str
+) -> Outcome | None:
+    """The work on top of the branch, in the run's own checkout; an outcome if it cannot stay there."""
+    base = await home.repo.fork(outcome.commit, tip)
+    collision = await home.apply(outcome.commit, base)
+    if collision is not None:
+        run.conflicts[work.id] = run.conflicts.get(work.id, 0) + 1
+        free = run.conflicts[work.id] <= MOST_CONFLICTS
+        return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=collision)
+    task = run.plan.find(work.id)
+    is_ui = run.workflow.is_ui(run.plan, task)
+    if not is_ui and not any(not home.is_own(path) for path in await home.repo.between(base, tip)):
+        return None  # nothing but state has landed since the gates were green
+    undone = run.logs / f"{work.id}-{record.number}-undone-where-it-landed"
+    bench = run.bench(run.home, f"{work.id}-{record.number}-landing", work.id)
+    async with Protection.around(run, run.home, work, tip, undone) as protection:
+        gates, ui_gates = run.workflow.gates(task), run.workflow.ui_gates(task)
+        checked = await check(gates, ui_gates, run.home.services, bench, is_ui=is_ui)
+    reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
+    if not reason:
+        return None
+    together = "Together with what has landed meanwhile it is not green any more."
+    return replace(outcome, verdict=Verdict.FAILED, reason=f"{together} {reason}", gates=checked.results)
+
+
+async def _advance(run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str) -> str:
+    """Code and state in one commit and one move of the branch; empty if the branch is not where it was."""
+    settled = settle(run.plan, work, outcome, run.workflow.policy)
+    subject = outcome.summary or run.workflow.commit_message(run.plan, work)
+    message = f"{subject.strip()}\n\n{TRAILER}: {record.target}/{work.id}/{record.number}\n"
+    run.workflow.store.save(settled.plan)
+    state = [home.in_repo(path) for path in run.workflow.state_paths if home.has(path)]
+    commit = await home.repo.advance(home.branch, state, message, tip)
+    if commit:
+        run.plan = settled.plan
+    return commit
