@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,8 +12,7 @@ from ralph.journal.events import Event
 from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Kind, Verdict
 from ralph.views import words
-
-HEARTBEAT = 60.0
+from ralph.views.living import LivingLine
 
 
 class TerminalView:
@@ -25,13 +21,10 @@ class TerminalView:
     def __init__(self, *, quiet: bool = False, folder: Path | None = None) -> None:
         self._quiet = quiet
         self._folder = folder or Path.cwd()
-        self._live = sys.stdout.isatty() and not quiet
-        self._doing = ""
-        self._at = ""
+        self._living = LivingLine(quiet=quiet)
         self._noun = "task"
-        self._since = self._heard = self._beat = time.monotonic()
-        self._words = ""
-        self._shown = False
+        self._jobs = 1
+        self._who = ""  # whom the next line is about, where tasks are done side by side
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
@@ -59,51 +52,29 @@ class TerminalView:
     def __call__(self, event: Event, _line: str = "") -> None:
         handler = self._handlers.get(type(event))
         if handler:
+            self._who = str(getattr(event, "work", "")) if self._jobs > 1 else ""
             handler(event)
 
     def tick(self) -> None:
-        if not self._doing:
-            return
-        elapsed = time.monotonic() - self._since
-        if self._live:
-            said = f" · {self._words}" if self._words else ""
-            line = f"{self._at}  … {self._doing}, {words.duration(int(elapsed))}{said}"
-            self._clear()
-            sys.stdout.write(click.style(words.cut(line, shutil.get_terminal_size().columns - 4), dim=True))
-            sys.stdout.flush()
-            self._shown = True
-        elif not self._quiet and time.monotonic() - self._beat >= HEARTBEAT:
-            self._beat = time.monotonic()
-            silent = time.monotonic() - self._heard
-            quiet = f", silent for {words.duration(silent)}" if silent >= HEARTBEAT / 2 else ""
-            self._line(f"     … {self._doing}, {words.duration(elapsed)} so far{quiet}")
-
-    def _now(self, doing: str) -> None:
-        self._doing = doing
-        self._words = ""
-        self._since = self._heard = self._beat = time.monotonic()
-        if self._live:
-            self.tick()
-
-    def _clear(self) -> None:
-        if self._shown:
-            sys.stdout.write("\r\x1b[2K")
-            self._shown = False
+        self._living.tick()
 
     def _line(self, text: str = "", *, always: bool = False, **style: object) -> None:
         if self._quiet and not always:
             return
-        self._clear()
+        self._living.clear()
+        if self._who and text:
+            text = f"{self._who:>8} │ {text.strip()}"
         click.secho(text, **style)  # type: ignore[arg-type]  # click's own keywords
 
     def _run_started(self, event: e.RunStarted) -> None:
-        self._noun = words.noun(event.workflow)
+        self._noun, self._jobs = words.noun(event.workflow), event.jobs
         tasks = f"{words.count(event.tasks, self._noun)}, {event.passed} passed"
         blocked = f", {event.blocked} blocked" if event.blocked else ""
         self._line(f"{event.target}: {tasks}{blocked}", bold=True)
         model = f" · model {event.model}" if event.model else ""
         config = f" · config {event.config}" if event.config else ""
-        self._line(f"  branch {event.branch} · agent {event.agent}{model}{config} · run {event.run}", dim=True)
+        jobs = f" · {event.jobs} at a time" if event.jobs > 1 else ""
+        self._line(f"  branch {event.branch} · agent {event.agent}{model}{config}{jobs} · run {event.run}", dim=True)
 
     def _noted(self, event: e.Noted) -> None:
         if event.warning:
@@ -115,7 +86,7 @@ class TerminalView:
         self._line(f"\n▶ Before the first attempt: {words.count(len(event.gates), 'gate')}", bold=True)
 
     def _baseline_ended(self, event: e.BaselineEnded) -> None:
-        self._doing = ""
+        self._living.end_all()
         if event.red:
             self._line("  These are red already. They have to become green all the same.", fg="yellow")
 
@@ -124,22 +95,21 @@ class TerminalView:
         most = f" of {event.max_failures}" if event.max_failures else ""
         tries = f", try {event.failures + 1}{most}" if event.failures else ""
         again = ", going on" if event.resumed else ""
-        self._at = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} {event.title}"
-        progress = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} " if event.tasks else ""
+        self._living.end("")
+        far = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} "
+        self._living.at = far + event.title if self._jobs == 1 else far
+        progress = far if event.tasks else ""
         which = f"(attempt {event.number}{tries}{again})" if event.kind is not Kind.FINISH else "(all tasks settled)"
         self._line(f"\n▶ {progress}{name} {which}", bold=True)
 
     def _agent_started(self, event: e.AgentStarted) -> None:
-        self._now(f"agent {Path(event.command).name} at work")
+        self._living.begin(event.work, f"agent {Path(event.command).name} at work")
 
     def _agent_spoke(self, event: e.AgentSpoke) -> None:
-        self._heard = time.monotonic()
-        self._words = event.text
-        if self._live:
-            self.tick()
+        self._living.hear(event.work, event.text)
 
     def _agent_ended(self, event: e.AgentEnded) -> None:
-        self._doing = ""
+        self._living.end(event.work)
         said = ", ".join(claim for claim in event.claims if claim not in ("LEARNING", "REASON"))
         how = f"says {said}" if said else "finished"
         if event.how != "exited" or event.code:
@@ -161,10 +131,10 @@ class TerminalView:
         self._line(f"    service {event.service} answers at {event.ready} · {words.duration(event.seconds)}")
 
     def _gate_started(self, event: e.GateStarted) -> None:
-        self._now(f"gate {event.command}")
+        self._living.begin(event.work, f"gate {event.command}")
 
     def _gate_ended(self, event: e.GateEnded) -> None:
-        self._doing = ""
+        self._living.end(event.work)
         result = event.result
         name = result.command if result.name == result.command else f"{result.name}: {result.command}"
         if result.passed:
@@ -186,7 +156,7 @@ class TerminalView:
             self._line(f"    the circuit breaker of {event.step} is open after {times} in a row", fg="yellow")
 
     def _attempt_ended(self, event: e.AttemptEnded) -> None:
-        self._doing = ""
+        self._living.end(event.work)
         if event.kind is Kind.FINISH and event.verdict is Verdict.PASSED:
             return  # how the spec was closed is told next
         reason = words.cut(words.first_line(event.reason), 300)
@@ -209,6 +179,8 @@ class TerminalView:
                 self._line(f"  … {event.work} goes on in the next loop: {reason}", fg="yellow")
             case Verdict.BLOCKED:
                 self._line(f"  ✗ {event.work} cannot go on: {reason}", fg="red", bold=True)
+            case Verdict.CONFLICTED:
+                self._line(f"  ↺ {event.work} goes back: {reason}", fg="yellow", bold=True)
             case _:
                 self._line(f"  ‖ {event.work} {event.verdict.value}: {reason}", fg="yellow", bold=True)
 
@@ -225,10 +197,10 @@ class TerminalView:
 
     def _waited(self, event: e.Waited) -> None:
         self._line(f"  ‖ {words.first_line(event.reason)}", fg="yellow")
-        self._now(f"waiting {words.duration(event.seconds)} for the limit to pass")
+        self._living.begin("", f"waiting {words.duration(event.seconds)} for the limit to pass")
 
     def _run_ended(self, event: e.RunEnded) -> None:
-        self._doing = ""
+        self._living.end_all()
         colour = {Ending.DONE: "green", Ending.ONCE: "green"}.get(event.ending, "yellow")
         self._line()
         self._line(headline(event), always=True, fg=colour, bold=True)
