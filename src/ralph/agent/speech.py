@@ -18,7 +18,8 @@ PAUSE = 0.2  # a watcher sees a new line at most so often
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 MARKER = re.compile(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
-TASK_MARKER = re.compile(r" {0,3}<TASK_(?:(DONE)|(BLOCKED)(?:\s+reason\s*=\s*(.*?))?)\s*/?>\s*")
+TASK_MARKER = re.compile(r" {0,3}<TASK_(DONE|BLOCKED)(.*)>\s*")
+REASON = re.compile(r"\s+reason\s*=(.*)")
 """The same words as the specs workflow spells them; a reason may hold anything, quotes too."""
 KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
 LONE = frozenset({"DONE", "VERIFIED"})
@@ -163,9 +164,15 @@ def _task_marker(line: str) -> Marker | None:
     match = TASK_MARKER.fullmatch(line)
     if not match:
         return None
-    reason = (match[3] or "").strip()
+    kind, inside = match[1], match[2].rstrip().removesuffix("/").rstrip()
+    if not inside:
+        return Marker(kind)
+    given = REASON.fullmatch(inside)
+    if kind != "BLOCKED" or not given:
+        return None
+    reason = given[1].strip()
     quoted = len(reason) > 1 and reason[0] == reason[-1] and reason[0] in "\"'"
-    return Marker(match[1] or match[2], html.unescape(reason[1:-1] if quoted else reason).strip())
+    return Marker(kind, html.unescape(reason[1:-1] if quoted else reason).strip())
 
 
 def _is_of_interest(block: bytes) -> bool:

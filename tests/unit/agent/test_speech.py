@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import time
 
 import pytest
 from hypothesis import given
@@ -291,3 +292,109 @@ def test_a_markers_text_arrives_as_it_was_said(kind: str, text: str) -> None:
 def test_text_without_its_colours_is_the_text(before: str, after: str, code: str) -> None:
     before, after = (part.replace("\x1b", "").replace("\r", "") for part in (before, after))
     assert plain(f"{before}{code}{after}") == before + after
+
+
+# the specs workflow's own words
+
+TASK_DONE = "<TASK_DONE>"
+BLOCKED = '<TASK_BLOCKED reason="...">'
+TASK_PROMPT = f"Complete ONLY this task.\n\nWhen done, output exactly:\n\n{TASK_DONE}\n\nIf blocked:\n\n{BLOCKED}\n"
+
+
+@pytest.mark.parametrize("line", [TASK_DONE, "   <TASK_DONE>", "<TASK_DONE> \t", "<TASK_DONE/>", "<TASK_DONE />"])
+def test_a_task_that_is_done_can_be_said_in_the_words_of_the_specs(line: str) -> None:
+    assert said(f"Working.\n{line}\nBye.\n") == [Marker("DONE")]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ('<TASK_BLOCKED reason="no key">', "no key"),
+        ('<TASK_BLOCKED reason="nobody speaks "tlhIngan Hol"">', 'nobody speaks "tlhIngan Hol"'),
+        ('<TASK_BLOCKED reason=""quoted" and not">', '"quoted" and not'),
+        ("<TASK_BLOCKED reason='it isn't there'>", "it isn't there"),
+        ("<TASK_BLOCKED reason='the \"key\"'>", 'the "key"'),
+        ("<TASK_BLOCKED reason=no quotes at all>", "no quotes at all"),
+        ('<TASK_BLOCKED reason="only the first quote>', '"only the first quote'),
+        ('<TASK_BLOCKED reason="">', ""),
+        ("<TASK_BLOCKED reason=>", ""),
+        ("<TASK_BLOCKED>", ""),
+        ("<TASK_BLOCKED/>", ""),
+        ('<TASK_BLOCKED reason="a &lt;b&gt; &quot;c&quot; &amp;amp; d&#39;s">', 'a <b> "c" &amp; d\'s'),
+        ('<TASK_BLOCKED reason="x" />', "x"),
+        ('<TASK_BLOCKED reason="path/to/"/>', "path/to/"),
+        ('<TASK_BLOCKED reason="a > b and b < c">', "a > b and b < c"),
+        ('<TASK_BLOCKED  reason = "spaces">  ', "spaces"),
+        ('<TASK_BLOCKED reason="  around  ">', "around"),
+        ('  <TASK_BLOCKED reason="größer 日本">', "größer 日本"),
+        ('\x1b[31m<TASK_BLOCKED reason="red">\x1b[0m\r', "red"),
+    ],
+)
+def test_a_blocked_task_is_told_with_whatever_its_reason_holds(line: str, reason: str) -> None:
+    assert said(f"Hm.\n{line}\nBye.\n") == [Marker("BLOCKED", reason)]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<task_done>",
+        "<Task_Done>",
+        '<task_blocked reason="x">',
+        f"Now I say {TASK_DONE}",
+        f"{TASK_DONE} is what I will say",
+        f"`{TASK_DONE}`",
+        f"> {TASK_DONE}",
+        f"- {TASK_DONE}",
+        f"    {TASK_DONE}",
+        f"{TASK_DONE}{TASK_DONE}",
+        "<TASK_DONE",
+        "< TASK_DONE>",
+        "<TASK_DONE_NOT>",
+        '<TASK_DONE reason="x">',
+        "<TASK_FINISHED>",
+        "<TASK_BLOCKEDreason=x>",
+        '<TASK_BLOCKED because="x">',
+        '<TASK_BLOCKED reason "x">',
+        'I would say <TASK_BLOCKED reason="x">',
+        '<TASK_BLOCKED reason="x"> I think',
+        "&lt;TASK_DONE&gt;",
+    ],
+)
+def test_what_only_looks_like_the_words_of_the_specs_does_not_count(line: str) -> None:
+    assert said(f"{line}\n") == []
+
+
+def test_the_words_of_the_specs_are_quoted_by_a_fence_like_the_others() -> None:
+    assert said(f"```\nSay this:\n{TASK_DONE}\n```\n") == []
+    assert said(f"```\n{TASK_DONE}\n```\n") == [Marker("DONE")]
+
+
+def test_repeating_a_task_s_prompt_is_not_saying_it() -> None:
+    assert said(TASK_PROMPT, prompt=TASK_PROMPT) == []
+    assert said(TASK_PROMPT, f"All green.\n{TASK_DONE}\n", prompt=TASK_PROMPT) == [Marker("DONE")]
+
+
+def test_a_reason_other_than_the_prompt_s_dots_is_no_echo() -> None:
+    blocked = TASK_PROMPT.replace('"..."', '"no key"')
+    assert said(blocked, prompt=TASK_PROMPT) == [Marker("BLOCKED", "no key")]
+
+
+@pytest.mark.parametrize("filling", [" ", "> ", '"', "' ", " /", "=", "&lt; "])
+def test_a_line_full_of_blanks_and_brackets_is_read_at_once(filling: str) -> None:
+    line = "<TASK_BLOCKED reason=" + filling * (60_000 // len(filling))
+    began = time.process_time()
+    assert said(f"{line}.\n") == []
+    assert said(f'{line}">\n')[0].kind == "BLOCKED"
+    assert time.process_time() - began < 2
+
+
+@given(
+    pieces_of(st.text("ab\"'<>/=&; é", max_size=30).map(lambda text: f'Hm.\n<TASK_BLOCKED reason="{text}">\nBye.\n'))
+)
+def test_a_reason_arrives_whole_however_the_text_is_cut(pieces: list[bytes]) -> None:
+    whole = b"".join(pieces).decode()
+    reason = whole.removeprefix('Hm.\n<TASK_BLOCKED reason="').removesuffix('">\nBye.\n')
+    [marker] = said(*pieces)
+    assert marker.kind == "BLOCKED"
+    if "&" not in reason:
+        assert marker.text == reason.strip()
