@@ -127,6 +127,8 @@ def schema_text() -> str:
 
 def _rules(document: Json) -> Iterable[str]:
     """What the shape alone cannot say; looks only at what has the right shape."""
+    if document.get("version") is True:
+        yield "version: expected 1, found true"  # to Python the two are equal
     specs = _objects(document.get("specs"))
     tasks = [
         (f"specs[{number}].tasks[{index}]", task)
