@@ -114,7 +114,7 @@ class _Merging:
             self.changes.append(f"new task {_text(task, 'id')}: {_text(task, 'description')}")
             return {**own, "status": "pending"}
         name, old, new = _text(before, "id"), _text(before, "description"), _text(own, "description")
-        state = {key: before[key] for key in TASK_STATE if key in before}
+        state = {"status": "pending", **{key: before[key] for key in TASK_STATE if key in before}}
         if before not in _tasks(was):
             self.mistakes.append(f"the task id {name!r} belongs to another spec; give this one another id")
             return {**own, **state}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +49,7 @@ class SpecPlanner:
     async def make(self) -> Planned:
         """Ask for a plan; the old file stays until there is one that forgets nothing."""
         self.specs = read_all(self.root)
+        texts = {spec.file: fingerprint((self.root / spec.file).read_bytes()) for spec in self.specs}
         old = existing(self.root)
         variables = {"specs": _shown(self.specs), "existing": _listed(old)}
 
@@ -55,7 +57,7 @@ class SpecPlanner:
             return check(validation.parse_object(data, name="the plan"), old, self.specs)
 
         merged = await self.planner.ask("plan", "Turning the specs into tasks", "specs-plan", variables, read)
-        data = to_json(self._stamped(merged.document), indent=2) + b"\n"
+        data = to_json(_stamped(merged.document, texts), indent=2) + b"\n"
         plan = plan_of(schema.parse(data))
         atomic.write(self.root / SPECS_PLAN, data)
         return Planned(
@@ -65,13 +67,14 @@ class SpecPlanner:
             added_criteria=merged.added_criteria,
         )
 
-    def _stamped(self, document: Json) -> Json:
-        """With the time, and what each spec said when it was planned."""
-        for entry in objects(document.get("specs")):
-            path = self.root / str(entry["file"])
-            if path.is_file():
-                entry["specHash"] = fingerprint(path.read_bytes())
-        return {**document, "updatedAt": now(), "updatedBy": "plan-mode"}
+
+def _stamped(document: Json, texts: Mapping[str, str]) -> Json:
+    """With the time, and which text of each spec it was planned from: by now it may be another."""
+    for entry in objects(document.get("specs")):
+        file = str(entry["file"])
+        if file in texts:
+            entry["specHash"] = texts[file]
+    return {**document, "updatedAt": now(), "updatedBy": "plan-mode"}
 
 
 def existing(root: Path) -> Json:
