@@ -73,8 +73,7 @@ def _job(workspace: Workspace, config: Config) -> Job:
             details=tuple(f"  {file}" for file in missing),
             remedy="Put them back, or plan anew without them: `ralph start plan`.",
         )
-    for line in outdated(workspace.root):
-        click.secho(f"! {line}: `ralph start plan`", fg="yellow", err=True)
+    _warn_outdated(workspace)
     return Job(
         wanted=Wanted(target=TARGET, holds=True),
         make=lambda root: SpecsWorkflow(config, root),
@@ -83,16 +82,23 @@ def _job(workspace: Workspace, config: Config) -> Job:
     )
 
 
+def _warn_outdated(workspace: Workspace) -> None:
+    for line in outdated(workspace.root):
+        click.secho(f"! {line}: `ralph start plan`", fg="yellow", err=True)
+
+
 def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
     silent = watching.quiet or watching.as_json
     prompts.check("specs-plan", workspace.root)
-    with planner(workspace, config, TARGET, TerminalView(quiet=silent, folder=workspace.root)) as opened:
+    view = TerminalView(quiet=silent, folder=workspace.root)
+    with planner(workspace, config, TARGET, view, makes=(SPECS_PLAN,)) as opened:
         planned = opened.wait(SpecPlanner(opened).make())
     if watching.as_json:
         document = validation.parse_object(validation.read(workspace.root / SPECS_PLAN), name=SPECS_PLAN)
         click.echo(json.dumps({"changes": planned.changes, "implementation": document}, indent=2))
     else:
         _tell(planned)
+    _warn_outdated(workspace)
     return 0
 
 

@@ -16,6 +16,7 @@ from ralph.config import Config
 from ralph.git import look
 from ralph.journal.events import Noted
 from ralph.journal.writer import Journal, Listener, new_run_id
+from ralph.loop import trusted
 from ralph.loop.ask import ask
 from ralph.loop.recover import end_orphans
 from ralph.loop.run import Run
@@ -96,8 +97,11 @@ class Planner:
 
 
 @contextmanager
-def planner(workspace: Workspace, config: Config, target: str, listener: Listener) -> Iterator[Planner]:
-    """A planner for `target`, alone in this project while it is open."""
+def planner(
+    workspace: Workspace, config: Config, target: str, listener: Listener, *, makes: tuple[str, ...] = ()
+) -> Iterator[Planner]:
+    """A planner for `target`, alone in this project while it is open; `makes`: files outside of `.ralph/` that
+    only Ralph may write with what it plans."""
     check_installed(config.provider_for("planner"), workspace.root)
     run_id = new_run_id()
     owner = lock.me(run_id, target)
@@ -110,7 +114,7 @@ def planner(workspace: Workspace, config: Config, target: str, listener: Listene
         for name in workspace.own_files:
             atomic.sweep(workspace.root / name)
         journal.listen(listener)
-        workflow = _Planning(f"plan-{target}", workspace.root)
+        workflow = _Planning(f"plan-{target}", workspace.root, plan_paths=makes)
         run = Run(
             id=run_id,
             workspace=workspace,
@@ -124,7 +128,10 @@ def planner(workspace: Workspace, config: Config, target: str, listener: Listene
                 services=Services((), workspace.root, journal.folder, run_id, lambda *_: None),
             ),
         )
-        yield Planner(target, run, workflow)
+        try:
+            yield Planner(target, run, workflow)
+        finally:
+            trusted.forget(workspace, workflow.target)
 
 
 class _Nothing:

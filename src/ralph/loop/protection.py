@@ -67,7 +67,7 @@ class Protection:
         unknown_to_git = [place.repo.top / path for path in sorted(untracked)] if place else []
         guard = Guard(
             roots=roots,
-            files=(NAME, *run.workspace.own_files),
+            files=tuple(dict.fromkeys((NAME, *run.workspace.own_files, *run.workflow.plan_paths))),
             writable=frozenset(run.workspace.root / path for path in work.writable),
             claimable=run.workspace.root / work.claimable if work.claimable else None,
             extra=(*guarded, *unknown_to_git),

@@ -149,12 +149,11 @@ class Run:
 
     def keep_plan(self) -> None:
         """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""
-        if self.place:
-            project = self.place.project or self.place.root
-            plan = [project / path for path in self.workflow.plan_paths]
-            for written in trusted.keep(self.workspace, self.plan.target, plan):
-                for guard in self.guards:
-                    guard.expect(written)
+        project = (self.place.project or self.place.root) if self.place else self.workspace.root
+        plan = [project / path for path in self.workflow.plan_paths]
+        for written in trusted.keep(self.workspace, self.plan.target, plan):
+            for guard in self.guards:
+                guard.expect(written)
 
     async def commit_state(self) -> None:
         if self.place and self.place.holds_state and self.config.commits.prd_changes:

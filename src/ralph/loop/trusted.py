@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,19 +14,26 @@ from ralph.stores import atomic, lock
 from ralph.workspace import Workspace
 
 FOLDER = "trusted"
+COPIES = "%*"  # absolute paths, quoted; half-written files of a killed run begin with a dot
+MISSING = "missing"  # below it: what was not there, so that nobody else can have made it
 
 
 def keep(workspace: Workspace, target: str, plan: Iterable[Path]) -> list[Path]:
     """Copy the plan and what decides about it; done before the record says that an agent is at work."""
-    written = []
+    written: list[Path] = []
     folder = workspace.records / target / FOLDER
     for source in {*plan, workspace.root / NAME, *(workspace.ralph / "configs").glob("*.json")}:
-        copy = folder / quote(str(source), safe="")
-        if source.is_file() and not source.is_symlink():
+        name = quote(str(source), safe="")
+        copy, mark = folder / name, folder / MISSING / name
+        if not os.path.lexists(source):
+            atomic.write(mark, b"", sync=False)
+            copy.unlink(missing_ok=True)
+        elif source.is_file() and not source.is_symlink():
             data = source.read_bytes()
             if not copy.is_file() or copy.read_bytes() != data:
                 atomic.write(copy, data, sync=False)
-                written.append(copy)
+            mark.unlink(missing_ok=True)
+        written += [copy, mark]
     return written
 
 
@@ -38,19 +46,35 @@ def put_back(workspace: Workspace) -> list[str]:
     """Bring back what agents of killed runs may have changed; the names of those files that had changed."""
     if lock.holder(workspace.lock):
         return []
-    dead = [record for record in records.load(workspace.records) if record.agent_at_work]
-    return [path for record in dead for path in _put_back(workspace.records / record.target / FOLDER)]
+    changed: list[str] = []
+    for record in records.load(workspace.records):
+        if record.agent_at_work:
+            changed += _put_back(workspace.records / record.target / FOLDER)
+            forget(workspace, record.target)  # what is written there from now on is a person's, or another run's
+    return changed
 
 
 def _put_back(folder: Path) -> list[str]:
     changed = []
-    for copy in sorted(folder.glob("*")):
+    for copy in sorted(folder.glob(COPIES)):
         current, known = Path(unquote(copy.name)), copy.read_bytes()
         if current.is_symlink() or not current.is_file() or current.read_bytes() != known:
-            if current.is_file() and not current.is_symlink():  # it may be a person's all the same: keep it
-                atomic.write(folder.parent / "found" / copy.name, current.read_bytes(), sync=False)
-            if current.is_dir() and not current.is_symlink():
-                shutil.rmtree(current)
+            _set_aside(current, folder)
             atomic.write(current, known)
             changed.append(current.name)
+    for mark in sorted((folder / MISSING).glob(COPIES)):
+        current = Path(unquote(mark.name))
+        if os.path.lexists(current):
+            _set_aside(current, folder)
+            current.unlink(missing_ok=True)
+            changed.append(current.name)
     return changed
+
+
+def _set_aside(current: Path, folder: Path) -> None:
+    """What is there may be a person's all the same: keep it."""
+    if current.is_file() and not current.is_symlink():
+        name = quote(str(current), safe="")
+        atomic.write(folder.parent / "found" / name, current.read_bytes(), sync=False)
+    if current.is_dir() and not current.is_symlink():
+        shutil.rmtree(current)
