@@ -70,7 +70,7 @@ def parse_object(data: bytes, *, name: str) -> Json:
     except ValueError as error:
         raise Mistakes(name, [f"not valid JSON: {error}"], "Correct it at that place.") from None
     if not isinstance(document, dict):
-        raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"])
+        raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"], "Write it as { … }.")
     return document
 
 

@@ -26,7 +26,7 @@ def command(target: str | None, as_json: bool) -> int:
     results = {configuration.NAME: _mistakes_in_config(workspace)}
     for item in found:
         where = "" if item.folder == workspace.root else f" ({item.where})"
-        results[item.file + where] = _mistakes_in_plan(item)
+        results[item.file + where] = _mistakes_in_plan(item, workspace)
     for path in sorted((workspace.ralph / "prompts").glob("*.md")):
         results[str(path.relative_to(workspace.root))] = _mistakes_in_template(workspace, path.stem)
     for path in sorted((workspace.ralph / "configs").glob("*.json")):
@@ -50,12 +50,14 @@ def _mistakes_in_config(workspace: Workspace) -> list[str]:
     return []
 
 
-def _mistakes_in_plan(target: Target) -> list[str]:
+def _mistakes_in_plan(target: Target, workspace: Workspace) -> list[str]:
+    from ralph.workflows.spec_state import gone
+
     try:
-        target.plan()
+        plan = target.plan()
     except RalphError as error:
         return _texts(error)
-    return []
+    return [f"{file} is in the plan, and is gone" for file in gone(workspace.root, plan)] if plan else []
 
 
 def _mistakes_in_steps(workspace: Workspace, name: str) -> list[str]:
