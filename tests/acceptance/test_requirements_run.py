@@ -1140,7 +1140,7 @@ def test_without_gates_it_runs_and_every_view_says_unverified(founded: Founded, 
 
     listed = "verify.default is empty" if why == "no gates" else "the verify step is switched off"
     assert f"{listed}: tasks will be UNVERIFIED" in done.stdout
-    assert "requirements: complete · UNVERIFIED: no gates are configured" in done.stdout
+    assert "requirements: complete · UNVERIFIED: no gate is required" in done.stdout
     assert "UNVERIFIED" in founded.ralph("status").stdout
     assert "UNVERIFIED" in founded.ralph("status", "requirements").stdout
     assert json.loads(founded.ralph("status", "requirements", "--json").stdout)[0]["verified"] is False

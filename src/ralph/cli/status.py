@@ -74,9 +74,13 @@ def _progress(target: Target, plan: Plan) -> str:
         parts.append("verified")
     elif passed == total and target.workflow == "feature":
         parts.append("not yet verified")
-    if passed and not any(task.result and any(gate.required for gate in task.result.gates) for task in plan):
+    if passed and not _is_verified(plan):
         parts.append("UNVERIFIED: no gates")
     return ", ".join(parts)
+
+
+def _is_verified(plan: Plan) -> bool:
+    return any(task.result and any(gate.required for gate in task.result.gates) for task in plan)
 
 
 def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
@@ -189,7 +193,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "current": plan.current,
         "passed": plan.count(TaskState.PASSED),
         "blocked": plan.count(TaskState.BLOCKED),
-        "verified": any(task.result and task.result.gates for task in plan),
+        "verified": _is_verified(plan),
         "verifiedAt": plan.review.verified_at or None,
         "run": _run_as_json(workspace) if target.workflow == "requirements" else None,
         "tasks": [

@@ -58,8 +58,9 @@ def command(target: str | None, story: str | None, as_json: bool) -> int:
     if as_json:
         answer = {"green": not checked.reason, "problem": checked.problem, "gates": _rows(checked.results)}
         click.echo(json.dumps(answer, indent=2))
-    elif not checked.results and not checked.problem:
-        click.secho("No gates are configured: nothing was verified.", fg="yellow")
+    elif not any(result.required for result in checked.results) and not checked.problem:
+        what = "None of the gates is required" if checked.results else "No gates are configured"
+        click.secho(f"{what}: nothing was verified.", fg="yellow")
     else:
         _explain(checked)
     return EXIT_UNFINISHED if checked.reason else 0

@@ -245,7 +245,7 @@ class RunEnded(Event):
     blocked: int
     attempts: int
     verified: bool
-    gates: int
+    gates: int  # those that are required
     usage: Usage
 
 

@@ -136,7 +136,7 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
         blocked=plan.count(TaskState.BLOCKED),
         attempts=metrics.attempts,
         verified=bool(plan.review.verified_at),
-        gates=len(run.workflow.gates(None)),
+        gates=sum(gate.required for gate in run.workflow.gates(None)),
         usage=metrics.usage,
     )
 

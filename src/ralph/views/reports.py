@@ -120,7 +120,6 @@ class Reports:
         self._folder = folder
         self._state: RunState | None = None
         self._model = ""
-        self._gates = 0
 
     def __call__(self, event: Event, _line: str = "") -> None:
         if isinstance(event, e.RunStarted):
@@ -133,7 +132,7 @@ class Reports:
                 self._write(AGGREGATE, self._aggregate(event))
 
     def _begin(self, event: e.RunStarted) -> None:
-        self._model, self._gates = event.model, len(event.gates)
+        self._model = event.model
         self._save(
             RunState(
                 run_id=event.run,
@@ -192,7 +191,7 @@ class Reports:
             model=usage.model or self._model or None,
             status=STATUS[event.ending],
             reason=event.reason,
-            verified=bool(self._gates),
+            verified=bool(event.gates),
             started_at=self._state.started_at,
             ended_at=now(),
             elapsed_seconds=round(event.seconds, 3),

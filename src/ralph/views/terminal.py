@@ -223,7 +223,7 @@ def headline(event: e.RunEnded) -> str:
     reason = words.cut(words.first_line(event.reason), 200)
     match event.ending:
         case Ending.DONE:
-            proof = "all gates green" if event.gates else "UNVERIFIED: no gates are configured"
+            proof = "all gates green" if event.gates else "UNVERIFIED: no gate is required"
             agreed = " · final verification agreed" if event.verified else ""
             return f"{event.target}: complete · {proof}{agreed}"
         case Ending.BLOCKED:
