@@ -194,7 +194,7 @@ def test_what_is_left_is_committed_without_a_person_s_files(checkout: Checkout) 
     assert do(checkout.place.commit_left(paths, "feat: US-001")).code == 0
 
     assert checkout.status() == ["?? notes.txt", "?? report.xml"]
-    assert do(checkout.place.last_work())[1] == "feat: US-001"
+    assert do(checkout.place.last_subject()) == "feat: US-001"
     assert not checkout.place.made
 
 
@@ -211,11 +211,11 @@ def test_a_hook_that_refuses_leaves_the_work_known_as_the_agent_s(checkout: Chec
     assert checkout.read("new.txt") == "x\n"
 
 
-def test_the_last_work_is_not_one_of_ralph_s_own_commits(checkout: Checkout) -> None:
+def test_the_last_subject_is_not_one_of_ralph_s_own(checkout: Checkout) -> None:
     checkout.committed("work.txt", "x\n")
     checkout.committed(".ralph/2026-01-01-auth/prd.json", "{}\n")
 
-    assert do(checkout.place.last_work())[1] == "with work.txt"
+    assert do(checkout.place.last_subject()) == "with work.txt"
 
 
 # an agent that strays

@@ -43,7 +43,9 @@ def _row(target: Target, plan: Plan) -> dict[str, object]:
             upcoming = {"id": spec.id, "title": spec.name, "commit": True}
         case _:
             upcoming = None
-    return {"target": target.name, "workflow": target.workflow, "next": upcoming}
+    left = any(task.state is not TaskState.PASSED for task in plan)
+    state = "ready" if upcoming else "blocked" if left else "done"
+    return {"target": target.name, "workflow": target.workflow, "state": state, "next": upcoming}
 
 
 def _words(target: Target, plan: Plan) -> str:
@@ -59,6 +61,8 @@ def _words(target: Target, plan: Plan) -> str:
 
 def _rest(target: Target, plan: Plan) -> str:
     """What is left when no task can be worked on."""
+    if not plan.tasks:
+        return f"nothing is planned yet ({'ralph start plan' if target.name == 'specs' else target.command})"
     stuck = [task.id for task in plan if task.state is not TaskState.PASSED]
     if stuck:
         return f"nothing can go on; blocked: {', '.join(stuck)} (ralph retry {target.name})"

@@ -8,7 +8,7 @@ import click
 
 from ralph.cli.complete import targets
 from ralph.errors import RalphError
-from ralph.loop.settle import reopen_review, retry_by_hand
+from ralph.loop.settle import reopen_review, retry_by_hand, retry_spec_by_hand
 from ralph.plan.model import Plan, Setup, TaskState
 from ralph.workflows.by_hand import change_plan
 from ralph.workflows.targets import find_task
@@ -34,6 +34,10 @@ def command(target: str, tasks: tuple[str, ...]) -> int:
         chosen.extend([find_task(plan, task).id for task in tasks] or blocked)
         if plan.setup.failures:
             chosen.append("the set-up")
+        for spec in plan.specs:
+            if spec.failures and not tasks:
+                plan = retry_spec_by_hand(plan, spec.id)
+                chosen.append(f"the commit of {spec.id}")
         if not chosen and plan.review.failures:
             chosen.append("the final verification")
         if not chosen:
@@ -44,5 +48,6 @@ def command(target: str, tasks: tuple[str, ...]) -> int:
 
     found = change_plan(target, again)
     what = ", ".join(chosen)
-    click.echo(f"{what[0].upper()}{what[1:]}: to be tried again. `{found.command}` does it.")
+    what = f"T{what[1:]}" if what.startswith("the ") else what
+    click.echo(f"{what}: to be tried again. `{found.command}` does it.")
     return 0

@@ -22,7 +22,7 @@ from ralph.stores import prd
 from ralph.workflows import features
 from ralph.workflows.feature import FeatureWorkflow
 from ralph.workflows.features import BRANCH_PREFIX, is_outdated
-from ralph.workflows.targets import REQUIREMENTS, has_requirements, no_plan
+from ralph.workflows.targets import REQUIREMENTS, SPECS, has_requirements, has_specs, no_plan
 from ralph.workspace import RALPH, Workspace
 
 EXAMPLES = f"""\b
@@ -68,6 +68,8 @@ def command(
     config = configuration.load(workspace.root)
     options = Options(once=once, jobs=jobs or 0, baseline=not no_baseline, model=model)
     watching = Watching(quiet=quiet, as_json=as_json)
+    if name == SPECS:
+        raise build_instead()
     if name == REQUIREMENTS:
         if worktree or jobs:
             raise RalphError(
@@ -82,10 +84,16 @@ def command(
     return exit_code(ended)
 
 
+def build_instead() -> RalphError:
+    return RalphError("Specs are not run, they are built.", remedy="ralph start build")
+
+
 def _only_plan(workspace: Workspace) -> str:
     """What to run when nobody says: the requirements' plan."""
     if has_requirements(workspace):
         return REQUIREMENTS
+    if has_specs(workspace):
+        raise build_instead()
     names = dict.fromkeys(located.feature.name for located in features.everything(workspace))
     if not names:
         raise RalphError(

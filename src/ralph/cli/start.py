@@ -17,6 +17,7 @@ from ralph.errors import RalphError
 from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options
 from ralph.loop.planning import planner
+from ralph.plan.model import TaskState
 from ralph.stores.implementation import TARGET
 from ralph.views import words
 from ralph.views.terminal import TerminalView
@@ -75,7 +76,11 @@ def _job(workspace: Workspace, config: Config) -> Job:
         )
     _warn_outdated(workspace)
     return Job(
-        wanted=Wanted(target=TARGET, holds=True),
+        wanted=Wanted(
+            target=TARGET,
+            holds=True,
+            passed=frozenset(task.id for task in plan if task.state is TaskState.PASSED),
+        ),
         make=lambda root: SpecsWorkflow(config, root),
         command="ralph start build",
         more="More work: write another spec, then `ralph start plan`.",
@@ -105,20 +110,18 @@ def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
 def _tell(planned: Planned) -> None:
     plan = planned.plan
     click.echo()
-    for spec in sorted(plan.specs, key=lambda spec: spec.priority):
-        click.secho(f"{spec.priority}. {spec.name} ({spec.file})", bold=True)
+    for number, spec in enumerate(sorted(plan.specs, key=lambda spec: spec.priority), 1):
+        click.secho(f"{number}. {spec.name} ({spec.file})", bold=True)
         for task in plan.of_spec(spec.id):
             line = f"   {words.MARKS[task.state]} {task.id}  {words.cut(task.title, 90)}"
             click.secho(line, fg=words.COLOURS[task.state])
     click.echo()
-    if planned.is_new:
-        pass  # all of it is new, and stands above
-    elif planned.changes:
-        click.echo("What changed:")
+    if not planned.is_new:  # else all of it is new, and stands above
+        click.echo("What changed:" if planned.changes else "Nothing changed.")
         for change in planned.changes:
             click.echo(f"  {words.cut(change, 140)}")
-    else:
-        click.echo("Nothing changed.")
+    for file in planned.unlisted:
+        click.secho(f"! {file} lists no tasks: whether the plan forgets any was not checked", fg="yellow")
     if planned.added_criteria:
         click.echo(f"added {words.count(planned.added_criteria, 'criterion')} of the specs that the agent had left out")
     click.echo(f"wrote {SPECS_PLAN}: {words.count(len(plan.specs), 'spec')}, {words.count(len(plan.tasks), 'task')}")

@@ -51,6 +51,9 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
 def _show_all(workspace: Workspace) -> int:
     """A line for each plan; one that cannot be read does not hide the others."""
     found = everything(workspace)
+    owner = lock.holder(workspace.lock)
+    if owner:
+        click.secho(f"run {owner.run} is at work on {owner.target} (process {owner.pid})", fg="cyan")
     for target in found:
         try:
             plan = target.plan()
@@ -175,7 +178,7 @@ def _show_task(task: Task) -> None:
         for gate in task.result.gates:
             optional = "" if gate.required else " (optional)"
             click.echo(f"  {'✓' if gate.passed else '✗'} {gate.command}{optional} · {words.duration(gate.seconds)}")
-    for line in task.tried:
+    for line in task.tried if len(task.tried) > 1 or not task.notes else ():
         click.echo(f"  {words.cut(line, 300)}")
     if task.notes:
         click.echo("\n" + task.notes)

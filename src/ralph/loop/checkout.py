@@ -26,6 +26,7 @@ class Wanted:
     carry: tuple[str, ...] = ()  # files that come along into a new worktree, relative to the project's root
     lands: bool = False  # tasks are done side by side, and land here one by one
     holds: bool = False  # what passes stays uncommitted until its spec is complete
+    passed: frozenset[str] = frozenset()  # the tasks that have passed, where work is held
     folder: str = ""  # where the work is done, relative to the project's root; it may be a repository of its own
 
 
@@ -57,7 +58,7 @@ async def _in_checkout(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
     if wanted.branch and status.branch != wanted.branch:
         await _switch(repo, wanted.branch)
         place.branch = wanted.branch
-    await bring_back(place, wanted.target)
+    await bring_back(place, wanted.target, wanted.passed)
     return place
 
 

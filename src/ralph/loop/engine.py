@@ -177,6 +177,8 @@ def _note(run: Run, place: Place, orphans: int) -> None:
         run.emit(Noted(text=f"An earlier run was killed; what it left running was ended (processes: {orphans})."))
     if place.repo.identity:
         run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
+    if place.brought:
+        run.emit(Noted(text=f"Passed work that was not on disk was put back: {', '.join(place.brought[:5])}."))
     if place.collided:
         names = ", ".join(place.collided[:5])
         text = f"Passed work and newer commits both changed {names}: the commits' version stays, and the gates decide."

@@ -67,7 +67,7 @@ async def _begin(run: Run, site: Site, work: Work) -> Record:
         number=max(settled, run.numbers.get(work.id, 0)) + 1,
         base=base,
         slot=site.slot,
-        ground=place.held or base if place and holds else "",
+        ground=await place.ground() if place and holds else "",
         branch=place.branch if place else "",
         began=run.clock(),
         persons=tuple(quote(os.fsencode(path)) for path in sorted(place.foreign)) if place else (),
@@ -127,7 +127,8 @@ async def _settle(run: Run, site: Site, work: Work, record: Record, outcome: Out
         ref = attempt_ref(record.target, work.id, record.number)
         message = f"revert: {work.id} is blocked; its work is in {ref}"
         await site.place.restore(settled.restore, message, record.target)
-    await run.save(settled.plan, commit=work.kind is Kind.FINISH or not run.workflow.policy.holds)
+    committed = work.kind is Kind.FINISH and outcome.verdict is Verdict.PASSED
+    await run.save(settled.plan, commit=committed or not run.workflow.policy.holds)
 
 
 def _tell(run: Run, work: Work, record: Record, outcome: Outcome) -> None:

@@ -22,15 +22,21 @@ async def claim(place: Place, target: str) -> None:
             changed = [path for path in changed if path not in untouched]
     theirs = sorted(path for path in changed if path not in ours)
     if theirs:
-        raise dirty(theirs)
+        raise dirty(theirs, holds=place.holds)
     present = {path for path in ours if path in status.untracked and (place.repo.top / path).exists()}
     place.made, place.foreign = present, set(status.untracked) - ours
 
 
-async def bring_back(place: Place, target: str) -> None:
-    """Put a target's uncommitted work back on disk, if it is not there and nothing else was built since."""
+async def bring_back(place: Place, target: str, passed: frozenset[str] = frozenset()) -> None:
+    """Put a target's uncommitted work back on disk, if it is not there and nothing else was built since.
+
+    Held work whose tasks have not `passed` any more, by the plan, was taken back by a person.
+    """
     left = next((left for left in place.lefts() if left.target == target), None)
     if left is None or not await _exists(place, left):
+        return
+    if left.held and not passed.intersection(left.tasks.split(",")):
+        place.forget_left(target)
         return
     moved = {path for path in await place.repo.between(left.parent, "HEAD") if not place.is_own(path)}
     if moved and not place.holds:
@@ -44,15 +50,10 @@ async def bring_back(place: Place, target: str) -> None:
     status = await place.repo.status()
     place.made |= set(status.untracked).intersection(paths) - place.foreign
     if left.held:
-        place.held = await _held_on_top(place, left, moved) if moved else left.held
-
-
-async def _held_on_top(place: Place, left: Left, moved: set[str]) -> str:
-    """Somebody has committed since: passed work that is held back now stands on that, whose files come first."""
-    paths = await _changed_by(place, left, left.held)
-    commit = await place.repo.graft(left.held, paths - moved, "What has passed", await place.repo.head())
-    place.collided = tuple(sorted(paths & moved & set(await place.repo.between(left.held, "HEAD"))))
-    return commit
+        place.held, place.held_for = left.held, tuple(left.tasks.split(","))
+        place.held_on = await place.repo.resolve(f"{left.held}^")
+        place.brought = tuple(missing)
+        await place.ground()
 
 
 async def _changed_by(place: Place, left: Left, commit: str) -> set[str]:
@@ -81,11 +82,13 @@ async def _exists(place: Place, left: Left) -> bool:
     return False
 
 
-def dirty(paths: list[str]) -> RalphError:
+def dirty(paths: list[str], *, holds: bool = False) -> RalphError:
     shown = tuple(f"  {path}" for path in paths[:10])
     more = (f"  … and {len(paths) - 10} more",) if len(paths) > 10 else ()
     return RalphError(
         "There are uncommitted changes that are not Ralph's:",
         details=shown + more,
-        remedy="Commit or stash them; a feature can also leave them alone and run with --worktree.",
+        remedy="Commit them, or put them back as they were."
+        if holds
+        else "Commit or stash them; a feature can also leave them alone and run with --worktree.",
     )

@@ -25,6 +25,8 @@ from ralph.workspace import RALPH
 LONGEST_COLLISION = 3_000
 KEPT = "refs/ralph/attempts"
 STRAYS = "refs/ralph/strays"
+AGENT_EMAIL = "agent@ralph.invalid"
+"""Who commits where no commit is the agent's to make: so its commits are told from a person's."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,10 +59,11 @@ class Left:
     """Uncommitted work of an attempt, as Ralph left it on disk; `commit` holds the same files."""
 
     target: str
-    commit: str
-    parent: str
+    commit: str = ""
+    parent: str = ""
     also: str = ""  # while files are brought back to another commit, each may be as either has it
     held: str = ""  # of it, what has passed already, as a commit; empty: nothing
+    tasks: str = ""  # whose work that is, with commas
 
 
 @dataclass
@@ -75,6 +78,9 @@ class Place:
     own_files: tuple[str, ...] = ()  # Ralph's files outside of `.ralph/`, below the project's root
     holds: bool = False  # what passes here stays uncommitted until its spec is complete
     held: str = ""  # that work, as a commit that no branch has; empty: there is none
+    held_on: str = ""  # the commit it was held on top of
+    held_for: tuple[str, ...] = ()  # the tasks whose work it is
+    brought: tuple[str, ...] = ()  # files of it that were not on disk when the run began, and are again
     collided: tuple[str, ...] = ()  # files of it that somebody else has changed and committed meanwhile
     foreign: set[str] = field(default_factory=set)  # untracked files that no agent of ours made
     made: set[str] = field(default_factory=set)  # untracked files that an agent of ours made
@@ -148,24 +154,30 @@ class Place:
             wrong = _stray(self.branch, status)
             return Tip(status=await self._back_to(base, status, ground), wrongs=(*lost, wrong))
         half_done = [name for name in self.repo.half_done() if name != "MERGE_MSG"]
+        wrongs = lost
         if status.unmerged or half_done:
             self.repo.forget_half_done()
             await self.repo.unstage()
-            return Tip(
-                status=await self.repo.status(),
-                commits=commits,
-                wrongs=(*lost, "it left a merge or rebase half done"),
-            )
-        if ground and commits:
-            undone = await self._uncommit(base, status.head)
-            return Tip(status=await self.repo.status(), wrongs=lost, undone=undone)
-        return Tip(status=status, commits=commits, wrongs=lost)
+            wrongs = (*lost, "it left a merge or rebase half done")
+            status = await self.repo.status()
+        undone = await self._uncommit(base, status.head) if ground and commits else ""
+        if undone:
+            return Tip(status=await self.repo.status(), wrongs=wrongs, undone=undone)
+        return Tip(status=status, commits=commits, wrongs=wrongs)
 
     async def _uncommit(self, base: str, head: str) -> str:
-        """Take the agent's commits off the branch again; their files stay, and they are kept under a ref."""
+        """Take the agent's commits off the branch again; their files stay, and they are kept under a ref.
+
+        A person may have committed meanwhile: the branch goes back no further than that.
+        """
+        out = await self.repo.git("log", "--format=%H %ce", f"{base}..HEAD")
+        commits = [line.partition(" ") for line in out.split("\n") if line]
+        stays = next((commit for commit, _, email in commits if email != AGENT_EMAIL), base)
+        if stays == head:
+            return ""
         ref = f"{STRAYS}/{head[:12]}"
         await self.repo.keep(ref, head)
-        await self.repo.git("reset", "--quiet", base)
+        await self.repo.git("reset", "--quiet", stays)
         return ref
 
     async def _put_refs_back(self) -> tuple[str, ...]:
@@ -258,7 +270,31 @@ class Place:
         self.seen = True
         return status, tuple(sorted(changed | (self.made & untracked)))
 
-    async def hold(self, ref: str, message: str, target: str) -> str:
+    async def ground(self) -> str:
+        """What an attempt begins with: the branch's own files, and on top of them what is held."""
+        head = await self.repo.head()
+        if not self.held or self.held_on == head:
+            return self.held or head
+        moved = {path for path in await self.repo.between(self.held_on, head) if not self.is_own(path)}
+        paths = {path for path in await self.repo.between(self.held_on, self.held) if not self.is_own(path)}
+        self.collided = tuple(sorted(paths & moved & set(await self.repo.between(self.held, head))))
+        self.held = await self.repo.graft(self.held, paths - moved, "What has passed", head)
+        self.held_on = head
+        return self.held
+
+    async def bring_held_back(self) -> tuple[str, ...]:
+        """An agent that tidies up with git throws away what earlier tasks made: that comes back, and is a wrong."""
+        if not self.held:
+            return ()
+        ground, head = await self.ground(), await self.repo.head()
+        paths = {path for path in await self.repo.between(head, ground) if not self.is_own(path)}
+        gone = paths - await self.repo.differing(head, paths)
+        old = set(await self.repo.paths_in(head))
+        thrown = {path for kind in (paths & old, paths - old) if kind <= gone for path in kind}
+        await self.repo.lay(ground, sorted(thrown), stage=False)
+        return tuple(sorted(thrown))
+
+    async def hold(self, ref: str, message: str, target: str, task: str) -> str:
         """Keep what passed without committing it: what comes next stands on it."""
         status, paths = await self.to_commit()
         commit = await self.repo.snapshot(paths, message, status.head) if paths else status.head
@@ -266,32 +302,41 @@ class Place:
         await self.repo.keep(ref, commit)
         if self.refs is not None:
             self.refs[ref] = commit
+        self.held_for = (*self.held_for, task)
         self._stand_on(commit, status.head, target)
         return commit
 
     def _stand_on(self, ground: str, head: str, target: str) -> None:
-        self.held = ground if ground != head else ""
+        self.held, self.held_on = (ground, head) if ground != head else ("", "")
         if self.held:
-            self.remember_left(Left(target=target, commit=ground, parent=head, held=ground))
+            self.remember_left(self.left(target, ground, head))
         else:
             self.forget_left(target)
+
+    def left(self, target: str, commit: str, head: str, *, also: str = "") -> Left:
+        """What is uncommitted here, as a commit, and what of it is held."""
+        return Left(target=target, commit=commit, parent=head, also=also, held=self.held, tasks=",".join(self.held_for))
 
     async def commit_left(self, paths: Iterable[str], message: str) -> Captured:
         done = await self.repo.commit_work(paths, message)
         if done.code == 0:
-            self.made, self.held = set(), ""
+            self.made, self.held, self.held_on, self.held_for = set(), "", "", ()
         return done
 
-    async def last_work(self) -> tuple[str, str]:
-        """The last commit that is not one of Ralph's own state commits, and its subject."""
+    async def last_subject(self) -> str:
+        """The subject of the last commit that is not one of Ralph's own state commits."""
         own = (self.own, *self._own_files) if self.own else ()
         beside = [f":(top,exclude){path}" for path in own]
-        out = await self.repo.git("log", "-1", "--format=%H %s", "--", ":(top)", *beside, literal=False)
-        commit, _, subject = out.strip().partition(" ")
-        return commit, subject
+        out = await self.repo.git("log", "-1", "--format=%s", "--", ":(top)", *beside, literal=False)
+        return out.strip()
+
+    async def commit_with(self, trailer: str) -> str:
+        """The newest commit that has this line in its message; empty if there is none."""
+        return (await self.repo.git("log", "-1", "--format=%H", "--fixed-strings", f"--grep={trailer}")).strip()
 
     async def restore(self, base: str, message: str, target: str) -> None:
         """Bring back the files as they were at `base`, by a forward commit; the work stays in its ref."""
+        base = await self.ground() if self.holds else base
         now = await self._begin_return(base, target)
         await self.repo.unstage()
         if self.holds:  # nothing of it was committed
@@ -311,8 +356,7 @@ class Place:
     async def _begin_return(self, before: str, target: str) -> str:
         """Write down that files are on their way back: whoever is killed now must know them as Ralph's own."""
         now = await self.freeze(f"{target}: what is not wanted")
-        held = before if self.holds else ""
-        self.remember_left(Left(target=target, commit=now, parent=await self.repo.head(), also=before, held=held))
+        self.remember_left(self.left(target, now, await self.repo.head(), also=before))
         return now
 
     async def has_moved(self, kept: str) -> bool:
@@ -403,7 +447,7 @@ class Place:
         for path in sorted(self.records.glob("left-*.json")) if self.records else ():
             try:
                 data = json.loads(path.read_bytes())
-                left = Left(**{name: str(data[name]) for name in ("target", "commit", "parent", "also", "held")})
+                left = Left(**{name: str(data[name]) for name in Left.__dataclass_fields__})
             except (OSError, ValueError, KeyError, TypeError):
                 continue
             found.append(left)

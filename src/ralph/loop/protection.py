@@ -81,8 +81,8 @@ class Protection:
     async def end(self, keep_in: Path) -> Wrongs:
         self.watching.discard(self.guard)
         undone = self.guard.undo(keep_in)
-        own = [self._name(path) for path in undone if path not in self.guard.extra]
-        protected = [self._name(path) for path in undone if path in self.guard.extra]
+        own = [self._name(path) for path in undone if not self.guard.is_extra(path)]
+        protected = [self._name(path) for path in undone if self.guard.is_extra(path)]
         by_git = await self._undo_protected()
         await self._commit_undone([*undone, *self.guard.claims()], by_git)
         protected += [name for name in by_git if name not in protected]

@@ -43,8 +43,8 @@ async def rescue(place: Place, record: Record) -> None:
     commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
     await place.kept()
     if changes.left:
-        held = record.ground if record.ground != record.base else ""
-        place.remember_left(Left(target=record.target, commit=commit, parent=changes.head, held=held))
+        known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
+        place.remember_left(replace(known, commit=commit, parent=changes.head, also=""))
 
 
 async def recover(run: Run, sites: Sites) -> Outcome | None:

@@ -115,22 +115,18 @@ def _settle_setup(plan: Plan, outcome: Outcome) -> Plan:
 
 
 def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
-    """A spec whose work is committed is closed; one whose commit was refused sends its last task back."""
+    """A spec whose work is committed is closed; one that cannot be stays open, and its work where it is."""
     spec = plan.find_spec(outcome.work_id)
     assert spec is not None, "is_settled has looked"
-    settled, restore = replace(spec, attempts=outcome.number), ""
+    settled = replace(spec, attempts=outcome.number)
+    restore = ""
     match outcome.verdict:
         case Verdict.PASSED:
             settled = _closed(settled, plan, outcome)
-        case Verdict.REOPENED:
-            for task_id in outcome.reopened:
-                plan = plan.change(task_id, lambda task: _failed_once_more(task, outcome.reason, policy))
-                task = plan.find(task_id)
-                restore = task.base if task and task.state is TaskState.BLOCKED else restore
         case Verdict.FAILED | Verdict.BLOCKED | Verdict.UNFINISHED:
-            settled = replace(
-                settled, state=TaskState.BLOCKED, failures=spec.failures + 1, notes=_notes(outcome.reason)
-            )
+            failures = policy.max_failures if outcome.verdict is Verdict.BLOCKED else spec.failures + 1
+            settled = replace(settled, failures=failures, notes=_notes(outcome.reason))
+            restore = outcome.base if failures >= policy.max_failures else ""
         case _:
             pass
     return Settled(plan=plan.change_spec(spec.id, lambda _: settled), restore=restore)
@@ -142,6 +138,7 @@ def _closed(spec: Spec, plan: Plan, outcome: Outcome) -> Spec:
     commit = outcome.commit if len(open_ones) < len(tasks) else ""  # nothing passed: it has none of its own
     return replace(
         spec,
+        failures=0,
         state=TaskState.BLOCKED if open_ones else TaskState.PASSED,
         notes=f"blocked: {', '.join(open_ones)}" if open_ones else "",
         result=Result(completed_at=outcome.at, commit=commit, summary=outcome.summary, gates=outcome.gates),
@@ -183,6 +180,11 @@ def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str) -> 
     result = Result(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}")
     plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes=""))
     return _open_spec_of(replace(plan, current=None if plan.current == task_id else plan.current), task_id)
+
+
+def retry_spec_by_hand(plan: Plan, spec_id: str) -> Plan:
+    """A person has mended what kept a spec from being committed."""
+    return plan.change_spec(spec_id, lambda spec: replace(spec, failures=0, notes=""))
 
 
 def _open_spec_of(plan: Plan, task_id: str) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph.loop.record import Record, StepResult
-from ralph.plan.model import GateResult, Plan, TaskState
+from ralph.plan.model import GateResult, Plan
 from ralph.plan.usage import Usage
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.verify.gates import red
@@ -50,16 +50,7 @@ def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[
     if work.kind is Kind.REVIEW:
         return _judge_review(plan, record)
     bad = next((result for result in record.steps if _counts_against(work, result)), None)
-    if bad and work.kind is Kind.FINISH:
-        return _judge_finish(plan, work, bad)
     return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
-
-
-def _judge_finish(plan: Plan, work: Work, bad: StepResult) -> tuple[Verdict, str, tuple[str, ...]]:
-    """A spec that turns out red, or whose commit is refused: the task that passed last has to mend it."""
-    passed = [task for task in plan.of_spec(work.id) if task.state is TaskState.PASSED and task.result]
-    last = max(passed, key=lambda task: task.result.completed_at if task.result else "", default=None)
-    return (Verdict.REOPENED, bad.reason, (last.id,)) if last else (bad.verdict, bad.reason, ())
 
 
 def _counts_against(work: Work, result: StepResult) -> bool:

@@ -55,7 +55,7 @@ class Workflow(Protocol):
     policy: Policy
     plan_paths: tuple[str, ...]  # the files that say what is done, relative to the project's root
     state_paths: tuple[str, ...]  # what a state commit holds, likewise
-    guarded: tuple[str, ...]  # a person's files that no agent of this workflow may change, likewise
+    guarded: tuple[str, ...]  # files and folders of a person's that no agent of this workflow may change, likewise
     already_red: tuple[str, ...]  # gates that failed before anybody did anything; set by the engine
 
     @property

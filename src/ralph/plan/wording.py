@@ -9,6 +9,7 @@ from itertools import pairwise
 
 ENOUGH = 0.62  # three words of five are as often shared by two tasks of one feature
 ENOUGH_IN_ORDER = 0.5  # of a text whose words all stand in what is wanted, side by side
+LONGER = 1.5  # a text so much longer may deny something else
 LITTLE = 0.25  # what a word such as "add" or "test" weighs: it says little about which task is meant
 SAYING_NOTHING = (
     "a an and are as at be been but by can did do does for from given had has have how if in into is it its may "
@@ -33,6 +34,9 @@ ALIKE = (
     "function method",
     "page screen",
 )
+DENIAL = re.compile(
+    r"\b(?:not|no|never|none|without|cannot|nicht|nie|ohne|kein\w*)\b|n['\u2019]t\b|ない|ません|不|没|無", re.IGNORECASE
+)
 KANA, HAN = "\u3041-\u309f", "\u3400-\u4dbf\u4e00-\u9fff"
 WORD = re.compile(
     rf"(?P<kana>[{KANA}]+)|(?P<han>[{HAN}]+)|[\u30a0-\u30ff]+"
@@ -50,6 +54,8 @@ def says(text: str, wanted: str) -> bool:
     if text.split() == wanted.split():
         return bool(wanted)
     spoken, asked = units(text), units(wanted)
+    if _is_opposite(text, wanted, longer=len(spoken) > LONGER * len(asked)):
+        return False
     if _stands_in(asked, spoken):
         return True
     if not spoken or all(map(_is_common, asked)) or _lacks_tests(asked, spoken) or _lacks_tests(spoken, asked):
@@ -59,6 +65,12 @@ def says(text: str, wanted: str) -> bool:
         return False  # the same sentence about another thing: "tests for login" and "tests for logout"
     share = 1 - sum(map(_weight, missing)) / sum(map(_weight, _telling(asked)))
     return share >= ENOUGH or (share >= ENOUGH_IN_ORDER and _stands_in(_telling(spoken), _telling(asked)))
+
+
+def _is_opposite(text: str, wanted: str, *, longer: bool) -> bool:
+    """Whether one of the two denies what the other says."""
+    denied, wants_denial = bool(DENIAL.search(text)), bool(DENIAL.search(wanted))
+    return denied != wants_denial and (wants_denial or not longer)
 
 
 def significant(text: str) -> frozenset[str]:

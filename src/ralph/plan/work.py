@@ -84,6 +84,7 @@ class Work:
     spelled: str = ""  # how it is to say that, if not as <ralph>CLAIM</ralph>
     unclaimed: Verdict = Verdict.FAILED  # what it comes to if it says none of them
     writable: tuple[str, ...] = ()  # what it may write beside the project's own files
+    trailer: str = ""  # a line in its commit by which that is found again
     claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
 
 

@@ -41,8 +41,12 @@ VARIABLES = {
     "tasks-add": ("work", "requirements", "tasks", "nextId", "answerFile", "mistakes"),
     "task": (
         "taskId", "taskDescription", "taskQuoted", "specName", "specFile", "specContext", "completedTasks",
-        "acceptanceCriteria", "attempt", "failure", "tried", "protected", "gates", "alreadyRed", "learnings",
-        "doneMarker", "blockedMarker", "learningMarker",
+        "acceptanceCriteria", "specCriteria", "attempt", "failure", "tried", "protected", "gates", "alreadyRed",
+        "learnings", "doneMarker", "blockedMarker", "learningMarker",
+    ),
+    "spec-mend": (
+        "specName", "specFile", "specContext", "completedTasks", "attempt", "failure", "protected", "gates",
+        "alreadyRed", "learnings", "doneMarker", "blockedMarker", "learningMarker",
     ),
     "specs-plan": ("specs", "existing", "answerFile", "mistakes"),
     "learnings-compact": ("learnings", "limit", "answerFile", "mistakes"),

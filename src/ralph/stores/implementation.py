@@ -129,6 +129,7 @@ def _spec(entry: schema.SpecEntry) -> Spec:
         criteria=tuple(entry.acceptance_criteria),
         state=STATES[entry.status] if settled else TaskState.PENDING,
         attempts=entry.attempts,
+        failures=entry.failures,
         notes=entry.notes,
         result=_result(entry.result),
     )
@@ -169,6 +170,7 @@ def _spec_entry(spec: Spec, plan: Plan) -> Json:
         "status": _status(spec.state, begun=begun),
         "notes": spec.notes,
         "attempts": spec.attempts,
+        "failures": spec.failures,
         "result": _result_entry(spec.result),
     }
 

@@ -89,6 +89,7 @@ class SpecEntry(Part):
     acceptance_criteria: list[str] = []
     notes: str = Field(default="", description="Set by Ralph.")
     attempts: Count = Field(default=0, description="Set by Ralph: attempts at committing it.")
+    failures: Count = Field(default=0, description="Set by Ralph: how many of them failed in a row.")
     result: Result | None = None
 
 

@@ -34,7 +34,7 @@ class Guard:
     files: tuple[str, ...] = (NAME,)  # Ralph's files outside of `.ralph/`, below each root
     writable: frozenset[Path] = frozenset()
     claimable: Path | None = None  # put back like the others, but writing there is no wrong
-    extra: tuple[Path, ...] = ()  # a person's files that are protected as well
+    extra: tuple[Path, ...] = ()  # a person's files and folders that are protected as well
     claimed: bytes | None = None  # what was written there
     _known: dict[Path, _Known] = field(default_factory=dict)
 
@@ -66,6 +66,10 @@ class Guard:
             _put_back(path, self._known[path])
         return tuple(sorted((*changed, *added)))
 
+    def is_extra(self, path: Path) -> bool:
+        """Whether a path is a person's, and not Ralph's own."""
+        return any(path == extra or extra in path.parents for extra in self.extra)
+
     def claims(self) -> tuple[Path, ...]:
         return (self.claimable,) if self.claimable and self.claimed is not None else ()
 
@@ -73,7 +77,9 @@ class Guard:
         for root in self.roots:
             yield from (root / name for name in self.files if os.path.lexists(root / name))
             yield from (path for path in _files(root / RALPH) if path not in self.writable)
-        yield from (path for path in self.extra if os.path.lexists(path))
+        for path in self.extra:
+            if os.path.lexists(path):
+                yield from _below(path)
 
     def _link_above(self, path: Path) -> Path | None:
         root = next((root for root in self.roots if root in path.parents), path.parent)

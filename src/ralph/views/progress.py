@@ -17,7 +17,7 @@ def entry(plan: Plan, spec: Spec) -> str:
     lines = [
         f"## {' '.join(spec.name.split())}: {_outcome(spec, tasks)}",
         "",
-        f"<!-- ralph: {spec.id} {commit or 'no commit'} {attempts} -->",
+        f"<!-- ralph: {spec.id} {spec.state.value} {commit or 'no commit'} {attempts} -->",
         "",
         f"- Spec: `{spec.file}`",
         f"- Closed: {result.completed_at if result else 'unknown'}",

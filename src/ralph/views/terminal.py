@@ -97,7 +97,7 @@ class TerminalView:
         again = ", going on" if event.resumed else ""
         self._living.end("")
         far = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} "
-        self._living.at = far + event.title if self._jobs == 1 else far
+        self._living.at = far + words.cut(event.title, 30) if self._jobs == 1 else far
         progress = far if event.tasks else ""
         which = f"(attempt {event.number}{tries}{again})" if event.kind is not Kind.FINISH else "(all tasks settled)"
         self._line(f"\n▶ {progress}{name} {which}", bold=True)
@@ -173,7 +173,8 @@ class TerminalView:
                 self._line(f"  ↺ sent back: {', '.join(event.reopened)} · {reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
-                for line in [] if event.gates else event.reason.strip().splitlines()[1:][-3:]:
+                shown = any(not gate.passed for gate in event.gates)  # a gate's own output stands above
+                for line in [] if shown else event.reason.strip().splitlines()[1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:
                 self._line(f"  … {event.work} goes on in the next loop: {reason}", fg="yellow")

@@ -38,7 +38,7 @@ def change_plan(name: str, change: Callable[[Plan, str], Plan]) -> Target:
         plan = store.load()
         store.save(change(plan, status.head))
         file = (project / target.file).resolve()
-        if config.commits.prd_changes and status.branch == (plan.branch or status.branch):
+        if config.commits.prd_changes and not plan.specs and status.branch == (plan.branch or status.branch):
             top = repo.top.resolve()
             if file.is_relative_to(top):
                 message = config.commits.message.replace("prd.json", file.name)

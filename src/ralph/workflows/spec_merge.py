@@ -10,7 +10,7 @@ from ralph.stores.spec_files import SpecFile
 from ralph.validation import Json
 
 TASK_STATE = ("status", "notes", "tried", "retries", "attempts", "baseCommit", "seconds", "usage", "result")
-SPEC_STATE = ("status", "notes", "attempts", "result")
+SPEC_STATE = ("status", "notes", "attempts", "failures", "result")
 CLOSED = ("completed", "blocked")
 
 
@@ -70,7 +70,7 @@ class _Merging:
     def spec(self, spec: SpecFile, given: Json, was: Json, number: int) -> Json:
         own = {key: value for key, value in given.items() if key not in SPEC_STATE}
         content = {
-            **{key: was[key] for key in was if key not in own},
+            **was,
             **own,
             "id": was.get("id") or spec.id,
             "file": spec.file,
@@ -85,12 +85,13 @@ class _Merging:
         return {**content, "status": _spec_status(was, tasks)}
 
     def spec_without_file(self, was: Json) -> list[Json]:
-        """Its file is gone: what was completed stays on record, the rest is not wanted any more."""
-        done = [task for task in _tasks(was) if task.get("status") == "completed"]
-        dropped = [_text(task, "id") for task in _tasks(was) if task not in done]
+        """Its file is gone: what is settled stays on record, and to be committed; the rest is not wanted any more."""
+        settled = [task for task in _tasks(was) if task.get("status") in CLOSED]
+        dropped = [_text(task, "id") for task in _tasks(was) if task not in settled]
         if dropped:
             self.changes.append(f"{was.get('file')} is gone: removed {', '.join(dropped)}")
-        return [{**was, "tasks": done, "status": "completed"}] if done else []
+        status = was["status"] if was.get("status") in CLOSED else "in_progress"
+        return [{**was, "tasks": settled, "status": status}] if settled else []
 
     def _tasks(self, given: Json, was: Json) -> list[object]:
         listed = given.get("tasks")
@@ -125,7 +126,7 @@ class _Merging:
             self.mistakes.append(f"the task id {name!r} is taken: {what}; give the new task another id")
         elif new != old:
             self.changes.append(f"{name} now says: {new}")
-        return {**{key: before[key] for key in before if key not in own}, **own, **state}
+        return {**before, **own, **state}
 
     def _criteria(self, spec: SpecFile, given: Json, tasks: Iterable[object]) -> object:
         """The spec's criteria, and those that the file lists and the answer has nowhere."""

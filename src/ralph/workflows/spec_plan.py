@@ -33,6 +33,7 @@ class Planned:
     is_new: bool  # nothing was planned before
     changes: tuple[str, ...]
     added_criteria: int = 0
+    unlisted: tuple[str, ...] = ()  # specs in which no list was found to check the plan against
 
 
 @dataclass
@@ -59,13 +60,20 @@ class SpecPlanner:
         merged = await self.planner.ask("plan", "Turning the specs into tasks", "specs-plan", variables, read)
         data = to_json(_stamped(merged.document, texts), indent=2) + b"\n"
         plan = plan_of(schema.parse(data))
-        atomic.write(self.root / SPECS_PLAN, data)
+        if _content(validation.parse_object(data, name=SPECS_PLAN)) != _content(old):
+            atomic.write(self.root / SPECS_PLAN, data)
         return Planned(
             plan=plan,
             is_new=not old.get("specs"),
             changes=merged.changes,
             added_criteria=merged.added_criteria,
+            unlisted=tuple(spec.file for spec in self.specs if not spec.tasks),
         )
+
+
+def _content(document: Json) -> Json:
+    """All but when it was written, and by whom."""
+    return {key: value for key, value in document.items() if key not in ("updatedAt", "updatedBy")}
 
 
 def _stamped(document: Json, texts: Mapping[str, str]) -> Json:

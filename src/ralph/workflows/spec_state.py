@@ -13,8 +13,9 @@ from ralph.workspace import SPECS_PLAN
 
 
 def gone(root: Path, plan: Plan) -> list[str]:
-    """Files of specs that are not closed, and that are not there any more."""
-    return [spec.file for spec in plan.specs if spec.state is TaskState.PENDING and not (root / spec.file).is_file()]
+    """Files of specs that have tasks to do, and that are not there any more."""
+    wanted = {task.spec for task in plan if task.state is TaskState.PENDING}
+    return [spec.file for spec in plan.specs if spec.id in wanted and not (root / spec.file).is_file()]
 
 
 def outdated(root: Path) -> Iterator[str]:

@@ -12,7 +12,7 @@ from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.plan.select import following
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
 from ralph.stores.implementation import TARGET, ImplementationStore
-from ralph.stores.spec_files import spec_paths
+from ralph.stores.spec_files import FOLDER
 from ralph.verify.gates import Gate, default_gates, plain_gates
 from ralph.views.progress import entry
 from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, gate_list, learned, unfinished
@@ -20,6 +20,7 @@ from ralph.workspace import PROGRESS, SPECS_PLAN
 
 TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="hold"))
 FINISH_STEPS = (StepSpec(type="verify"), StepSpec(type="git-commit"))
+MEND_STEPS = (StepSpec(type="agent"), *FINISH_STEPS)
 DONE_MARKER, BLOCKED_MARKER = "<TASK_DONE>", '<TASK_BLOCKED reason="...">'
 
 
@@ -33,7 +34,7 @@ class SpecsWorkflow:
         self.store = ImplementationStore(project, tell=entry)
         self.plan_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
         self.state_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
-        self.guarded: tuple[str, ...] = tuple(spec_paths(project))
+        self.guarded: tuple[str, ...] = (FOLDER,)
         self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
         self.policy = Policy(max_failures=config.max_retries, holds=True)
         self.already_red: tuple[str, ...] = ()
@@ -44,13 +45,12 @@ class SpecsWorkflow:
         match following(plan):
             case Task() as task:
                 return self._task(task)
+            case Spec() as spec if spec.failures >= self.policy.max_failures:
+                return Finished(ending=Ending.BLOCKED, reason=f"{spec.id} cannot be committed: {spec.notes}")
             case Spec() as spec:
                 return self._finish(spec)
         if plan.count(TaskState.PASSED) < len(plan.tasks):
             return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "blocked"))
-        bad = [spec for spec in plan.specs if spec.state is TaskState.BLOCKED]
-        if bad:
-            return Finished(ending=Ending.BLOCKED, reason=f"{bad[0].id} could not be committed: {bad[0].notes}")
         return Finished(ending=Ending.DONE)
 
     def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
@@ -72,7 +72,17 @@ class SpecsWorkflow:
         )
 
     def _finish(self, spec: Spec) -> Work:
-        return Work(kind=Kind.FINISH, id=spec.id, title=" ".join(spec.name.split()), steps=FINISH_STEPS)
+        """Commit it; if that was refused, an agent mends it first."""
+        return Work(
+            kind=Kind.FINISH,
+            id=spec.id,
+            title=" ".join(spec.name.split()),
+            steps=MEND_STEPS if spec.failures else FINISH_STEPS,
+            prompt="spec-mend",
+            claims=frozenset({"DONE"}),
+            spelled=DONE_MARKER,
+            trailer=f"Ralph-Spec: {spec.id}",
+        )
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
         return default_gates(self._config)
@@ -93,33 +103,30 @@ class SpecsWorkflow:
         partial = "" if len(passed) == len(tasks) else " (partial)"
         lines = [f"- {task.id}: {' '.join(task.title.split())}" for task in passed]
         missing = [f"- {task.id}: {' '.join(task.title.split())}" for task in tasks if task not in passed]
-        body = "\n".join([*lines, *(["", "Blocked, and not in this commit:", *missing] if missing else [])])
+        body = "\n".join([*lines, *(["", "Blocked:", *missing] if missing else [])])
         return f"feat: {work.title}{partial}\n\n{body}\n"
 
     def prompt(self, occasion: Occasion) -> Prompt:
-        plan = occasion.plan
-        task = plan.find(occasion.work.id)
-        spec = plan.find_spec(task.spec) if task else None
-        assert task is not None and spec is not None, "work is made from the plan"
-        variables = self._variables(plan, spec, task, occasion.number)
-        return Prompt(text=prompts.render(occasion.work.prompt, variables, self._project))
+        plan, work = occasion.plan, occasion.work
+        task = plan.find(work.id)
+        spec = plan.find_spec(task.spec if task else work.id)
+        assert spec is not None, "work is made from the plan"
+        variables = self._spec_variables(plan, spec, occasion.number)
+        if task:
+            variables |= _task_variables(spec, task)
+        return Prompt(text=prompts.render(work.prompt, variables, self._project))
 
-    def _variables(self, plan: Plan, spec: Spec, task: Task, number: int) -> dict[str, object]:
-        done = [other.title for other in plan.of_spec(spec.id) if other.state is TaskState.PASSED]
+    def _spec_variables(self, plan: Plan, spec: Spec, number: int) -> dict[str, object]:
+        done = [task.title for task in plan.of_spec(spec.id) if task.state is TaskState.PASSED]
         return {
-            "taskId": task.id,
-            "taskDescription": " ".join(task.title.split()),
-            "taskQuoted": task.title.strip().replace("\n", "\n> "),
             "specName": spec.name,
             "specFile": spec.file,
             "specContext": spec.context,
             "completedTasks": "\n".join(f"- [x] {title}" for title in done) or "None of this spec yet.",
-            "acceptanceCriteria": _criteria(spec, task),
             "attempt": number,
-            "failure": task.notes,
-            "tried": bullets(task.tried),
+            "failure": spec.notes,
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
-            "gates": gate_list(self.gates(task)),
+            "gates": gate_list(self.gates(None)),
             "alreadyRed": commands(self.already_red),
             "learnings": learned(plan),
             "doneMarker": DONE_MARKER,
@@ -128,8 +135,13 @@ class SpecsWorkflow:
         }
 
 
-def _criteria(spec: Spec, task: Task) -> str:
-    """The task's own; if it has none, the spec's, of which it does a part."""
-    if task.criteria or not spec.criteria:
-        return "\n".join(f"- [ ] {text}" for text in task.criteria) or "- (none given)"
-    return "What the whole spec is to come to:\n" + "\n".join(f"- [ ] {text}" for text in spec.criteria)
+def _task_variables(spec: Spec, task: Task) -> dict[str, object]:
+    return {
+        "taskId": task.id,
+        "taskDescription": " ".join(task.title.split()),
+        "taskQuoted": task.title.strip().replace("\n", "\n> "),
+        "acceptanceCriteria": "\n".join(f"- [ ] {text}" for text in task.criteria) or "- (none of its own)",
+        "specCriteria": bullets(spec.criteria),
+        "failure": task.notes,
+        "tried": bullets(task.tried),
+    }

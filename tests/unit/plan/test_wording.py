@@ -163,3 +163,21 @@ def test_case_marks_and_spacing_do_not_matter(wanted: str, change: str) -> None:
         "spaced": wanted.replace(" ", " \n\t"),
     }
     assert says(changed[change], wanted)
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Log in with a password", "Do not log in with a password"),
+        ("Allow guest checkout", "Don't allow guest checkout"),
+        ("Show prices with tax", "Show prices without tax"),
+        ("Do not send mail to new users", "Send mail to new users"),
+        ("名前で挨拶する", "名前で挨拶しない"),
+    ],
+)
+def test_the_opposite_is_not_the_same(text: str, wanted: str) -> None:
+    assert not says(text, wanted)
+
+
+def test_a_longer_text_may_deny_something_else() -> None:
+    assert says("Send mail to new users, but never more than one a day and no images", "Send mail to new users")

@@ -24,7 +24,7 @@ from ralph.validation import Mistakes
 Json = dict[str, Any]
 SCHEMA = jsonschema.Draft202012Validator(json.loads(schema.schema_text()))
 OF_A_TASK = {"status", "notes", "tried", "retries", "attempts", "baseCommit", "seconds", "usage", "result"}
-OF_A_SPEC = {"status", "notes", "attempts", "result"}
+OF_A_SPEC = {"status", "notes", "attempts", "failures", "result"}
 OF_THE_FILE = {"updatedAt", "updatedBy", "startedAt", "learnings"}
 GATE = {"name": "t", "command": "make", "passed": True, "required": False, "seconds": 2.5}
 RESULT = {"completedAt": "then", "commit": "c1", "summary": "s", "gates": [GATE]}

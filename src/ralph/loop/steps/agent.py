@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -15,7 +16,7 @@ from ralph.agent.dialects.base import Trouble
 from ralph.config import Provider
 from ralph.git.look import attempt_ref
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Noted, Undone
-from ralph.loop.place import Changes, Left, Place
+from ralph.loop.place import AGENT_EMAIL, Changes, Place
 from ralph.loop.protection import Protection, Wrongs
 from ralph.loop.record import StepResult
 from ralph.loop.steps import base
@@ -136,22 +137,23 @@ class AgentStep(Step):
             variables=_variables(context),
             watcher=lambda line: run.emit(AgentSpoke(work=context.work.id, text=line)),
         )
+        began = time.monotonic()
         try:
             heard = await call.make(request)
         except asyncio.CancelledError:
-            self._tell_stopped(context)
+            self._tell_stopped(context, time.monotonic() - began)
             return None
         self._tell(context, heard)
         return heard
 
-    def _tell_stopped(self, context: Context) -> None:
+    def _tell_stopped(self, context: Context, seconds: float) -> None:
         context.run.emit(
             AgentEnded(
                 work=context.work.id,
                 number=context.record.number,
                 how="stopped",
                 code=-1,
-                seconds=0.0,
+                seconds=seconds,
                 output_bytes=0,
                 claims=(),
                 usage=Usage(calls=1, unpriced=1),
@@ -194,11 +196,14 @@ class AgentStep(Step):
         if tip.undone:
             note = f"It committed, which is Ralph's to do here: its commits are kept in {tip.undone}, their files stay."
             context.run.emit(Noted(text=note))
+        thrown = await place.bring_held_back()
+        if thrown:
+            tip = replace(tip, status=await place.repo.status())
         changes = await place.changes(begun_on, tip)
         commit = await self._keep(context, place, changes)
         meddled = await self._meddled(context, place, changes, commit)
         return wrongs, Findings(
-            wrongs=(*wrongs.texts, *changes.wrongs, *meddled),
+            wrongs=(*wrongs.texts, *changes.wrongs, *meddled, *_thrown(thrown)),
             commit=commit,
             summary=changes.commits[0].subject if changes.commits else "",
             has_work=await self._has_work(context, place, changes, commit),
@@ -225,7 +230,7 @@ class AgentStep(Step):
         message = f"{work}, attempt {number}: what the agent left"
         commit = await place.keep(ref, changes, message)
         if changes.left and context.work.kind is not Kind.REVIEW:
-            place.remember_left(Left(target=target, commit=commit, parent=changes.head, held=place.held))
+            place.remember_left(place.left(target, commit, changes.head))
         return commit
 
     async def _meddled(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
@@ -236,7 +241,7 @@ class AgentStep(Step):
         """Whether the task has any work to show since it began."""
         first = context.task.base if context.task else ""
         if context.record.ground:
-            return await self._differs(place, first or context.record.ground, commit)
+            return await self._differs(place, await place.ground(), commit)
         if not first or first == context.record.base:
             return changes.any
         return await place.changed_beside_own(first)
@@ -244,7 +249,7 @@ class AgentStep(Step):
     async def _moved(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
         """Whether anything is different from what the attempt before left."""
         before = (place.refs or {}).get(attempt_ref(context.record.target, context.work.id, context.record.number - 1))
-        before = before or context.record.ground
+        before = before or (await place.ground() if context.record.ground else "")
         if not before or not (context.record.ground or context.run.workflow.policy.max_idle):
             return changes.any
         return await self._differs(place, before, commit)
@@ -254,8 +259,8 @@ class AgentStep(Step):
 
     async def _touched(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
         """The first few files that are different now, for whoever tries next."""
-        ground = context.record.ground
-        paths = await place.repo.between(ground, commit) if ground else (*changes.committed, *changes.left)
+        held = context.record.ground
+        paths = await place.repo.between(await place.ground(), commit) if held else (*changes.committed, *changes.left)
         shown = sorted({path for path in paths if not place.is_own(path)})
         return (*shown[:MOST_TOUCHED], *(["…"] if len(shown) > MOST_TOUCHED else []))
 
@@ -329,6 +334,10 @@ def _failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple
     return None
 
 
+def _thrown(paths: tuple[str, ...]) -> tuple[str, ...]:
+    return (f"it threw away what earlier tasks have made ({', '.join(paths)})",) if paths else ()
+
+
 def _unclaimed(work: Work, claims: frozenset[str], heard: Heard) -> str:
     wanted = work.spelled or " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(claims))
     mark = f" or marking its task in {work.claimable}" if work.claimable else ""
@@ -342,8 +351,10 @@ def _last_words(heard: Heard) -> str:
 
 def _variables(context: Context) -> dict[str, str]:
     """What an agent and its tools can know about where they are."""
+    committer = {"GIT_COMMITTER_EMAIL": AGENT_EMAIL} if context.record.ground else {}
     return {
         **context.site.variables,
+        **committer,
         "RALPH_ROOT": str(context.run.workspace.root),
         "RALPH_RUN": context.run.id,
         "RALPH_TARGET": context.record.target,

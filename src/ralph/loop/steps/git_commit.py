@@ -24,6 +24,8 @@ class GitCommitStep(Step):
         if paths:
             message = context.run.workflow.commit_message(context.run.plan, context.work)
             summary = message.split("\n", 1)[0]
+            if context.work.trailer:
+                message = f"{message.rstrip()}\n\n{context.work.trailer}\n"
             undone = context.run.logs / f"{context.label}-undone-by-hooks"
             async with Protection.around(
                 context.run, context.site, context.work, context.record.base, undone
@@ -38,7 +40,8 @@ class GitCommitStep(Step):
                 return self.failed(wrongs.reason("A git hook"))
             head = await place.repo.resolve("HEAD")
         place.forget_left(context.record.target)
-        if not summary and not any(result.summary for result in context.record.steps):
-            last, summary = await place.last_work()
-            head = last if place.holds else head  # killed just after its commit, Ralph may have told of it since
+        if not summary and context.work.trailer:  # nothing is left to commit: it may have been, before a crash
+            head = await place.commit_with(context.work.trailer)
+        elif not summary and not any(result.summary for result in context.record.steps):
+            summary = await place.last_subject()
         return replace(self.passed(), commit=head, summary=summary)

@@ -17,7 +17,8 @@ class HoldStep(Step):
         place, record = context.place, context.record
         assert place is not None, "work that is held back has a place"
         ref = attempt_ref(record.target, record.work, record.number)
-        commit = await place.hold(ref, f"{record.work}, attempt {record.number}: passed", record.target)
+        message = f"{record.work}, attempt {record.number}: passed"
+        commit = await place.hold(ref, message, record.target, record.work)
         gates = tuple(gate for result in record.steps for gate in result.gates)
         context.run.green[await place.repo.tree_of(commit)] = gates
         return replace(self.passed(), commit=commit, summary=context.work.title)
