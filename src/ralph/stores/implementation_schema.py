@@ -138,6 +138,7 @@ def _rules(document: Json) -> Iterable[str]:
     ]
     yield from _repeated((f"specs[{number}]", spec) for number, spec in enumerate(specs))
     yield from _repeated(tasks)
+    yield from _same_files(specs)
     ids = {str(spec.get("id")) for spec in specs}
     for place, task in tasks:
         if isinstance(task.get("id"), str) and task["id"] in ids:
@@ -148,6 +149,14 @@ def _rules(document: Json) -> Iterable[str]:
         file = spec.get("file")
         if isinstance(file, str) and not is_inside(file):
             yield f"specs[{number}].file: {file!r} does not lie inside the project"
+
+
+def _same_files(specs: list[Json]) -> Iterator[str]:
+    first: dict[str, int] = {}
+    for number, spec in enumerate(specs):
+        file = spec.get("file")
+        if isinstance(file, str) and first.setdefault(file, number) != number:
+            yield f"specs[{number}].file: {file!r} is already that of specs[{first[file]}]; join the two"
 
 
 def _repeated(entries: Iterable[tuple[str, Json]]) -> Iterator[str]:

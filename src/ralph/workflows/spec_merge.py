@@ -26,14 +26,17 @@ class Merged:
 
 def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
     """The answer's content with Ralph's state; ids and files are as the specs on disk have them."""
-    merging = _Merging(known={_text(task, "id"): task for spec in _specs(old) for task in _tasks(spec)})
+    merging = _Merging(
+        known={_text(task, "id"): task for spec in _specs(old) for task in _tasks(spec)},
+        names={_text(spec, "id") for spec in _specs(old)},
+    )
     given: dict[str, Json] = {}
     for entry in _specs(answer):
         file = _file_of(entry, specs)
         if file in given:
             merging.mistakes.append(f"{file}: the plan has two specs for this file; join them")
         given[file] = entry
-    before = {_text(entry, "file"): entry for entry in _specs(old)}
+    before = merging.by_file(_specs(old), specs)
     entries = []
     for number, spec in enumerate(specs, 1):
         was, says_now = before.get(spec.file, {}), given.get(spec.file)
@@ -63,16 +66,28 @@ class _Merging:
     """What comes up while one spec after another is joined."""
 
     known: dict[str, Json]  # the tasks of the plan so far, by their ids
+    names: set[str]  # the ids of its specs
     mistakes: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     added_criteria: int = 0
+
+    def by_file(self, entries: list[Json], specs: list[SpecFile]) -> dict[str, Json]:
+        """The specs of the plan so far by the files they have now: one may have been renamed."""
+        found = {_text(entry, "file"): entry for entry in entries}
+        on_disk = {spec.file for spec in specs}
+        lost = {_text(entry, "id"): file for file, entry in found.items() if file not in on_disk}
+        for spec in specs:
+            if spec.id in lost and spec.file not in found:
+                self.changes.append(f"{lost[spec.id]} is now {spec.file}")
+                found[spec.file] = found.pop(lost[spec.id])
+        return found
 
     def spec(self, spec: SpecFile, given: Json, was: Json, number: int) -> Json:
         own = {key: value for key, value in given.items() if key not in SPEC_STATE}
         content = {
             **was,
             **own,
-            "id": was.get("id") or spec.id,
+            "id": was.get("id") or self._free(spec.id),
             "file": spec.file,
             "name": own.get("name") or spec.name,
             "priority": own.get("priority", was.get("priority", number)),
@@ -93,12 +108,16 @@ class _Merging:
         status = was["status"] if was.get("status") in CLOSED else "in_progress"
         return [{**was, "tasks": settled, "status": status}] if settled else []
 
+    def _free(self, name: str) -> str:
+        """A new spec's id; a task or another spec may have had it first."""
+        return f"{name}-spec" if name in self.known or name in self.names else name
+
     def _tasks(self, given: Json, was: Json) -> list[object]:
         listed = given.get("tasks")
         if not isinstance(listed, list):
             return list(_tasks(was))
         joined: list[object] = [self._task(task, was) for task in listed]
-        ids = {task.get("id") for task in joined if isinstance(task, dict)}
+        ids = {_text(task, "id") for task in joined if isinstance(task, dict)}
         missing = [task for task in _tasks(was) if task.get("id") not in ids]
         kept = [task for task in missing if _was_tried(task)]
         gone = [_text(task, "id") for task in missing if task not in kept]

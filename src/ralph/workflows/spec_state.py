@@ -25,8 +25,15 @@ def outdated(root: Path) -> Iterator[str]:
     for file in spec_paths(root):
         if file not in planned:
             yield f"{file} is not planned yet"
-        elif planned[file] and planned[file] != fingerprint((root / file).read_bytes()):
+        elif planned[file] and planned[file] != _fingerprint_of(root / file):
             yield f"{file} has changed since it was planned"
+
+
+def _fingerprint_of(path: Path) -> str:
+    try:
+        return fingerprint(path.read_bytes())
+    except OSError:
+        return ""  # a link to nothing, say: plan mode tells what is wrong with it
 
 
 def fingerprint(data: bytes) -> str:

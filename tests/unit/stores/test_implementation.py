@@ -318,7 +318,7 @@ def test_what_a_run_changed_is_what_the_next_one_reads(
 @pytest.mark.parametrize(
     ("content", "mistake"),
     [
-        (document(spec("a", task("a-1")), spec("a", task("a-2"))), "specs[1].id: 'a' is already specs[0]"),
+        (document(spec("a", task("a-1")), spec("a", task("a-2"), file="b.md")), "specs[1].id: 'a' is already specs[0]"),
         (
             document(spec("a", task("a-1"), task("a-1"))),
             "specs[0].tasks[1].id: 'a-1' is already specs[0].tasks[0]",
@@ -328,6 +328,10 @@ def test_what_a_run_changed_is_what_the_next_one_reads(
             "specs[1].tasks[0].id: 'a-1' is already specs[0].tasks[0]",
         ),
         (document(spec("a", task("b")), spec("b", task("b-1"))), "specs[0].tasks[0].id: 'b' is the id of a spec"),
+        (
+            document(spec("a", task("a-1")), spec("b", task("b-1"), file="specs/a.md")),
+            "specs[1].file: 'specs/a.md' is already that of specs[0]; join the two",
+        ),
         (document(spec("a", task("a.lock"))), "specs[0].tasks[0].id: 'a.lock' is a reserved name"),
         (
             document(spec("a")),
@@ -378,7 +382,7 @@ def test_ids_are_names_that_git_and_files_can_have(name: str) -> None:
 
 def test_all_mistakes_are_told_at_once() -> None:
     found = mistakes(document(spec("a", task("a-1", status="x"), task("a-1")), spec("a"), version="1"))
-    assert len(found) == 5
+    assert len(found) == 6
 
 
 def test_a_file_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
