@@ -63,7 +63,21 @@ class Record:
         return any(result.commit and result.verdict is not Verdict.INTERRUPTED for result in self.steps)
 
     def add(self, result: StepResult) -> Record:
-        return replace(self, steps=(*self.steps, result), agent_at_work=False)
+        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False)
+
+
+def _readable(result: StepResult) -> StepResult:
+    """File names and commit subjects may be no text at all: where people and agents read them, they are."""
+    return replace(
+        result,
+        reason=_text(result.reason),
+        summary=_text(result.summary),
+        touched=tuple(map(_text, result.touched)),
+    )
+
+
+def _text(text: str) -> str:
+    return text.encode(errors="surrogatepass").decode(errors="replace")
 
 
 _adapter: TypeAdapter[Record] = TypeAdapter(Record)

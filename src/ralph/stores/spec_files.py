@@ -52,7 +52,7 @@ def read_all(root: Path) -> list[SpecFile]:
             found.append(parse(_text(path, root), file))
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else error
-            mistakes.append(f"{file}: {reason}")
+            mistakes.append(f"{file.encode(errors='replace').decode()}: {reason}")
     mistakes += _same_ids(found)
     if mistakes:
         raise validation.Mistakes(f"{root / FOLDER}", mistakes, "Correct or move these files, then run again.")
@@ -110,6 +110,8 @@ def _is_spec(name: str) -> bool:
 
 def _text(path: Path, root: Path) -> str:
     """A spec's text, or an error that says why it is none."""
+    if path.name != path.name.encode(errors="replace").decode():
+        raise ValueError("its name is not UTF-8; rename it")
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise ValueError("it is a link that leads out of the project; put a copy of the file here instead")
     if not path.is_file():

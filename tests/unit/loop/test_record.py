@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from ralph.loop import record as records
@@ -64,3 +66,12 @@ def test_a_record_grows_by_one_step_at_a_time() -> None:
     assert [result.step for result in grown.steps] == ["verify", "agent", "git-commit"]
     assert grown.result_of("agent") is FULL.steps[1]
     assert FULL.result_of("git-commit") is None
+
+
+def test_names_that_are_no_text_can_be_written_down(tmp_path: Path) -> None:
+    odd = os.fsdecode(b"caf\xe9.txt")
+    result = StepResult(step="agent", verdict=Verdict.FAILED, reason=f"it took {odd}", summary=odd, touched=(odd,))
+    record = replace(FULL, steps=()).add(result)
+    records.save(tmp_path, record)
+    assert records.load(tmp_path, record.target) == record
+    assert record.steps[0].touched == ("caf\ufffd\ufffd\ufffd.txt",)

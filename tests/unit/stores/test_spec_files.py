@@ -16,6 +16,7 @@ from ralph.errors import RalphError
 from ralph.stores.prd_rules import LONGEST_ID, STORY_ID
 from ralph.stores.spec_files import FOLDER, Listed, SpecFile, parse, read_all
 from ralph.stores.spec_headings import Role, role_of
+from ralph.validation import Mistakes
 
 SPEC = """# Password reset
 
@@ -373,3 +374,12 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> No
 def test_the_markdown_library_is_loaded_only_to_read_a_spec() -> None:
     code = "import sys, ralph.stores.spec_files, ralph.cli.status; sys.exit('markdown_it' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_spec_whose_name_is_no_text_is_to_be_renamed(tmp_path: Path) -> None:
+    folder = tmp_path / "specs"
+    folder.mkdir()
+    (folder / os.fsdecode(b"caf\xe9.md")).write_text("# Caf\u00e9\n")
+    with pytest.raises(Mistakes) as found:
+        read_all(tmp_path)
+    assert found.value.mistakes == ["specs/caf?.md: its name is not UTF-8; rename it"]
