@@ -227,9 +227,12 @@ class Place:
         else:
             await self.repo.git("update-ref", "--no-deref", "HEAD", base)
         await self.repo.git("read-tree", base)
-        touched = {*await self.repo.changed_since(base), *await self.repo.between(base, stray)} - self.foreign
-        wanted = sorted(path for path in touched if not self.is_own(path))
-        await self.repo.lay(ground or base, wanted, stage=not ground)
+        right = ground or base
+        touched = {*await self.repo.changed_since(base)}.union(
+            *[await self.repo.between(commit, stray) for commit in {base, right}]
+        )
+        wanted = sorted(path for path in touched - self.foreign if not self.is_own(path))
+        await self.repo.lay(right, wanted, stage=not ground)
         return await self.repo.status()
 
     async def keep(self, ref: str, changes: Changes, message: str) -> str:
