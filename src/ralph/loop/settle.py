@@ -176,9 +176,9 @@ def retry_by_hand(plan: Plan, task_id: str) -> Plan:
 
 
 def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str) -> Plan:
-    """A person vouches for a task."""
+    """A person vouches for a task; no files go back for its sake any more."""
     result = Result(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}")
-    plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes=""))
+    plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
     return _open_spec_of(replace(plan, current=None if plan.current == task_id else plan.current), task_id)
 
 
@@ -206,7 +206,7 @@ def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
         return task.tried
     said = outcome.reason.strip().split("\n", 1)[0]
     files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."
-    line = f"Attempt {outcome.number}: {said[:LONGEST_TRIED]}{files}"
+    line = " ".join(f"Attempt {outcome.number}: {said[:LONGEST_TRIED]}{files}".split())
     return (*task.tried, line)[-MOST_TRIED:]
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.config import Config
+from ralph.loop.record import Record, StepResult
 from ralph.loop.settle import (
     LONGEST_NOTES,
+    LONGEST_TRIED,
+    MOST_TRIED,
     Policy,
     accept_by_hand,
     is_settled,
@@ -17,8 +23,10 @@ from ralph.loop.settle import (
     retry_by_hand,
     settle,
 )
-from ralph.plan.model import GateResult, Plan, Result, Review, Setup, Task, TaskState
-from ralph.plan.work import Kind, Outcome, Usage, Verdict, Work
+from ralph.loop.verdict import conclude
+from ralph.plan.model import GateResult, Plan, Result, Review, Setup, Spec, Task, TaskState
+from ralph.plan.work import Ending, Finished, Kind, Outcome, StepSpec, Usage, Verdict, Work, standing
+from ralph.workflows.specs import SpecsWorkflow
 
 IDS = ("US-1", "US-2", "US-3")
 COSTLESS = (Verdict.LIMITED, Verdict.INTERRUPTED)
@@ -456,3 +464,210 @@ def test_a_step_that_runs_once_is_settled_once_for_each_number(verdict: Verdict,
     assert set_up(verdict, number, once) is once
     assert (once is BEGUN) is (number <= BEGUN.setup.attempts)
     assert once.setup.attempts == max(number, BEGUN.setup.attempts)
+
+
+# specs: what passed is committed when all of their tasks are settled
+
+FINISHABLE = (Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED)
+
+
+@st.composite
+def specs_to_finish(draw: st.DrawFn) -> tuple[Plan, Policy]:
+    """A spec `a` whose tasks are all settled, beside another one."""
+    policy = Policy(max_failures=draw(st.integers(1, 4)), holds=True)
+    made = []
+    for name in ("a-1", "a-2", "a-3", "b-1")[draw(st.integers(0, 2)) :]:
+        task = draw(tasks(name, policy.max_failures))
+        if name != "b-1":
+            task = replace(task, state=draw(st.sampled_from([TaskState.PASSED, TaskState.BLOCKED])))
+        at = draw(st.sampled_from(["1", "2", "3"]))
+        result = Result(completed_at=at, commit="c0", summary="") if task.state is TaskState.PASSED else None
+        failures = min(task.failures, policy.max_failures - 1) if task.state is TaskState.PASSED else task.failures
+        made.append(replace(task, spec=name[0], result=result, base=f"base of {name}", failures=failures))
+    specs = (Spec(id="a", name="A", attempts=draw(st.integers(0, 3))), Spec(id="b", name="B"))
+    return Plan(target="specs", tasks=tuple(made), specs=specs), policy
+
+
+def finishing(plan: Plan, *steps: StepResult) -> Outcome:
+    """What an attempt at committing the spec `a` comes to."""
+    spec = plan.specs[0]
+    record = Record(
+        run="r",
+        target="specs",
+        kind=Kind.FINISH,
+        work="a",
+        number=spec.attempts + 1,
+        base="tip",
+        ground="held",
+        branch="main",
+        began=0.0,
+        steps=steps,
+    )
+    return conclude(plan, FINISH, record, "9")
+
+
+FINISH = Work(kind=Kind.FINISH, id="a", title="A", steps=(StepSpec(type="verify"), StepSpec(type="git-commit")))
+GREEN_GATES = StepResult(step="verify", verdict=Verdict.PASSED, gates=(GATE,))
+COMMITTED = StepResult(step="git-commit", verdict=Verdict.PASSED, commit="c9", summary="feat: A")
+RED_GATES = StepResult(step="verify", verdict=Verdict.FAILED, reason="red", gates=(replace(GATE, passed=False),))
+REFUSED = StepResult(step="git-commit", verdict=Verdict.FAILED, reason="A git hook refused the commit")
+WRONG = ((RED_GATES,), (GREEN_GATES, REFUSED))
+CUT = StepResult(step="verify", verdict=Verdict.INTERRUPTED, reason="Ctrl-C")
+
+
+@given(specs_to_finish())
+def test_a_spec_that_was_committed_is_closed_as_passed_exactly_if_all_of_its_tasks_are(
+    case: tuple[Plan, Policy],
+) -> None:
+    plan, policy = case
+    settled = settle(plan, FINISH, finishing(plan, GREEN_GATES, COMMITTED), policy)
+    spec = settled.plan.specs[0]
+    states = [task.state for task in plan.of_spec("a")]
+    blocked = [task.id for task in plan.of_spec("a") if task.state is TaskState.BLOCKED]
+    assert spec.state is (TaskState.BLOCKED if blocked else TaskState.PASSED)
+    assert spec.notes == (f"blocked: {', '.join(blocked)}" if blocked else "")
+    commit = "c9" if TaskState.PASSED in states else ""
+    assert spec.result == Result(completed_at="9", commit=commit, summary="feat: A", gates=(GATE,))
+    assert (settled.plan.tasks, settled.restore) == (plan.tasks, "")
+
+
+@given(specs_to_finish(), st.sampled_from(WRONG), st.integers(0, 5))
+def test_a_spec_that_is_red_or_refused_stays_open_and_takes_no_task_back(
+    case: tuple[Plan, Policy], steps: tuple[StepResult, ...], failures: int
+) -> None:
+    plan, policy = case
+    plan = plan.change_spec("a", lambda spec: replace(spec, failures=failures))
+    settled = settle(plan, FINISH, finishing(plan, *steps), policy)
+    spec = settled.plan.specs[0]
+    assert (spec.state, spec.failures, spec.notes) == (TaskState.PENDING, failures + 1, steps[-1].reason)
+    assert settled.plan.tasks == plan.tasks
+    assert settled.restore == ("held" if spec.failures >= policy.max_failures else "")
+
+
+@given(specs_to_finish(), st.sampled_from([(GREEN_GATES, COMMITTED), *WRONG, (CUT,), ()]))
+def test_finishing_a_spec_settles_once_and_never_touches_another(
+    case: tuple[Plan, Policy], steps: tuple[StepResult, ...]
+) -> None:
+    plan, policy = case
+    outcome = finishing(plan, *steps)
+    once = settle(plan, FINISH, outcome, policy).plan
+    again = settle(once, FINISH, outcome, policy)
+    assert (again.plan, again.restore) == (once, "")
+    assert once.specs[1] == plan.specs[1]
+    assert once.of_spec("b") == plan.of_spec("b")
+    for old, new in zip(plan, once, strict=True):
+        kept = ("id", "title", "attempts", "base", "tried", "seconds", "usage", "spec")
+        assert [getattr(new, name) for name in kept] == [getattr(old, name) for name in kept]
+        assert new.failures >= old.failures
+    if not steps or CUT in steps:
+        assert once == plan.change_spec("a", lambda spec: replace(spec, attempts=outcome.number))
+
+
+@given(
+    st.data(),
+    st.integers(1, 4),
+    st.lists(st.integers(1, 3), min_size=1, max_size=3),
+    st.booleans(),
+)
+def test_a_build_comes_to_its_end_whatever_happens(
+    data: st.DataObject, most: int, sizes: list[int], pessimism: bool
+) -> None:
+    """At most `most` failures for each task and for each spec's commit."""
+    config = Config.model_validate({"provider": {"command": "x"}, "maxRetries": most, "gates": []})
+    workflow = SpecsWorkflow(config, Path("/nowhere"))
+    specs = tuple(Spec(id=f"s{n}", name=f"S{n}", priority=data.draw(st.integers(0, 2))) for n in range(len(sizes)))
+    todo = tuple(
+        Task(id=f"s{n}-{number}", title="t", spec=f"s{n}") for n, size in enumerate(sizes) for number in range(size)
+    )
+    plan, turns = Plan(target="specs", tasks=todo, specs=specs), 0
+    limit = (len(todo) + len(specs)) * (most + 1)
+    verdicts = [Verdict.PASSED, Verdict.FAILED] + ([Verdict.BLOCKED, Verdict.UNFINISHED] if pessimism else [])
+    while not isinstance(work := workflow.next(plan), Finished):
+        turns += 1
+        assert turns <= limit, "it goes round and round"
+        verdict = data.draw(st.sampled_from(verdicts))
+        known = standing(plan, work.kind, work.id)
+        assert known is not None
+        steps = tuple(spec.label for spec in work.steps)
+        made = (
+            *(StepResult(step=name, verdict=Verdict.PASSED) for name in steps[:-1]),
+            StepResult(step=steps[-1], verdict=verdict),
+        )
+        record = Record(
+            run="r",
+            target="specs",
+            kind=work.kind,
+            work=work.id,
+            number=known.attempts + 1,
+            base="b",
+            branch="main",
+            began=0.0,
+            steps=made,
+        )
+        if work.kind is Kind.TASK:
+            plan = replace(plan, current=work.id)
+        plan = settle(plan, work, conclude(plan, work, record, f"{turns:06}", 1.0), workflow.policy).plan
+    refused = [spec for spec in plan.specs if spec.failures]
+    if refused:
+        assert [spec.failures for spec in refused] == [most]
+        assert work.ending is Ending.BLOCKED
+        return
+    assert all(task.state is not TaskState.PENDING for task in plan)
+    assert all(spec.state is not TaskState.PENDING for spec in plan.specs)
+    whole = all(task.state is TaskState.PASSED for task in plan)
+    assert work.ending is (Ending.DONE if whole else Ending.BLOCKED)
+    for spec in plan.specs:
+        states = {task.state for task in plan.of_spec(spec.id)}
+        assert spec.state is (TaskState.PASSED if states == {TaskState.PASSED} else TaskState.BLOCKED)
+
+
+# what was tried, and what it took
+
+
+@given(st.lists(st.tuples(st.sampled_from(Verdict), st.floats(0, 100), st.integers(0, 5)), max_size=10))
+def test_time_and_money_of_all_attempts_add_up(attempts: list[tuple[Verdict, float, int]]) -> None:
+    history = [
+        outcome_of(number, verdict, seconds=seconds, usage=Usage(calls=1, input_tokens=tokens))
+        for number, (verdict, seconds, tokens) in enumerate(attempts, 1)
+    ]
+    task = after_all(history, Policy(max_failures=0))
+    counted = history[: task.attempts]
+    assert task.seconds == pytest.approx(sum(outcome.seconds for outcome in counted))
+    assert task.usage.calls == len(counted)
+    assert task.usage.input_tokens == (sum(o.usage.input_tokens or 0 for o in counted) if counted else None)
+
+
+@given(st.lists(st.sampled_from(Verdict), max_size=14))
+def test_each_attempt_that_did_not_pass_leaves_a_line_and_the_last_ones_are_kept(verdicts: list[Verdict]) -> None:
+    history = [outcome_of(number, verdict) for number, verdict in enumerate(verdicts, 1)]
+    task = after_all(history, Policy(max_failures=0))
+    bad = [o.number for o in history[: task.attempts] if o.verdict in (*FINISHABLE, Verdict.CONFLICTED)]
+    assert [int(line.split(":")[0].removeprefix("Attempt ")) for line in task.tried] == bad[-MOST_TRIED:]
+
+
+@given(st.text(max_size=600), st.lists(st.text(max_size=10), max_size=3))
+def test_what_was_tried_is_one_short_line_whatever_a_gate_printed_and_files_are_called(
+    reason: str, touched: list[str]
+) -> None:
+    task = after_all([outcome_of(1, Verdict.FAILED, reason=reason, touched=tuple(touched))], Policy())
+    [line] = task.tried
+    assert line.startswith("Attempt 1:")
+    assert len(line.splitlines()) == 1
+    assert len(line) < LONGEST_TRIED + 100
+    assert ("It changed nothing." in line) is not bool(touched)
+
+
+def test_what_a_person_accepts_has_no_files_that_go_back() -> None:
+    """Its own work was given back when it was blocked; what others made since is not its to take along."""
+    task = Task(id="a", title="A", state=TaskState.BLOCKED, failures=3, base="b0", notes="n")
+    assert accept_by_hand(Plan(target="t", tasks=(task,)), "a", "why", "now", "c1").tasks[0].base == ""
+
+
+@pytest.mark.parametrize(
+    "change", [lambda plan: retry_by_hand(plan, "a-1"), lambda plan: accept_by_hand(plan, "a-1", "w", "5", "c")]
+)
+def test_a_task_that_a_person_changes_opens_its_spec_and_no_other(change: Callable[[Plan], Plan]) -> None:
+    blocked = Task(id="a-1", title="t", spec="a", state=TaskState.BLOCKED)
+    specs = tuple(Spec(id=name, name=name, state=TaskState.BLOCKED, attempts=2, notes="n") for name in "ab")
+    opened = change(Plan(target="specs", tasks=(blocked,), specs=specs))
+    assert opened.specs == (Spec(id="a", name="a", attempts=2), specs[1])

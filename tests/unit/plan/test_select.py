@@ -8,8 +8,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.plan.model import Plan, Task, TaskState
-from ralph.plan.select import cycle, ready
+from ralph.plan.model import Plan, Result, Spec, Task, TaskState
+from ralph.plan.select import cycle, following, open_specs, ready
 
 IDS = tuple("abcdef")
 
@@ -120,3 +120,90 @@ def test_a_long_chain_is_no_circle_and_no_trouble() -> None:
 
 def test_two_ways_to_the_same_task_are_no_circle() -> None:
     assert cycle({"a": ("b", "c"), "b": ("d",), "c": ("d",), "d": ()}) == ()
+
+
+# specs
+
+PASSED, BLOCKED, PENDING = TaskState.PASSED, TaskState.BLOCKED, TaskState.PENDING
+
+
+def done(at: str) -> Result:
+    return Result(completed_at=at, commit="c", summary="")
+
+
+@st.composite
+def plans_with_specs(draw: st.DrawFn) -> Plan:
+    names = "xyz"[: draw(st.integers(1, 3))]
+    specs, tasks = [], []
+    for name in names:
+        result = draw(st.none() | st.sampled_from("024").map(done))
+        state = draw(st.sampled_from(TaskState))
+        specs.append(Spec(id=name, name=name, priority=draw(st.integers(0, 2)), state=state, result=result))
+        for number in range(1, draw(st.integers(1, 3)) + 1):
+            standing = draw(st.sampled_from(TaskState))
+            at = done(draw(st.sampled_from("135"))) if standing is PASSED else None
+            tasks.append(Task(id=f"{name}-{number}", title="t", spec=name, state=standing, result=at))
+    current = draw(st.none() | st.sampled_from(tasks).map(lambda task: task.id))
+    return Plan(target="t", tasks=tuple(tasks), specs=tuple(specs), current=current)
+
+
+@given(plans_with_specs())
+def test_what_follows_is_a_pending_task_or_an_open_spec_without_one(plan: Plan) -> None:
+    match following(plan):
+        case Task() as task:
+            assert task.state is PENDING
+        case Spec() as spec:
+            assert spec.state is PENDING
+            assert all(task.state is not PENDING for task in plan.of_spec(spec.id))
+        case _:
+            assert not open_specs(plan)
+            assert all(task.state is not PENDING for task in plan)
+
+
+@given(plans_with_specs())
+def test_the_task_that_was_begun_follows_before_any_spec(plan: Plan) -> None:
+    begun = plan.find(plan.current) if plan.current else None
+    if begun and begun.state is PENDING:
+        assert following(plan) is begun
+
+
+@given(plans_with_specs())
+def test_a_spec_is_finished_before_the_next_one_begins(plan: Plan) -> None:
+    plan = replace(plan, current=None)
+    first = next(iter(open_specs(plan)), None)
+    found = following(plan)
+    if first:
+        assert (found.spec if isinstance(found, Task) else found.id if found else "") == first.id
+
+
+@given(plans_with_specs())
+def test_open_specs_come_by_priority_after_those_whose_work_waits_for_a_commit(plan: Plan) -> None:
+    found = open_specs(plan)
+    assert {spec.id for spec in found} == {spec.id for spec in plan.specs if spec.state is PENDING}
+    keys = [(not waits(plan, spec), spec.priority) for spec in found]
+    assert keys == sorted(keys)
+
+
+def waits(plan: Plan, spec: Spec) -> bool:
+    closed = spec.result.completed_at if spec.result else ""
+    return any(task.result.completed_at > closed for task in plan.of_spec(spec.id) if task.result)
+
+
+def test_tasks_of_a_spec_come_as_listed_and_specs_by_priority() -> None:
+    tasks = tuple(Task(id=name, title="t", spec=name[0]) for name in ("b-1", "a-1", "a-2", "b-2"))
+    plan = Plan(target="t", tasks=tasks, specs=(Spec(id="b", name="B", priority=2), Spec(id="a", name="A", priority=1)))
+    order = []
+    while found := following(plan):
+        order.append(found.id)
+        if isinstance(found, Task):
+            plan = plan.change(found.id, lambda task: replace(task, state=PASSED))
+        else:
+            plan = plan.change_spec(found.id, lambda spec: replace(spec, state=PASSED))
+    assert order == ["a-1", "a-2", "a", "b-1", "b-2", "b"]
+
+
+def test_a_spec_of_which_everything_is_blocked_is_closed_too() -> None:
+    plan = Plan(
+        target="t", tasks=(Task(id="a-1", title="t", spec="a", state=BLOCKED),), specs=(Spec(id="a", name="A"),)
+    )
+    assert following(plan) == plan.specs[0]
