@@ -163,7 +163,7 @@ def schema() -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **made,
-        "anyOf": [{"required": ["verify"]}, {"required": ["gates"]}],
+        "anyOf": [{"required": ["verify"]}, {"required": ["gates"], "properties": {"gates": {"type": "array"}}}],
         "title": NAME,
         "description": "Configuration of Ralph.",
     }

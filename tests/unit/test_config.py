@@ -15,6 +15,7 @@ from ralph.cli import init
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.validation import Mistakes
+from ralph.verify.gates import Gate, default_gates
 from ralph.workspace import Workspace
 
 LEAST = {"provider": {"command": "claude"}, "verify": {"default": ["make test"]}}
@@ -238,3 +239,78 @@ def test_every_setting_with_a_purpose_is_described_for_editors() -> None:
     assert isinstance(definitions, dict)
     provider = definitions["Provider"]["properties"]
     assert all(settings["description"] for settings in provider.values())
+
+
+# gates with names
+
+NAMED = [
+    {"name": "typecheck", "command": "make types"},
+    {"name": "lint", "command": "make lint", "required": False},
+    {"name": "test", "command": "make test", "timeout": 60},
+]
+
+
+def test_gates_with_names_take_the_place_of_plain_commands() -> None:
+    gates = default_gates(parsed(gates=NAMED, verify={"default": ["make test", "make old"], "timeout": 5}))
+    assert gates == (
+        Gate(name="typecheck", command="make types", timeout=5),
+        Gate(name="lint", command="make lint", timeout=5, required=False),
+        Gate(name="test", command="make test", timeout=60),
+    )
+
+
+def test_without_gates_the_plain_commands_are_the_gates() -> None:
+    assert default_gates(parsed()) == (Gate(name="make test", command="make test", timeout=900),)
+    assert default_gates(parsed(gates=None)) == default_gates(parsed())
+
+
+def test_an_empty_list_of_gates_is_no_gates_and_not_the_plain_commands() -> None:
+    assert default_gates(parsed(gates=[])) == ()
+
+
+def test_commands_that_are_not_run_because_gates_are_named_are_told() -> None:
+    assert parsed(gates=NAMED, verify={"default": ["make test", "make old"]}).unused_gates == ("make old",)
+    assert parsed(gates=[]).unused_gates == ("make test",)
+    assert parsed().unused_gates == ()
+
+
+@pytest.mark.parametrize("gates", [NAMED, []])
+def test_with_gates_nothing_needs_to_be_said_about_verify(gates: list[Any]) -> None:
+    document = {"provider": {"command": "x"}, "gates": gates}
+    assert configuration.parse(json.dumps(document).encode()).verify.default == ()
+    jsonschema.validate(document, configuration.schema())
+
+
+def test_gates_that_are_null_are_none_so_that_verify_is_needed() -> None:
+    document = {"provider": {"command": "x"}, "gates": None}
+    with pytest.raises(Mistakes) as found:
+        configuration.parse(json.dumps(document).encode())
+    assert found.value.mistakes == ["verify: missing, and required (or gates instead)"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, configuration.schema())
+
+
+@pytest.mark.parametrize(
+    ("gate", "place"),
+    [
+        ({"command": "x"}, "gates[0].name"),
+        ({"name": "x"}, "gates[0].command"),
+        ({"name": "", "command": "x"}, "gates[0].name"),
+        ({"name": " x", "command": "x"}, "gates[0].name"),
+        ({"name": "x" * 61, "command": "x"}, "gates[0].name"),
+        ({"name": "x", "command": " "}, "gates[0].command"),
+        ({"name": "x", "command": "x", "required": "no"}, "gates[0].required"),
+        ({"name": "x", "command": "x", "timeout": 0}, "gates[0].timeout"),
+        ({"name": "x", "command": "x", "optional": True}, "gates[0].optional"),
+        ("make test", "gates[0]"),
+    ],
+)
+def test_a_gate_that_is_none_is_told_with_its_place_and_refused_by_the_schema(gate: object, place: str) -> None:
+    [mistake] = mistakes(gates=[gate])
+    assert mistake.startswith(f"{place}: ")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({**LEAST, "gates": [gate]}, configuration.schema())
+
+
+def test_two_gates_cannot_have_one_name() -> None:
+    assert mistakes(gates=[NAMED[0], {**NAMED[1], "name": "typecheck"}]) == ["gates[1].name: 'typecheck' is used twice"]
