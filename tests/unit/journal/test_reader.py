@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.journal.events import Noted
-from ralph.journal.reader import PastAttempt, events, past_attempts, runs
+from ralph.journal.events import AgentStarted, Event, Noted, RunStarted
+from ralph.journal.reader import Figures, PastAttempt, events, figures, past_attempts, runs
 from ralph.journal.writer import FILE, Journal, line
-from ralph.plan.work import Usage, Verdict
+from ralph.plan.work import Kind, Usage, Verdict
 from tests.unit.journal.test_writer import ATTEMPT
 
 
@@ -87,3 +87,67 @@ def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -
 def test_an_attempt_of_another_version_with_less_in_it_is_still_read(tmp_path: Path) -> None:
     journal(tmp_path / "run-1", '{"event": "attempt_ended", "target": "auth", "work": "US-001", "number": "x"}')
     assert past_attempts(tmp_path, "auth")["US-001", 0].cost_usd is None
+
+
+# how well it went
+
+
+def started(target: str = "specs") -> RunStarted:
+    return RunStarted(
+        run="r", target=target, workflow="specs", version="1", tasks=1, passed=0, blocked=0,
+        branch="main", place="/p", agent="x", gates=(), model="", config="",
+    )  # fmt: skip
+
+
+def asked(size: int) -> AgentStarted:
+    return AgentStarted(work="a-1", number=1, command="x", prompt_chars=size, log="l")
+
+
+def ended(work: str, number: int, verdict: Verdict, kind: Kind = Kind.TASK) -> Event:
+    return replace(ATTEMPT, target="specs", work=work, number=number, verdict=verdict, kind=kind)
+
+
+def told(folder: Path, *events: Event) -> None:
+    journal(folder, *map(line, events))
+
+
+def test_without_a_journal_nothing_is_known(tmp_path: Path) -> None:
+    assert figures(tmp_path / "logs", "specs") == Figures(prompts=(), tasks=0, at_first=0)
+
+
+def test_the_first_attempt_that_was_judged_says_whether_a_task_was_good_at_once(tmp_path: Path) -> None:
+    told(
+        tmp_path / "run-1",
+        started(),
+        asked(100),
+        ended("a-1", 1, Verdict.PASSED),
+        asked(300),
+        ended("a-2", 1, Verdict.FAILED),
+        ended("a-2", 2, Verdict.PASSED),
+        ended("a-3", 1, Verdict.INTERRUPTED),
+    )
+    told(tmp_path / "run-2", started(), asked(200), ended("a-3", 2, Verdict.PASSED), ended("a-4", 1, Verdict.BLOCKED))
+    assert figures(tmp_path, "specs") == Figures(prompts=(100, 300, 200), tasks=4, at_first=2)
+
+
+def test_a_task_that_was_only_cut_short_was_not_tried(tmp_path: Path) -> None:
+    told(tmp_path / "run", started(), ended("a-1", 1, Verdict.LIMITED), ended("a-2", 1, Verdict.INTERRUPTED))
+    assert figures(tmp_path, "specs").tasks == 0
+
+
+@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.TASK])
+def test_only_tasks_are_counted(tmp_path: Path, kind: Kind) -> None:
+    told(tmp_path / "run", started(), ended("a", 1, Verdict.PASSED, kind))
+    assert figures(tmp_path, "specs").tasks == 0
+
+
+def test_other_targets_and_planning_are_left_out(tmp_path: Path) -> None:
+    told(tmp_path / "run-1", started("auth"), asked(100), ended("US-1", 1, Verdict.PASSED))
+    told(tmp_path / "run-2", asked(100))
+    assert figures(tmp_path, "specs") == Figures(prompts=(), tasks=0, at_first=0)
+
+
+def test_a_task_told_of_again_by_a_resumed_run_counts_once(tmp_path: Path) -> None:
+    told(tmp_path / "run-1", started(), ended("a-1", 2, Verdict.PASSED))
+    told(tmp_path / "run-2", started(), ended("a-1", 1, Verdict.FAILED), ended("a-1", 1, Verdict.PASSED))
+    assert figures(tmp_path, "specs") == Figures(prompts=(), tasks=1, at_first=0)

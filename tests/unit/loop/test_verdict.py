@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 
 from ralph.loop.record import Record, StepResult
 from ralph.loop.verdict import conclude
-from ralph.plan.model import GateResult, Plan, Task
+from ralph.plan.model import GateResult, Plan, Result, Spec, Task, TaskState
 from ralph.plan.work import Kind, Outcome, Resilience, StepSpec, Usage, Verdict, Work
 
 PLAN = Plan(target="auth", tasks=(Task(id="US-1", title="One"), Task(id="US-2", title="Two")))
@@ -265,3 +266,55 @@ def test_no_attempt_with_a_red_gate_ever_passes(steps: list[tuple[str, Verdict, 
     outcome = conclude(PLAN, work, record(*made), "now")
     if any(RED in result.gates for result in made):
         assert outcome.verdict is not Verdict.PASSED
+
+
+# the end of a spec
+
+SPEC_STEPS = Work(kind=Kind.FINISH, id="a", title="A", steps=(StepSpec(type="verify"), StepSpec(type="git-commit")))
+
+
+def passed(name: str, at: str) -> Task:
+    return Task(
+        id=name, title=name, spec="a", state=TaskState.PASSED, result=Result(completed_at=at, commit="c", summary="")
+    )
+
+
+def finish(*steps: StepResult, tasks: tuple[Task, ...] = (passed("a-1", "2"), passed("a-2", "1"))) -> Outcome:
+    plan = Plan(target="specs", tasks=tasks, specs=(Spec(id="a", name="A"),))
+    return conclude(plan, SPEC_STEPS, record(*steps, kind=Kind.FINISH), "now")
+
+
+def test_a_spec_passes_when_its_gates_and_its_commit_did() -> None:
+    outcome = finish(step("verify", gates=(GREEN,)), step("git-commit", commit="c1", summary="feat: A"))
+    assert (outcome.verdict, outcome.commit, outcome.summary, outcome.reopened) == (
+        Verdict.PASSED, "c1", "feat: A", (),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["verify", "git-commit"])
+def test_a_spec_that_is_red_or_refused_is_sent_back_to_the_task_that_passed_last(name: str) -> None:
+    outcome = finish(step(name, Verdict.FAILED, reason="no"))
+    assert (outcome.verdict, outcome.reason, outcome.reopened) == (Verdict.REOPENED, "no", ("a-1",))
+
+
+def test_of_tasks_that_passed_in_the_same_instant_the_one_that_stands_last_is_sent_back() -> None:
+    """Its files are the ones that can go back without taking those of the others along."""
+    outcome = finish(step("verify", Verdict.FAILED), tasks=(passed("a-1", "1"), passed("a-2", "1")))
+    assert outcome.reopened == ("a-2",)
+
+
+def test_a_spec_of_which_nothing_passed_has_nobody_to_send_it_back_to() -> None:
+    blocked = Task(id="a-1", title="t", spec="a", state=TaskState.BLOCKED)
+    outcome = finish(step("verify", Verdict.FAILED, reason="red"), tasks=(blocked,))
+    assert (outcome.verdict, outcome.reason, outcome.reopened) == (Verdict.FAILED, "red", ())
+
+
+@pytest.mark.parametrize("verdict", [Verdict.LIMITED, Verdict.INTERRUPTED])
+def test_a_spec_whose_end_was_cut_short_is_sent_back_to_nobody(verdict: Verdict) -> None:
+    assert (finish(step("verify", verdict)).verdict, finish(step("verify", verdict)).reopened) == (verdict, ())
+
+
+def test_where_work_is_held_back_an_attempt_began_on_that_and_tells_which_files_it_changed() -> None:
+    held = replace(record(step("agent", touched=("a.txt", "…")), step("verify")), ground="held0")
+    outcome = conclude(PLAN, STORY, held, "now", 12.5)
+    assert (outcome.base, outcome.touched, outcome.seconds) == ("held0", ("a.txt", "…"), 12.5)
