@@ -101,3 +101,17 @@ def test_given_implementation_json_exists_when_build_mode_starts_then_no_model_i
     assert "specs: complete" in done.stdout
     next_one = json.loads(project.ralph("next", "specs", "--json").stdout)
     assert next_one == [{"target": "specs", "workflow": "specs", "state": "done", "next": None}]
+
+
+def test_a_file_whose_name_is_no_text_is_built_retried_and_committed_like_any_other(project: Project) -> None:
+    project.config("test -f proof.txt")
+    write_plan(project, spec("avatar", task("avatar-1")))
+    odd = {"run": [r"printf x > $(printf 'caf\351.txt')"]}
+    project.script(builds("avatar-1", "claim.txt", times=1, **odd), builds("avatar-1", "proof.txt"))
+
+    project.ralph("start", "build")
+
+    assert statuses(project)["avatar"] == "completed"
+    [line] = tasks(project)["avatar-1"]["tried"]
+    assert "caf" in line
+    assert r'"caf\351.txt"' in project.git("show", "--format=", "--name-only", "HEAD~1").splitlines()
