@@ -20,8 +20,6 @@ from ralph.views import words
 from ralph.workflows.targets import find
 from ralph.workspace import RALPH
 
-BESIDE = (".", f":(exclude){RALPH}")
-
 
 @click.command(
     name="attempts",
@@ -42,6 +40,7 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
     """List every attempt at the tasks of TARGET (a feature, `requirements`, `specs`), or show or restore one."""
     workspace = workspaces.find(Path.cwd())
     folder = find(workspace, target).repo
+    own = (RALPH, *workspace.own_files)
     refs = look.attempts(folder, target)
     past = past_attempts(workspace.logs, target)
     if diff or restore:
@@ -49,14 +48,14 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         base = _base(chosen, past)
         if diff:
             color = ("--color",) if sys.stdout.isatty() else ()
-            click.echo(look.show(folder, "diff", *color, base, chosen.commit, "--", *BESIDE))
+            click.echo(look.show(folder, "diff", *color, base, chosen.commit, "--", *_beside(own)))
         else:
-            _restore(folder, chosen, base)
+            _restore(folder, chosen, base, own)
         return 0
     shown = _matching(refs, attempt) if attempt else refs
     if attempt and not shown:
         raise _no_such(refs, target, attempt, "")
-    rows = [_row(folder, ref, past) for ref in shown]
+    rows = [_row(folder, ref, past, own) for ref in shown]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
@@ -67,9 +66,16 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
     return 0
 
 
-def _row(folder: Path, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> dict[str, object]:
+def _beside(own: tuple[str, ...]) -> tuple[str, ...]:
+    """Everything but Ralph's own files, as git's commands take it."""
+    return (".", *(f":(exclude){name}" for name in own))
+
+
+def _row(
+    folder: Path, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt], own: tuple[str, ...]
+) -> dict[str, object]:
     known = past.get((ref.task, ref.number))
-    stat = look.show(folder, "diff", "--shortstat", _base(ref, past), ref.commit, "--", *BESIDE)
+    stat = look.show(folder, "diff", "--shortstat", _base(ref, past), ref.commit, "--", *_beside(own))
     return {
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",
@@ -119,14 +125,15 @@ def _base(ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> str:
     return known.base if known and known.base else f"{ref.commit}^"
 
 
-def _restore(folder: Path, ref: AttemptRef, base: str) -> None:
+def _restore(folder: Path, ref: AttemptRef, base: str, own: tuple[str, ...]) -> None:
     from ralph.git.repo import open_repo
 
     async def lay() -> list[str]:
         repo = await open_repo(folder)
-        own = f"{repo.prefix}{RALPH}/"
+        ours = tuple(f"{repo.prefix}{name}" for name in own)
         status = await repo.status()
-        paths = [path for path in await repo.between(base, ref.commit) if not path.startswith(own)]
+        changed = await repo.between(base, ref.commit)
+        paths = [path for path in changed if not path.startswith(f"{ours[0]}/") and path not in ours]
         known = set(await repo.paths_in("HEAD"))
         here = {path for path in paths if path not in known and os.path.lexists(repo.top / path)}
         in_the_way = sorted(here | set(paths).intersection(status.changed))
