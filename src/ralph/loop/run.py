@@ -151,6 +151,8 @@ class Run:
         """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""
         project = (self.place.project or self.place.root) if self.place else self.workspace.root
         plan = [project / path for path in self.workflow.plan_paths]
+        for path in (project / name for name in self.workflow.guarded):
+            plan += sorted(path.iterdir()) if path.is_dir() else [path]
         for written in trusted.keep(self.workspace, self.plan.target, plan):
             for guard in self.guards:
                 guard.expect(written)
