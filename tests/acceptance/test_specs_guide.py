@@ -67,7 +67,7 @@ def test_from_two_specs_to_two_commits_with_ctrl_c_in_the_middle(project: Projec
 
     why, retry, accept, again = (line.partition("#")[0] for line in blocked.strip().splitlines())
     assert 'nobody here speaks "tlhIngan Hol"' in types(project, why)
-    assert "Shouting-2: to be tried again." in types(project, retry)
+    assert "shouting-2: to be tried again." in types(project, retry)
     types(project, accept)
     assert "specs: complete" in types(project, again)
     assert "- [x] `shouting-2`" in types(project, "cat PROGRESS.md")

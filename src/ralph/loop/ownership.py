@@ -22,7 +22,7 @@ async def claim(place: Place, target: str) -> None:
             changed = [path for path in changed if path not in untouched]
     theirs = sorted(path for path in changed if path not in ours)
     if theirs:
-        raise dirty(theirs, holds=place.holds)
+        raise dirty(theirs, holds=any(left.held for left in place.lefts()))
     present = {path for path in ours if path in status.untracked and (place.repo.top / path).exists()}
     place.made, place.foreign = present, set(status.untracked) - ours
 

@@ -292,21 +292,9 @@ def test_a_spec_passes_when_its_gates_and_its_commit_did() -> None:
 
 
 @pytest.mark.parametrize("name", ["verify", "git-commit"])
-def test_a_spec_that_is_red_or_refused_is_sent_back_to_the_task_that_passed_last(name: str) -> None:
+def test_a_spec_that_is_red_or_refused_has_failed_and_sends_no_task_back(name: str) -> None:
     outcome = finish(step(name, Verdict.FAILED, reason="no"))
-    assert (outcome.verdict, outcome.reason, outcome.reopened) == (Verdict.REOPENED, "no", ("a-1",))
-
-
-def test_of_tasks_that_passed_in_the_same_instant_the_one_that_stands_last_is_sent_back() -> None:
-    """Its files are the ones that can go back without taking those of the others along."""
-    outcome = finish(step("verify", Verdict.FAILED), tasks=(passed("a-1", "1"), passed("a-2", "1")))
-    assert outcome.reopened == ("a-2",)
-
-
-def test_a_spec_of_which_nothing_passed_has_nobody_to_send_it_back_to() -> None:
-    blocked = Task(id="a-1", title="t", spec="a", state=TaskState.BLOCKED)
-    outcome = finish(step("verify", Verdict.FAILED, reason="red"), tasks=(blocked,))
-    assert (outcome.verdict, outcome.reason, outcome.reopened) == (Verdict.FAILED, "red", ())
+    assert (outcome.verdict, outcome.reason, outcome.reopened) == (Verdict.FAILED, "no", ())
 
 
 @pytest.mark.parametrize("verdict", [Verdict.LIMITED, Verdict.INTERRUPTED])

@@ -42,7 +42,7 @@ def test_a_completed_spec_is_told_with_its_tasks_gates_commit_time_and_cost() ->
     assert told(task(1), task(2, attempts=3, seconds=65)) == (
         "## User Avatar: completed\n"
         "\n"
-        f"<!-- ralph: avatar {COMMIT} 1 -->\n"
+        f"<!-- ralph: avatar passed {COMMIT} 4 -->\n"
         "\n"
         "- Spec: `specs/avatar.md`\n"
         "- Closed: 2026-01-17T10:30:00Z\n"
@@ -69,7 +69,7 @@ def test_a_spec_of_which_nothing_passed_has_no_commit() -> None:
     text = told(task(1, TaskState.BLOCKED), spec=spec)
     assert text.startswith("## User Avatar: blocked\n")
     assert "- Commit: none, nothing passed\n" in text
-    assert "<!-- ralph: avatar no commit 1 -->" in text
+    assert "<!-- ralph: avatar blocked no commit 1 -->" in text
 
 
 def test_a_spec_that_could_not_be_closed_in_order_is_told_all_the_same() -> None:
