@@ -15,6 +15,7 @@ from ralph.git.answers import Commit, Status, parse_log, parse_status
 from ralph.git.files import is_behind_link, is_folder, remove
 from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
+from ralph.process.table import birth_of
 
 QUIET = (
     "-c", "core.quotePath=false",
@@ -31,6 +32,7 @@ HALF_DONE = (
     "sequencer",
 )  # fmt: skip
 
+INDEX = "ralph-index-"
 OWN = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false")
 """Ralph's own commits and switches: no hooks, no signature that would ask a person for something."""
 
@@ -133,12 +135,20 @@ class Repo:
     @asynccontextmanager
     async def _index_of(self, commit: str) -> AsyncIterator[Path]:
         """An index of our own that holds a commit's tree and knows nothing of what is on disk."""
-        index = self.git_dir / f"ralph-index-{os.getpid()}"
+        index = self.git_dir / f"{INDEX}{os.getpid()}"
         try:
             await self.git("read-tree", commit, index=index)
             yield index
         finally:
             index.unlink(missing_ok=True)
+
+    def sweep(self) -> None:
+        """Killed runs leave indexes of their own, here and in other worktrees."""
+        for folder in (self.common_dir, *(self.common_dir / "worktrees").glob("*")):
+            for index in folder.glob(f"{INDEX}*"):
+                owner = index.name.removeprefix(INDEX).removesuffix(".lock")
+                if not owner.isdigit() or not birth_of(int(owner)):
+                    index.unlink(missing_ok=True)
 
     async def reveal(self, paths: Iterable[str]) -> None:
         """Take back what an agent told git's index about paths it is not to look at."""

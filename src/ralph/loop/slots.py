@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
@@ -36,8 +37,10 @@ class Slots:
     @classmethod
     @asynccontextmanager
     async def opened(cls, run: Run, count: int) -> AsyncIterator[Slots]:
-        with ExitStack() as cleanup:
-            yield cls(run=run, count=count, cleanup=cleanup, _free=list(range(count, 0, -1)))
+        slots = cls(run=run, count=count, cleanup=ExitStack(), _free=list(range(count, 0, -1)))
+        slots._sweep()
+        with slots.cleanup:
+            yield slots
 
     def take(self) -> int | None:
         """A slot that nobody uses; None: all are in use."""
@@ -67,6 +70,16 @@ class Slots:
             return None
         site = await self._site(record.slot, rescued=record)
         return site if record.slot <= self.count else None
+
+    @property
+    def _scratch(self) -> str:
+        """How the names of this project's temporary folders begin: short, for sockets have short names."""
+        return f"ralph-{hashlib.sha256(bytes(self.run.workspace.root)).hexdigest()[:8]}-"
+
+    def _sweep(self) -> None:
+        """A killed run leaves its temporary folders."""
+        for folder in Path(tempfile.gettempdir()).glob(f"{self._scratch}*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
     async def _kept(self, place: Place, work: Work) -> str:
         refs = await place.repo.refs(f"{ATTEMPTS}/{self.run.plan.target}/{work.id}")
@@ -100,7 +113,7 @@ class Slots:
         else:
             await place.keep_strays()
         scratch = self.cleanup.enter_context(
-            tempfile.TemporaryDirectory(prefix=f"ralph-{number}-", ignore_cleanup_errors=True)
+            tempfile.TemporaryDirectory(prefix=f"{self._scratch}{number}-", ignore_cleanup_errors=True)
         )
         variables = {"RALPH_SLOT": str(number), "RALPH_WORKTREE": str(folder), "TMPDIR": scratch}
         services = Services((), place.root, run.logs, run.id, lambda *_: None)  # pages are looked at where it lands
