@@ -33,7 +33,7 @@ blocked) echo '<ralph>BLOCKED</ralph>'; exit ;;
 esac
 echo "$id-$n" >> "work-$id.txt"
 echo "$id-$n" >> "$here/written"
-test -e "$here/shares/$id" && ! grep -q "^$id\$" shared.txt && { echo "$id" >> shared.txt; sort -o shared.txt shared.txt; }
+test -e "$here/shares/$id" && { echo "$id" >> shared.txt; sort -u -o shared.txt shared.txt; }
 sleep "0.$((n * 7 % 3))"
 case "$turn" in
 bad) touch "bad-$id" ;;

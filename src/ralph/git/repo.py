@@ -96,6 +96,10 @@ class Repo:
             head = _line_in(self.common_dir / head.removeprefix("ref: "))
         return head if len(head) in (40, 64) and head.isalnum() else await self.resolve("HEAD")
 
+    def is_on(self, branch: str) -> bool:
+        """Whether this is the branch that is checked out."""
+        return _line_in(self.git_dir / "HEAD") == f"ref: refs/heads/{branch}"
+
     def points_to(self, ref: str, commit: str) -> bool:
         """Whether a ref's own file says so; False may only mean that git keeps it elsewhere."""
         return _line_in(self.common_dir / ref) == commit
@@ -110,6 +114,11 @@ class Repo:
         if done.code:
             return None
         return parse_log(done.out.decode(errors="surrogateescape"), border)
+
+    async def said(self, commit: str, line: str) -> bool:
+        """Whether a commit, or one before it, has this line in its message."""
+        found = await self.git("log", "--fixed-strings", f"--grep={line}", "--format=%B", commit)
+        return line in found.splitlines()
 
     async def changed_since(self, commit: str, *globs: str) -> tuple[str, ...]:
         """Tracked paths whose content on disk differs from `commit`'s, filtered by globs if there are any."""
@@ -321,6 +330,18 @@ class Repo:
                 )  # fmt: skip
             if (self.top / ".gitmodules").exists():
                 await self.ask("submodule", "--quiet", "update", "--force", "--", *kept[:1000])
+
+    async def fill_submodules(self) -> None:
+        """A worktree begins with empty folders where the project has other repositories."""
+        if not (self.top / ".gitmodules").exists():
+            return
+        done = await self.ask(*OWN, "submodule", "--quiet", "update", "--init", "--recursive", "--force")
+        if done.code:
+            raise RalphError(
+                f"The submodules could not be checked out in {self.top}.",
+                details=tuple(done.err.decode(errors="replace").strip().splitlines()[:5]),
+                remedy="Make this work there: git submodule update --init --recursive. Or run without --jobs.",
+            )
 
     async def untrack(self, paths: Iterable[str]) -> None:
         """Take paths out of the index and leave them on disk."""

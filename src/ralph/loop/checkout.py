@@ -9,6 +9,7 @@ from pathlib import Path
 from ralph.errors import RalphError
 from ralph.git.repo import OWN, Repo, open_repo
 from ralph.git.shield import lower
+from ralph.loop import home
 from ralph.loop import record as records
 from ralph.loop.ownership import bring_back, claim
 from ralph.loop.place import Place
@@ -57,16 +58,24 @@ async def _in_checkout(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
     )
     await _claim(place, workspace, wanted.target)
     if wanted.branch and status.branch != wanted.branch:
+        await _let_go(workspace, wanted)
         await _switch(repo, wanted.branch)
         place.branch = wanted.branch
     await bring_back(place, wanted.target, wanted.passed)
     return place
 
 
+async def _let_go(workspace: Workspace, wanted: Wanted) -> None:
+    """A killed run's worktree may still have the branch."""
+    folder = workspace.worktrees / wanted.target
+    if (folder / ".git").exists():
+        await home.let_go_if_clean(await open_repo(folder), wanted.branch)
+
+
 async def _claim(place: Place, workspace: Workspace, target: str) -> None:
     """First rescue what killed attempts left on this branch, then see whose the rest is."""
     for record in records.load(workspace.records):
-        if record.branch == place.branch and record.agent_at_work and not record.slot:
+        if record.is_of(place.branch, place.root) and record.agent_at_work:
             await rescue(place, record)
     await claim(place, target)
 
@@ -79,7 +88,7 @@ async def _switch(repo: Repo, branch: str) -> None:
         if "already checked out" in error.what or "already used by worktree" in error.what:
             raise RalphError(
                 f"The branch {branch} is checked out in another worktree.",
-                remedy="Run with --worktree to go on there.",
+                remedy="Go on there with --worktree, or with --jobs if that is how it began.",
             ) from None
         raise RalphError(
             f"The branch {branch} could not be checked out.",
@@ -90,8 +99,9 @@ async def _switch(repo: Repo, branch: str) -> None:
 
 async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Place:
     folder = workspace.worktrees / wanted.target
+    option = "--jobs" if wanted.lands else "--worktree"
     if not (folder / ".git").exists():
-        await _add_worktree(repo, folder, wanted.branch)
+        await _add_worktree(repo, folder, wanted.branch, option)
     inside = await open_repo(folder)
     inside.identity = repo.identity
     inside.prefix = repo.prefix
@@ -103,22 +113,25 @@ async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
         records=workspace.records / "in-worktree",
         own_files=workspace.own_files,
     )
+    if wanted.lands:  # what is here was on its way to the branch, or is nobody's
+        await home.tidy(place)
+    await home.take(inside, repo, wanted.branch, option)
     status = await inside.status()
     if status.branch != wanted.branch:
         raise RalphError(
-            f"The worktree {folder} is not on {wanted.branch} but on {status.branch or 'a detached HEAD'}.",
+            f"The worktree {folder} is not on {wanted.branch} but on {status.branch}.",
             remedy=f"Put it back: git -C {folder} switch {wanted.branch}",
         )
-    if wanted.lands:  # what is here was on its way to the branch, or is nobody's
-        await place.keep_strays()
-        await place.clear()
+    await inside.fill_submodules()
     await _claim(place, workspace, wanted.target)
     await bring_back(place, wanted.target)
     _carry(workspace.root, root, wanted.carry)
     return place
 
 
-async def _add_worktree(repo: Repo, folder: Path, branch: str) -> None:
+async def _add_worktree(repo: Repo, folder: Path, branch: str, option: str) -> None:
+    if folder.exists():
+        shutil.rmtree(folder)  # the rest of one that could not be made
     folder.parent.mkdir(parents=True, exist_ok=True)
     await repo.git("worktree", "prune")
     exists = await repo.has_branch(branch)
@@ -128,11 +141,7 @@ async def _add_worktree(repo: Repo, folder: Path, branch: str) -> None:
     try:
         await repo.git(*OWN, "worktree", "add", "--quiet", *head, str(folder), *tail)
     except RalphError as error:
-        raise RalphError(
-            f"A worktree for {branch} could not be made.",
-            details=(error.what, *error.details),
-            remedy="If the branch is checked out here, run without --worktree.",
-        ) from None
+        raise home.elsewhere(error, branch, option) or await home.not_made(repo, folder, error) from None
 
 
 def _carry(source: Path, target: Path, paths: tuple[str, ...]) -> None:

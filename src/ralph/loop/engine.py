@@ -19,6 +19,7 @@ from ralph.journal.writer import Journal, Listener, new_run_id
 from ralph.loop import trusted
 from ralph.loop.baseline import check_baseline
 from ralph.loop.checkout import Wanted, open_place
+from ralph.loop.home import let_go
 from ralph.loop.loop import work_through
 from ralph.loop.place import Place
 from ralph.loop.recover import end_orphans, recover
@@ -91,6 +92,7 @@ async def engage(
                     home=Site(
                         folder=workspace.root, services=services, place=place, variables=dict(place.repo.identity)
                     ),
+                    lands=wanted.lands,
                     interrupt=interrupt,
                     numbers=_numbers(place.repo.top, wanted.target),
                     model=options.model,
@@ -99,6 +101,8 @@ async def engage(
                     return await _drive(run, place, options, ended)
                 finally:
                     trusted.forget(workspace, wanted.target)
+                    if wanted.lands:
+                        await let_go(place)
 
 
 async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunEnded:

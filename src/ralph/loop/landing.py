@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from ralph.errors import RalphError
+from ralph.git.look import attempt_ref
 from ralph.journal.events import Landed, Noted
+from ralph.loop.attempt import cancellable
+from ralph.loop.home import reclaim, sweep, tidy
 from ralph.loop.place import Place
 from ralph.loop.protection import Protection
 from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
+from ralph.loop.site import Site
 from ralph.plan.work import Outcome, Verdict, Work
 from ralph.verify.suite import check
 
@@ -19,30 +25,63 @@ MOST_TRIES = 3
 TRAILER = "Ralph-Attempt"
 
 
-async def land(run: Run, work: Work, record: Record, outcome: Outcome) -> Outcome:
+@asynccontextmanager
+async def take_turn(run: Run, *, watchful: bool = True) -> AsyncIterator[None]:
+    """One after the other changes the plan or the branch; `watchful`: nobody else has any business there."""
+    home = run.place
+    async with run.turn:
+        if home and run.lands and watchful:
+            await _reclaim(run, home)
+        try:
+            yield
+        finally:
+            if home and run.lands:
+                home.tip = await home.repo.head()
+
+
+async def _reclaim(run: Run, home: Place) -> None:
+    kept = await reclaim(home)
+    if kept:
+        text = f"Somebody else has moved {home.branch}, where only verified work may land: that was undone"
+        run.emit(Noted(text=f"{text}, and is kept in {kept}.", warning=True))
+
+
+async def land(run: Run, site: Site, work: Work, record: Record, outcome: Outcome) -> Outcome:
     """Bring an attempt's work onto the branch, or send it back; the plan says which. Whoever calls has the turn."""
     home = run.place
     assert home is not None, "what is done side by side has a branch to land on"
+    await _keep(home, site, record, outcome.commit)
     for _ in range(MOST_TRIES):
-        tip = await home.repo.head()
-        sent_back = await _bring_together(run, home, work, record, outcome, tip)
-        if sent_back:
-            await home.clear()
-            await run.save(settle(run.plan, work, sent_back, run.workflow.policy).plan)
-            return sent_back
-        commit = await _advance(run, home, work, record, outcome, tip)
+        await tidy(home)
+        tip = home.tip = await home.repo.head()
+        together = await _bring_together(run, home, work, record, outcome, tip)
+        if together.verdict is not Verdict.PASSED:
+            await sweep(home)
+            if together.verdict is not Verdict.INTERRUPTED:
+                await run.save(settle(run.plan, work, together, run.workflow.policy).plan)
+            return together
+        commit = await _advance(run, home, work, record, together, tip)
         if commit:
             run.emit(Landed(work=work.id, number=record.number, commit=commit))
-            return replace(outcome, commit=commit)
-        await home.clear()
-        run.emit(Noted(text=f"Somebody else has moved {home.branch}: {work.id} lands on top of that.", warning=True))
+            return replace(together, commit=commit)
+        await sweep(home)
+        await _reclaim(run, home)
     raise RalphError(f"{home.branch} is moved by somebody else all the time.", remedy="Stop that, then run again.")
 
 
-async def _bring_together(
-    run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str
-) -> Outcome | None:
-    """The work on top of the branch, in the run's own checkout; an outcome if it cannot stay there."""
+async def _keep(home: Place, site: Site, record: Record, commit: str) -> None:
+    """What is to land is what its ref has, with what gates and hooks made of it."""
+    ref = attempt_ref(record.target, record.work, record.number)
+    if home.repo.points_to(ref, commit):
+        return
+    await home.repo.keep(ref, commit)
+    for place in (home, site.place):
+        if place and place.refs is not None:
+            place.refs[ref] = commit
+
+
+async def _bring_together(run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str) -> Outcome:
+    """The work on top of the branch, in the run's own checkout, and what it comes to there."""
     base = await home.repo.fork(outcome.commit, tip)
     collision = await home.apply(outcome.commit, base)
     if collision is not None:
@@ -52,15 +91,18 @@ async def _bring_together(
     task = run.plan.find(work.id)
     is_ui = run.workflow.is_ui(run.plan, task)
     if not is_ui and not any(not home.is_own(path) for path in await home.repo.between(base, tip)):
-        return None  # nothing but state has landed since the gates were green
+        return outcome  # nothing but state has landed since the gates were green
+    await home.repo.fill_submodules()
     undone = run.logs / f"{work.id}-{record.number}-undone-where-it-landed"
     bench = run.bench(run.home, f"{work.id}-{record.number}-landing", work.id)
     async with Protection.around(run, run.home, work, tip, undone) as protection:
         gates, ui_gates = run.workflow.gates(task), run.workflow.ui_gates(task)
-        checked = await check(gates, ui_gates, run.home.services, bench, is_ui=is_ui)
+        checked = await cancellable(run, check(gates, ui_gates, run.home.services, bench, is_ui=is_ui))
+    if checked is None:
+        return replace(outcome, verdict=Verdict.INTERRUPTED)
     reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
     if not reason:
-        return None
+        return replace(outcome, gates=checked.results)
     together = "Together with what has landed meanwhile it is not green any more."
     return replace(outcome, verdict=Verdict.FAILED, reason=f"{together} {reason}", gates=checked.results)
 
@@ -70,7 +112,7 @@ async def _advance(run: Run, home: Place, work: Work, record: Record, outcome: O
     settled = settle(run.plan, work, outcome, run.workflow.policy)
     subject = outcome.summary or run.workflow.commit_message(run.plan, work)
     message = f"{subject.strip()}\n\n{TRAILER}: {record.target}/{work.id}/{record.number}\n"
-    run.workflow.store.save(settled.plan)
+    run.write(settled.plan)
     state = [home.in_repo(path) for path in run.workflow.state_paths if home.has(path)]
     commit = await home.repo.advance(home.branch, state, message, tip)
     if commit:

@@ -10,7 +10,7 @@ from ralph.git.look import attempt_ref
 from ralph.journal.events import SpecClosed, TaskBlocked, Waited
 from ralph.journal.writer import now
 from ralph.loop.attempt import pause, run_attempt, tell_begin, tell_end
-from ralph.loop.landing import land
+from ralph.loop.landing import land, take_turn
 from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
@@ -45,7 +45,7 @@ async def work_through(run: Run, *, once: bool = False) -> Finished:
 
 async def begin(run: Run, site: Site, work: Work) -> Record:
     """Mark the work as begun, then write down that an attempt is under way: in this order."""
-    async with run.turn:
+    async with take_turn(run):
         return await _begin(run, site, work)
 
 
@@ -66,6 +66,7 @@ async def _begin(run: Run, site: Site, work: Work) -> Record:
         work=work.id,
         number=max(settled, run.numbers.get(work.id, 0)) + 1,
         base=base,
+        root=str(site.cwd),
         slot=site.slot,
         ground=await place.ground() if place and holds else "",
         branch=place.branch if place else "",
@@ -110,9 +111,11 @@ async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: 
 
 async def close(run: Run, site: Site, work: Work, record: Record, outcome: Outcome) -> Outcome:
     """Land it or settle it, then forget the record; says what it came to in the end."""
-    async with run.turn:
+    async with take_turn(run, watchful=bool(site.slot)):
         if site.slot and outcome.verdict is Verdict.PASSED:
-            outcome = await land(run, work, record, outcome)
+            outcome = await land(run, site, work, record, outcome)
+            if outcome.verdict is Verdict.INTERRUPTED:
+                return outcome  # the next run lands it
         else:
             await _settle(run, site, work, record, outcome)
         run.forget(record)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -76,6 +76,7 @@ class Place:
     records: Path | None  # where is written down what is left here; None: all that is here can be made again
     project: Path | None = None  # where `.ralph/` is, as this checkout has it; None: at `root`
     own_files: tuple[str, ...] = ()  # Ralph's files outside of `.ralph/`, below the project's root
+    tip: str = ""  # where Ralph put the branch, if tasks land on it; empty: not known yet
     holds: bool = False  # what passes here stays uncommitted until its spec is complete
     held: str = ""  # that work, as a commit that no branch has; empty: there is none
     held_on: str = ""  # the commit it was held on top of
@@ -146,6 +147,8 @@ class Place:
         `ground`: the files it began with, where passed work is held back. There no commit is the agent's to make.
         """
         self.seen = False
+        if not (self.repo.top / ".git").exists():
+            return await self._rebuild(base, ground)
         await self.repo.release_lock()
         status, commits, lost = await asyncio.gather(
             self.repo.status(), self.repo.commits_since(base), self._put_refs_back()
@@ -164,6 +167,21 @@ class Place:
         if undone:
             return Tip(status=await self.repo.status(), wrongs=wrongs, undone=undone)
         return Tip(status=status, commits=commits, wrongs=wrongs)
+
+    async def _rebuild(self, base: str, ground: str) -> Tip:
+        """The agent removed its worktree: it is made again, and commits that were only there are kept."""
+        repo = self.repo
+        outside = replace(repo, top=repo.common_dir)
+        if repo.git_dir.is_dir():  # git still knows it
+            repo.top.mkdir(parents=True, exist_ok=True)
+            (repo.top / ".git").write_text(f"gitdir: {repo.git_dir}\n")
+        else:
+            await outside.git(*OWN, "worktree", "add", "--quiet", "--force", "--detach", str(repo.top), base)
+            where = await repo.git("rev-parse", "--path-format=absolute", "--git-dir")
+            repo.git_dir = Path(where.rstrip("\n"))
+        lost = await self._put_refs_back()
+        status = await self._back_to(base, await repo.status(), ground)
+        return Tip(status=status, wrongs=(*lost, "it removed its worktree"))
 
     async def _uncommit(self, base: str, head: str) -> str:
         """Take the agent's commits off the branch again; their files stay, and they are kept under a ref.
@@ -391,6 +409,7 @@ class Place:
         """A slot's checkout as a commit has it; what was here before is kept where it belongs."""
         await self.repo.git(*OWN, "checkout", "--quiet", "--force", "--detach", tip)
         await self.repo.git("clean", "--quiet", "-d", "--force")
+        await self.repo.fill_submodules()
         self.made, self.foreign, self.collided, self.seen = set(), set(), (), True
 
     async def continue_from(self, kept: str, tip: str) -> None:

@@ -48,11 +48,16 @@ class Record:
     base: str  # where the branch stood
     branch: str
     began: float
+    root: str = ""  # where it is made; unknown in records of older versions
     slot: int = 0  # where tasks are done side by side: which worktree
     ground: str = ""  # where passed work is held back: the files the attempt began with; else they were the base's
     persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
     agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
     steps: tuple[StepResult, ...] = ()
+
+    def is_of(self, branch: str, root: Path) -> bool:
+        """Whether it was made in this checkout, on this branch, and not in a slot."""
+        return self.branch == branch and self.root in ("", str(root)) and not self.slot
 
     def result_of(self, step: str) -> StepResult | None:
         return next((result for result in self.steps if result.step == step), None)

@@ -66,9 +66,16 @@ async def _recover(run: Run, record: Record, site: Site | None) -> Outcome | Non
         if site.place and not record.agent_at_work:
             await site.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
         return await attempt(run, site, work, record, resumed=True)
-    run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
+    run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; {_where(run, record)}."))
     cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.")
     record = replace(record, steps=(*record.steps, cut))
     outcome = conclude(run.plan, work, record, now())
     await close(run, site or run.home, work, record, outcome)
     return outcome
+
+
+def _where(run: Run, record: Record) -> str:
+    """Another checkout is not looked into: a person may have gone on there."""
+    if record.slot or not record.root or record.root == str(run.home.cwd):
+        return "what it made is kept"
+    return f"what it had not committed is still in {record.root}"

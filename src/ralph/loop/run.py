@@ -86,6 +86,7 @@ class Run:
     journal: Journal
     owner: Owner
     home: Site  # where the plan is, and where work is done that is not done side by side
+    lands: bool = False  # tasks are done side by side, and only what has passed comes onto the branch
     model: str = ""  # asked for on the command line: comes before any that is configured
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
@@ -143,9 +144,15 @@ class Run:
         if plan == self.plan:
             return
         self.plan = plan
-        self.workflow.store.save(plan)
+        self.write(plan)
         if commit:
             await self.commit_state()
+
+    def write(self, plan: Plan) -> None:
+        """The plan on disk; where others' agents are at work just now, what they began with is out of date."""
+        self.workflow.store.save(plan)
+        if self.lands:
+            self.keep_plan()
 
     def keep_plan(self) -> None:
         """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""

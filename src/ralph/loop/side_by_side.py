@@ -13,22 +13,39 @@ from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work
 
 async def work_side_by_side(run: Run, slots: Slots, *, once: bool = False) -> Finished:
     """As many attempts at a time as there are slots, until nothing is left to do or somebody says stop."""
-    crew = _Crew(run, slots)
-    waits = 0
+    try:
+        async with asyncio.TaskGroup() as group:
+            return await _work(_Crew(run, slots, most=1 if once else slots.count), group, once=once)
+    except BaseExceptionGroup as several:
+        raise _first(several) from None
+
+
+def _first(error: BaseException) -> BaseException:
+    """What broke first: the others were stopped because of it."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+async def _work(crew: _Crew, group: asyncio.TaskGroup, *, once: bool) -> Finished:
+    run, waits = crew.run, 0
     end: Finished | None = None
-    async with asyncio.TaskGroup() as group:
-        while True:
-            following = end or crew.begin_all(group)
-            if not crew.running:
-                if isinstance(following, Finished):
-                    return following
-                assert isinstance(following, Work), "with nothing under way there is something to do"
-                outcome = await attempt(run, run.home, following, await begin(run, run.home, following))
-            else:
-                outcome = await crew.next_ended()
-            end = end or stop(outcome, once)
-            waits = waits + 1 if outcome.verdict is Verdict.LIMITED else 0
-            if waits and not end and not await wait(run, outcome, waits):
+    while True:
+        following = end or crew.begin_all(group)
+        if crew.running:
+            outcome, pauses = await crew.next_ended()
+        elif isinstance(following, Work):
+            outcome, pauses = (
+                await attempt(run, run.home, following, await begin(run, run.home, following)),
+                crew.pauses,
+            )
+        else:
+            assert following is not None, "with nothing under way there is something to do"
+            return following
+        end = end or stop(outcome, once)
+        if outcome.verdict is not Verdict.LIMITED:
+            waits = 0
+        elif not end and pauses == crew.pauses:  # one that began before the last pause met the same limit
+            waits, crew.pauses = waits + 1, crew.pauses + 1
+            if not await wait(run, outcome, waits):
                 end = Finished(ending=Ending.LIMITED, reason=outcome.reason)
 
 
@@ -38,26 +55,28 @@ class _Crew:
 
     run: Run
     slots: Slots
-    running: dict[asyncio.Task[Outcome], str] = field(default_factory=dict)
+    most: int
+    pauses: int = 0  # how often everybody has waited for a limit
+    running: dict[asyncio.Task[Outcome], tuple[str, int]] = field(default_factory=dict)  # what, and after which pause
 
     def begin_all(self, group: asyncio.TaskGroup) -> Work | Finished | None:
         """Begin what can begin; returns what cannot be done side by side, or that nothing is left."""
         while True:
-            following = self.run.workflow.next(self.run.plan, frozenset(self.running.values()))
+            following = self.run.workflow.next(self.run.plan, frozenset(name for name, _ in self.running.values()))
             if self.run.interrupt.requested:
                 return Finished(ending=Ending.INTERRUPTED)
             if not isinstance(following, Work) or following.kind is not Kind.TASK:
                 return following if isinstance(following, Work | Finished) else None
-            slot = self.slots.take()
+            slot = self.slots.take() if len(self.running) < self.most else None
             if slot is None:
                 return None
-            self.running[group.create_task(self._in_slot(slot, following))] = following.id
+            self.running[group.create_task(self._in_slot(slot, following))] = following.id, self.pauses
 
-    async def next_ended(self) -> Outcome:
+    async def next_ended(self) -> tuple[Outcome, int]:
         done, _ = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)
         task = done.pop()
-        del self.running[task]
-        return task.result()
+        _, pauses = self.running.pop(task)
+        return task.result(), pauses
 
     async def _in_slot(self, number: int, work: Work) -> Outcome:
         try:

@@ -14,6 +14,8 @@ from pathlib import Path
 from ralph.errors import RalphError
 from ralph.git.look import ATTEMPTS
 from ralph.git.repo import OWN, open_repo
+from ralph.loop.home import not_made
+from ralph.loop.landing import TRAILER
 from ralph.loop.place import Place
 from ralph.loop.record import Record
 from ralph.loop.recover import rescue
@@ -84,7 +86,8 @@ class Slots:
     async def _kept(self, place: Place, work: Work) -> str:
         refs = await place.repo.refs(f"{ATTEMPTS}/{self.run.plan.target}/{work.id}")
         newest = max(refs, key=lambda ref: int(ref.rpartition("/")[2]), default="")
-        return refs.get(newest, "")
+        has_landed = newest and await place.repo.said("HEAD", f"{TRAILER}: {newest.removeprefix(f'{ATTEMPTS}/')}")
+        return "" if has_landed else refs.get(newest, "")
 
     def _folder(self, number: int) -> Path:
         return self.run.workspace.slots / str(number)
@@ -133,10 +136,4 @@ class Slots:
         try:
             await home.repo.git(*OWN, "worktree", "add", "--quiet", "--detach", str(folder), "HEAD")
         except RalphError as error:
-            shutil.rmtree(folder, ignore_errors=True)
-            await home.repo.ask("worktree", "prune")
-            raise RalphError(
-                f"The worktree {folder} could not be made.",
-                details=(error.what, *error.details),
-                remedy="Free some space or correct the permissions, then run again; nothing is lost.",
-            ) from None
+            raise await not_made(home.repo, folder, error) from None
