@@ -120,7 +120,7 @@ def test_a_disk_that_is_full_while_a_worktree_is_made(project: Project, small_di
 
     done = project.ralph("run", "auth", "--jobs", "3", code=1)
 
-    assert "could not be made" in done.stderr
+    assert "could not be made" in done.stderr or "could not be saved" in done.stderr
     assert "Free some space" in done.stderr
     assert processes_in(project.path) == []
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
@@ -237,6 +237,11 @@ def test_what_waits_for_a_blocked_story_waits_and_the_rest_is_done(project: Proj
 
     assert landed(project) == ["auth/US-003/1"]
     assert "US-001" in done.stdout
+    project.script(does("US-001", "1.txt"), does("US-002", "2.txt"), VERIFIED)
+    assert "US-001: to be tried again" in project.ralph("retry", "auth").stdout
+    assert project.git("branch", "--list", "ralph/auth", "--format=%(worktreepath)") == "", "it is let go again"
+    project.ralph("run", "auth", "--jobs", "2")
+    assert landed(project)[1:] == ["auth/US-001/2", "auth/US-002/1"]
 
 
 def test_state_that_is_not_committed_cannot_land(project: Project) -> None:
@@ -314,3 +319,32 @@ def test_side_by_side_after_a_killed_run_one_by_one_and_the_other_way_round(
         assert "half.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1")
     else:
         assert f"what it had not committed is still in {project.path}" in done.stdout
+
+
+CLAUDE = r"""#!/bin/sh
+case "$(cat)" in *"Final Verification"*) word=VERIFIED ;; *) word=DONE ;; esac
+if [ "$word" = DONE ] && mkdir "__HERE__/limited-$RALPH_TASK" 2>/dev/null; then
+    until [ "$(ls -d __HERE__/limited-* | wc -l)" = 3 ]; do sleep 0.02; done
+    echo '{"type": "result", "is_error": true, "result": "Claude AI usage limit reached|1000000000"}'
+    exit 1
+fi
+echo x > "$RALPH_TASK.txt"
+echo '{"type": "assistant", "message": {"content": [{"type": "text", "text": "<ralph>'$word'</ralph>"}]}}'
+echo '{"type": "result", "is_error": false, "result": ""}'
+"""
+
+
+def test_a_usage_limit_that_three_meet_is_waited_for_once(project: Project) -> None:
+    claude = project.folder / "claude"
+    claude.write_text(CLAUDE.replace("__HERE__", str(project.folder)))
+    claude.chmod(0o755)
+    project.config("true", provider={"command": str(claude), "args": [], "dialect": "claude"})
+    project.stories("One", "Two", "Three")
+
+    project.ralph("run", "auth", "--jobs", "3", code=None)
+
+    assert len(project.events("waited")) == 1
+    verdicts = [event["verdict"] for event in project.events("attempt_ended") if event["work"] != "final"]
+    assert sorted(verdicts) == ["limited"] * 3 + ["passed"] * 3
+    assert [story["retries"] for story in project.plan_at("ralph/auth")["userStories"]] == [0, 0, 0]
+    assert len(landed(project)) == 3

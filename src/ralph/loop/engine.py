@@ -102,7 +102,7 @@ async def engage(
                 finally:
                     trusted.forget(workspace, wanted.target)
                     if wanted.lands:
-                        await let_go(place)
+                        await let_go(place.repo, place.branch)
 
 
 async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunEnded:

@@ -51,17 +51,17 @@ async def not_made(repo: Repo, folder: Path, error: RalphError) -> RalphError:
     )
 
 
-async def let_go(place: Place) -> None:
+async def let_go(inside: Repo, branch: str) -> None:
     """The checkout stays where it is, and the branch is free for a person to check out."""
-    if place.repo.is_on(place.branch):
-        await place.repo.ask("update-ref", "--no-deref", "-m", "ralph: let go", "HEAD", await place.repo.head())
+    if inside.is_on(branch):
+        await inside.ask("update-ref", "--no-deref", "-m", "ralph: let go", "HEAD", await inside.head())
 
 
 async def let_go_if_clean(inside: Repo, branch: str) -> None:
     """A killed run could not let go of its branch. Where somebody's work is, it stays."""
     status = await inside.status()
     if status.branch == branch and not (status.changed or status.unmerged or status.untracked):
-        await inside.git("update-ref", "--no-deref", "-m", "ralph: let go", "HEAD", status.head)
+        await let_go(inside, branch)
 
 
 async def reclaim(home: Place) -> str:

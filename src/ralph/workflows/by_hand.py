@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git.repo import open_repo
 from ralph.journal.writer import new_run_id
+from ralph.loop.home import let_go, take
 from ralph.plan.model import Plan
 from ralph.stores import lock
 from ralph.workflows.targets import Target, find
+from ralph.workspace import Workspace
 
 
 def change_plan(name: str, change: Callable[[Plan, str], Plan]) -> Target:
@@ -23,27 +27,43 @@ def change_plan(name: str, change: Callable[[Plan, str], Plan]) -> Target:
         raise RalphError("Only a person can do this: it was called from inside of a run.")
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
-    target = find(workspace, name)
-    if target.folder is None:
-        branch = target.branch.name if target.branch else ""
-        raise RalphError(
-            f"The plan of {name} lives on the branch {branch}, which is not checked out.",
-            remedy=f"Check it out first: git switch {branch}",
-        )
-    project, store = target.folder, target.store()
+    find(workspace, name)
+    with lock.hold(workspace.lock, lock.me(new_run_id(), name), brief=True):
+        return asyncio.run(_change(workspace, config, name, change))
 
-    async def apply() -> None:
-        repo = await open_repo(target.repo if target.branch is None else project)
-        status = await repo.status()
+
+async def _change(workspace: Workspace, config: Config, name: str, change: Callable[[Plan, str], Plan]) -> Target:
+    async with _on_disk(workspace, name) as target:
+        assert target.folder is not None, "it is on disk"
+        repo = await open_repo(target.repo if target.branch is None else target.folder)
+        status, store = await repo.status(), target.store()
         plan = store.load()
         store.save(change(plan, status.head))
-        file = (project / target.file).resolve()
+        file = (target.folder / target.file).resolve()
         if config.commits.prd_changes and not plan.specs and status.branch == (plan.branch or status.branch):
             top = repo.top.resolve()
             if file.is_relative_to(top):
                 message = config.commits.message.replace("prd.json", file.name)
                 await repo.commit_own([str(file.relative_to(top))], message)
+        return target
 
-    with lock.hold(workspace.lock, lock.me(new_run_id(), name), brief=True):
-        asyncio.run(apply())
-    return target
+
+@asynccontextmanager
+async def _on_disk(workspace: Workspace, name: str) -> AsyncIterator[Target]:
+    """The target with its plan in a checkout; a worktree that has let go of the branch takes it for so long."""
+    target = find(workspace, name)
+    if target.folder is not None:
+        yield target
+        return
+    branch, worktree = target.branch.name if target.branch else "", workspace.worktrees / name
+    if not (worktree / ".git").exists():
+        raise RalphError(
+            f"The plan of {name} lives on the branch {branch}, which is not checked out.",
+            remedy=f"Check it out first: git switch {branch}",
+        )
+    inside = await open_repo(worktree)
+    await take(inside, await open_repo(workspace.root), branch, "--jobs")
+    try:
+        yield find(workspace, name)
+    finally:
+        await let_go(inside, branch)
