@@ -447,13 +447,15 @@ class Place:
         self.repo.forget_half_done()
         await self.repo.git("reset", "--hard", "--quiet")
 
-    async def keep_strays(self) -> None:
-        """Somebody may have left something in a checkout of ours: it is kept before it goes."""
+    async def keep_strays(self) -> str:
+        """Somebody may have left something in a checkout of ours: it is kept before it goes, under this ref."""
         status = await self.repo.status()
         dirty = {*status.changed, *status.unmerged, *(path for path in status.untracked if not path.endswith("/"))}
-        if dirty and status.head:
-            stray = await self.repo.snapshot(dirty, f"What was left in {self.root}", status.head)
-            await self.repo.keep(f"{STRAYS}/{stray[:12]}", stray)
+        if not dirty or not status.head:
+            return ""
+        stray = await self.repo.snapshot(dirty, f"What was left in {self.root}", status.head)
+        await self.repo.keep(f"{STRAYS}/{stray[:12]}", stray)
+        return f"{STRAYS}/{stray[:12]}"
 
     def remember_left(self, left: Left) -> None:
         if self.records:
