@@ -25,12 +25,13 @@ CODES = {
     Ending.DONE: EXIT_DONE,
     Ending.BLOCKED: EXIT_UNFINISHED,
     Ending.UNVERIFIED: EXIT_UNFINISHED,
+    Ending.HALTED: EXIT_UNFINISHED,
     Ending.LIMITED: EXIT_LIMIT,
     Ending.STOPPED: EXIT_WRONG,
     Ending.INTERRUPTED: EXIT_INTERRUPTED,
 }
-EXIT_CODES = """Exit codes: 0 all done and verified, 1 something is wrong, 3 something is blocked, failed, stuck
-or not verified, 4 stopped at a limit, 5 another run is at work, 130 interrupted."""
+EXIT_CODES = """Exit codes: 0 all done and verified, 1 something is wrong, 3 something is blocked, failed, stuck,
+halted or not verified, 4 stopped at a limit, 5 another run is at work, 130 interrupted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +106,7 @@ def _closing(ended: RunEnded, job: Job, workspace: Workspace) -> None:
     if job.figures:
         click.echo(f"  figures   {_relative(workspace.root / job.figures)}")
     if wanted.worktree:
-        folder = _relative(workspace.worktrees / ended.target)
+        folder = _relative(workspace.worktrees / (wanted.home or ended.target))
         click.echo(f"  worktree  {folder}   (when you need it no more: git worktree remove {folder})")
     match ended.ending:
         case Ending.DONE if wanted.branch:
@@ -116,6 +117,9 @@ def _closing(ended: RunEnded, job: Job, workspace: Workspace) -> None:
         case Ending.BLOCKED:
             click.echo(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
             click.echo(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
+        case Ending.HALTED:
+            click.echo(f"→ See why: `ralph status {ended.target}`, `ralph attempts {ended.target}`.")
+            click.echo(f"  Mend it or leave it to the next agent, then `{job.command}` goes on from there.")
         case Ending.UNVERIFIED:
             click.echo(f"→ See why: `ralph status {ended.target}`.")
             click.echo(f"  Then `ralph retry {ended.target}` and `{job.command}`.")

@@ -201,6 +201,6 @@ async def cancellable(run: Run, work: Coroutine[Any, Any, T]) -> T | None:
         try:
             return await task
         except asyncio.CancelledError:
-            if not run.interrupt.requested:
+            if not run.interrupt.cuts_short:
                 raise
             return None

@@ -28,6 +28,7 @@ class Wanted:
     lands: bool = False  # tasks are done side by side, and land here one by one
     holds: bool = False  # what passes stays uncommitted until its spec is complete
     passed: frozenset[str] = frozenset()  # the tasks that have passed, where work is held
+    home: str = ""  # the worktree's name; empty: the target's
     folder: str = ""  # where the work is done, relative to the project's root; it may be a repository of its own
 
 
@@ -98,10 +99,11 @@ async def _switch(repo: Repo, branch: str) -> None:
 
 
 async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Place:
-    folder = workspace.worktrees / wanted.target
+    folder = workspace.worktrees / (wanted.home or wanted.target)
     option = "--jobs" if wanted.lands else "--worktree"
+    is_new = False
     if not (folder / ".git").exists():
-        await _add_worktree(repo, folder, wanted.branch, option)
+        is_new = await _add_worktree(repo, folder, wanted.branch, option)
     inside = await open_repo(folder)
     inside.identity = repo.identity
     inside.prefix = repo.prefix
@@ -125,11 +127,12 @@ async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
     await inside.fill_submodules()
     await _claim(place, workspace, wanted.target)
     await bring_back(place, wanted.target)
-    _carry(workspace.root, root, wanted.carry)
+    _carry(workspace.root, root, wanted.carry, anew=is_new)
     return place
 
 
-async def _add_worktree(repo: Repo, folder: Path, branch: str, option: str) -> None:
+async def _add_worktree(repo: Repo, folder: Path, branch: str, option: str) -> bool:
+    """Make it; says whether the branch is new as well."""
     if folder.exists():
         shutil.rmtree(folder)  # the rest of one that could not be made
     folder.parent.mkdir(parents=True, exist_ok=True)
@@ -142,10 +145,12 @@ async def _add_worktree(repo: Repo, folder: Path, branch: str, option: str) -> N
         await repo.git(*OWN, "worktree", "add", "--quiet", *head, str(folder), *tail)
     except RalphError as error:
         raise home.elsewhere(error, branch, option) or await home.not_made(repo, folder, error) from None
+    return not exists
 
 
-def _carry(source: Path, target: Path, paths: tuple[str, ...]) -> None:
+def _carry(source: Path, target: Path, paths: tuple[str, ...], *, anew: bool) -> None:
+    """Files of a plan that is to live there; onto a new branch as they are here, also if that has older ones."""
     for path in paths:
-        if (source / path).is_file() and not (target / path).exists():
+        if (source / path).is_file() and (anew or not (target / path).exists()):
             (target / path).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(source / path, target / path)

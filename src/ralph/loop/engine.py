@@ -24,7 +24,7 @@ from ralph.loop.loop import work_through
 from ralph.loop.place import Place
 from ralph.loop.recover import end_orphans, recover
 from ralph.loop.run import Interrupt, Run
-from ralph.loop.settle import reopen_review
+from ralph.loop.settle import reopen_review, resume
 from ralph.loop.side_by_side import work_side_by_side
 from ralph.loop.site import Site
 from ralph.loop.slots import Slots
@@ -43,6 +43,7 @@ class Options:
 
     once: bool = False
     jobs: int = 0  # how many tasks at a time, each in a worktree of its own; 0: one by one, in one checkout
+    abrupt: bool = False  # when the plan halts, what is under way beside it is ended
     baseline: bool = True
     model: str = ""
     config: str = ""  # the name of the step configuration, where the workflow has one
@@ -110,6 +111,8 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
     metrics = Metrics()
     run.journal.listen(metrics)
     await _forget_stale_verification(run, place)
+    if run.workflow.policy.halts:
+        await run.save(resume(run.plan), commit=False)
     run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
     run.emit(_started(run, place, options))
     _note(run, place, orphans)
@@ -153,7 +156,7 @@ async def _work(run: Run, options: Options) -> Finished:
         if options.baseline and not run.interrupt.requested:
             run.workflow.already_red = await check_baseline(run)
         if options.jobs:
-            return await work_side_by_side(run, slots, once=options.once)
+            return await work_side_by_side(run, slots, once=options.once, abrupt=options.abrupt)
         return await work_through(run, once=options.once)
 
 

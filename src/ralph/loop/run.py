@@ -38,18 +38,30 @@ class Interrupt:
 
     def __init__(self) -> None:
         self.requested = False
+        self.halted = False  # not a person but the run itself wants its steps to end
         self.last_words: Callable[[], object] = lambda: None  # said when all is ended at once
         self._steps: set[asyncio.Task[Any]] = set()  # whatever they return
 
     @contextmanager
     def scope(self, step: asyncio.Task[Any]) -> Iterator[None]:
         self._steps.add(step)
-        if self.requested:
+        if self.cuts_short:
             step.cancel()
         try:
             yield
         finally:
             self._steps.discard(step)
+
+    @property
+    def cuts_short(self) -> bool:
+        """Whether steps that run now are to end."""
+        return self.requested or self.halted
+
+    def halt(self) -> None:
+        """End the steps that run, as a person's signal would."""
+        self.halted = True
+        for step in self._steps:
+            step.cancel()
 
     def request(self) -> None:
         if self.requested:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.plan.model import Plan, Result, Review, Spec, Task, TaskState, learn
+from ralph.plan.model import Failure, Plan, Result, Review, Spec, Task, TaskState, learn
 from ralph.plan.work import Kind, Outcome, Verdict, Work, standing
 
 LONGEST_NOTES = 6_000
@@ -19,6 +19,7 @@ class Policy:
     max_idle: int = 0  # attempts in a row without any change before it counts as stuck; 0: not looked at
     max_setup_failures: int = 3
     holds: bool = False  # what passed stays uncommitted, with its state, until its whole spec is committed
+    halts: bool = False  # once a task is blocked, nothing is begun any more
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,35 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
     plan = plan.change(task.id, lambda _: settled)
     if settled.state is not TaskState.PENDING and plan.current == task.id:
         plan = replace(plan, current=None)
+    if policy.halts:
+        plan = _halted(plan, outcome.at)
     return Settled(plan=plan, restore=base if settled.state is TaskState.BLOCKED else "")
+
+
+def _halted(plan: Plan, at: str) -> Plan:
+    """The first task that is blocked halts the plan, for as long as it is blocked."""
+    blocked = [task for task in plan if task.state is TaskState.BLOCKED]
+    if not blocked:
+        return replace(plan, failure=None)
+    if plan.failure and any(task.id == plan.failure.task for task in blocked):
+        return plan
+    first = blocked[0]
+    return replace(plan, failure=Failure(task=first.id, title=first.title, message=first.notes, at=at))
+
+
+def _without_failure_of(plan: Plan, task_id: str) -> Plan:
+    return replace(plan, failure=None) if plan.failure and plan.failure.task == task_id else plan
+
+
+def resume(plan: Plan) -> Plan:
+    """A person starts a halted plan again: what is blocked gets its attempts anew, and knows what was tried."""
+
+    def again(task: Task) -> Task:
+        if task.state is not TaskState.BLOCKED:
+            return task
+        return replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", result=None)
+
+    return replace(plan, tasks=tuple(map(again, plan.tasks)), failure=None)
 
 
 def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
@@ -172,14 +201,15 @@ def retry_by_hand(plan: Plan, task_id: str) -> Plan:
     def again(task: Task) -> Task:
         return replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
 
-    return _open_spec_of(plan.change(task_id, again), task_id)
+    return _open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
 
 
 def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str) -> Plan:
     """A person vouches for a task; no files go back for its sake any more."""
     result = Result(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}")
     plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
-    return _open_spec_of(replace(plan, current=None if plan.current == task_id else plan.current), task_id)
+    plan = replace(plan, current=None if plan.current == task_id else plan.current)
+    return _open_spec_of(_without_failure_of(plan, task_id), task_id)
 
 
 def retry_spec_by_hand(plan: Plan, spec_id: str) -> Plan:

@@ -11,11 +11,15 @@ from ralph.loop.slots import Slots
 from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work
 
 
-async def work_side_by_side(run: Run, slots: Slots, *, once: bool = False) -> Finished:
-    """As many attempts at a time as there are slots, until nothing is left to do or somebody says stop."""
+async def work_side_by_side(run: Run, slots: Slots, *, once: bool = False, abrupt: bool = False) -> Finished:
+    """As many attempts at a time as there are slots, until nothing is left to do or somebody says stop.
+
+    `abrupt`: when the plan halts, attempts that are under way are ended; else they come to their own end.
+    """
     try:
         async with asyncio.TaskGroup() as group:
-            return await _work(_Crew(run, slots, most=1 if once else slots.count), group, once=once)
+            crew = _Crew(run, slots, most=1 if once else slots.count)
+            return await _work(crew, group, once=once, abrupt=abrupt)
     except BaseExceptionGroup as several:
         raise _first(several) from None
 
@@ -25,7 +29,7 @@ def _first(error: BaseException) -> BaseException:
     return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
-async def _work(crew: _Crew, group: asyncio.TaskGroup, *, once: bool) -> Finished:
+async def _work(crew: _Crew, group: asyncio.TaskGroup, *, once: bool, abrupt: bool) -> Finished:
     run, waits = crew.run, 0
     end: Finished | None = None
     while True:
@@ -40,7 +44,7 @@ async def _work(crew: _Crew, group: asyncio.TaskGroup, *, once: bool) -> Finishe
         else:
             assert following is not None, "with nothing under way there is something to do"
             return following
-        end = end or stop(outcome, once)
+        end = end or crew.halt(abrupt) or stop(outcome, once)
         if outcome.verdict is not Verdict.LIMITED:
             waits = 0
         elif not end and pauses == crew.pauses:  # one that began before the last pause met the same limit
@@ -71,6 +75,15 @@ class _Crew:
             if slot is None:
                 return None
             self.running[group.create_task(self._in_slot(slot, following))] = following.id, self.pauses
+
+    def halt(self, abrupt: bool) -> Finished | None:
+        """Why nothing more is begun, if the plan has halted."""
+        following = self.run.workflow.next(self.run.plan) if self.run.plan.failure else None
+        if not isinstance(following, Finished):
+            return None
+        if abrupt:
+            self.run.interrupt.halt()
+        return following
 
     async def next_ended(self) -> tuple[Outcome, int]:
         done, _ = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)

@@ -105,6 +105,16 @@ class Setup:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Failure:
+    """Why a plan has halted: the first task that was out of attempts."""
+
+    task: str
+    title: str
+    message: str
+    at: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
     """All tasks of one target with their state."""
 
@@ -118,6 +128,7 @@ class Plan:
     review: Review = field(default_factory=Review)
     setup: Setup = field(default_factory=Setup)
     specs: tuple[Spec, ...] = ()  # by priority; empty: every task is committed on its own
+    failure: Failure | None = None  # it has halted, and nothing is begun before a person starts it again
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)

@@ -36,6 +36,19 @@ def _has_uncommitted(plan: Plan, spec: Spec) -> bool:
     return any(task.result and task.result.completed_at > since for task in plan.of_spec(spec.id))
 
 
+def waves(plan: Plan) -> list[tuple[Task, ...]]:
+    """The tasks in groups that can be done side by side: each group needs only what stands in those before it."""
+    level: dict[str, int] = {}
+    left = list(plan.tasks)
+    while left:
+        now = [task for task in left if all(name in level for name in task.depends_on)]
+        assert now, "a plan has no circles"
+        level |= {task.id: 1 + max((level[name] for name in task.depends_on), default=0) for task in now}
+        left = [task for task in left if task.id not in level]
+    groups = range(1, max(level.values(), default=0) + 1)
+    return [tuple(task for task in plan if level[task.id] == number) for number in groups]
+
+
 def cycle(depends_on: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
     """A cycle among dependencies, first id repeated at its end; empty if there is none."""
     done: set[str] = set()

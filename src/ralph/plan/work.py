@@ -38,6 +38,7 @@ class Ending(Enum):
     DONE = "done"
     BLOCKED = "blocked"
     UNVERIFIED = "unverified"  # everything passed, but the final review never agreed
+    HALTED = "halted"  # a task failed, and in this workflow nothing is begun after that
     ONCE = "once"
     LIMITED = "limited"
     STOPPED = "stopped"  # nobody can work until a person mends something

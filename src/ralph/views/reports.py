@@ -18,11 +18,14 @@ from ralph.plan.work import Ending, Kind, Verdict
 from ralph.stores import atomic
 
 STATE, AGGREGATE = "run_state.json", "aggregate.json"
-Status = Literal["running", "waiting", "done", "failed", "unverified", "once", "limited", "stopped", "interrupted"]
+Status = Literal[
+    "running", "waiting", "done", "failed", "unverified", "halted", "once", "limited", "stopped", "interrupted"
+]
 STATUS: dict[Ending, Status] = {
     Ending.DONE: "done",
     Ending.BLOCKED: "failed",
     Ending.UNVERIFIED: "unverified",
+    Ending.HALTED: "halted",
     Ending.ONCE: "once",
     Ending.LIMITED: "limited",
     Ending.STOPPED: "stopped",

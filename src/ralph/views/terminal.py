@@ -229,6 +229,8 @@ def headline(event: e.RunEnded) -> str:
             return f"{event.target}: complete · {proof}{agreed}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"
+        case Ending.HALTED:
+            return f"{event.target}: halted · {reason}"
         case Ending.UNVERIFIED:
             return f"{event.target}: all passed, but the final verification did not agree · {reason}"
         case Ending.ONCE:

@@ -1,0 +1,61 @@
+"""The phases of a request: which there are, and which may follow which. Pure."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from ralph.plan.model import Plan, TaskState
+
+
+class Phase(Enum):
+    """How far a request has come."""
+
+    RESEARCH = "research"  # an agent finds out what must be known
+    DECISIONS = "decisions"  # a person decides what only a person can
+    PLANNING = "planning"  # an agent writes the PRD and the tasks
+    PLANNING_COMPLETE = "planning_complete"  # a person reads the plan
+    EXECUTING = "executing"
+    COMPLETED = "completed"
+    FAILED = "failed"  # a task was out of attempts: nothing goes on before a person has looked
+
+
+FOLLOWING: dict[Phase, tuple[Phase, ...]] = {
+    Phase.RESEARCH: (Phase.DECISIONS,),
+    Phase.DECISIONS: (Phase.PLANNING,),
+    Phase.PLANNING: (Phase.PLANNING_COMPLETE,),
+    Phase.PLANNING_COMPLETE: (Phase.EXECUTING, Phase.COMPLETED),  # completed: a person vouched for every task
+    Phase.EXECUTING: (Phase.COMPLETED, Phase.FAILED),
+    Phase.COMPLETED: (Phase.EXECUTING,),  # a person wants a task done again
+    Phase.FAILED: (Phase.EXECUTING, Phase.COMPLETED),
+}
+"""What may come next, and nothing else."""
+
+GOING_ON: dict[Phase, str] = {
+    Phase.RESEARCH: "`ralph plan` goes on with it",
+    Phase.DECISIONS: "`ralph plan` asks you what is not decided yet",
+    Phase.PLANNING: "`ralph plan` goes on with it",
+    Phase.PLANNING_COMPLETE: "read the plan (`ralph plan --show`), then `ralph start`",
+    Phase.EXECUTING: "`ralph start` goes on",
+    Phase.COMPLETED: 'a new one begins with `ralph plan "REQUEST"`',
+    Phase.FAILED: "`ralph start` gives the failed task its attempts anew",
+}
+"""What a person does in each of them."""
+
+UNPLANNED = (Phase.RESEARCH, Phase.DECISIONS, Phase.PLANNING)
+"""There are no tasks yet."""
+
+
+def may_follow(now: Phase, to: Phase) -> bool:
+    """Whether a request may go from one phase to another; staying is not a change."""
+    return now is to or to in FOLLOWING[now]
+
+
+def reached(plan: Plan, now: Phase) -> Phase:
+    """Where a plan stands by what became of its tasks; before anything was begun, where it stood."""
+    if now in UNPLANNED:
+        return now
+    if plan.failure:
+        return Phase.FAILED
+    if plan.count(TaskState.PASSED) == len(plan.tasks):
+        return Phase.COMPLETED
+    return now if now is Phase.PLANNING_COMPLETE and not plan.started_at else Phase.EXECUTING

@@ -1,0 +1,65 @@
+"""Where a request's files are under `.ralph/`, and reading them from wherever they lie."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ralph.errors import RalphError
+from ralph.workspace import RALPH
+
+STATE, RESEARCH, DECISIONS, PRD = (
+    f"{RALPH}/{name}" for name in ("state.json", "research.json", "decisions.json", "prd.md")
+)
+TASKS, RESULTS, ARCHIVE = (f"{RALPH}/{name}" for name in ("tasks", "results", "archive"))
+ERRORS, EXECUTION = f"{RALPH}/logs/errors.log", f"{RALPH}/logs/execution.log"
+
+
+class Files(Protocol):
+    """Files by their paths below the project's root."""
+
+    def read(self, path: str) -> bytes | None: ...
+
+    def names(self, folder: str) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class OnDisk:
+    """Files as they lie in a folder."""
+
+    root: Path
+
+    def read(self, path: str) -> bytes | None:
+        try:
+            return (self.root / path).read_bytes()
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except OSError as error:
+            raise RalphError(f"{self.root / path} could not be read: {error.strerror}.") from None
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return sorted(os.listdir(self.root / folder))  # noqa: PTH208 - names are wanted
+        except OSError:
+            return []
+
+
+def task_file(task_id: str) -> str:
+    return f"{TASKS}/{task_id}.json"
+
+
+def result_file(task_id: str) -> str:
+    return f"{RESULTS}/{task_id}.json"
+
+
+def task_names(files: Files) -> list[str]:
+    """The names of all task files."""
+    return [name for name in files.names(TASKS) if name.endswith(".json") and not name.startswith(".")]
+
+
+def all_paths(files: Files) -> tuple[str, ...]:
+    """Every file that belongs to a request; those that came to be only later included."""
+    ids = [name.removesuffix(".json") for name in task_names(files)]
+    return (STATE, RESEARCH, DECISIONS, PRD, *map(task_file, ids), *map(result_file, ids))
