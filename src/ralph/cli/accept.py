@@ -18,7 +18,8 @@ from ralph.workflows.targets import find_task
 @click.argument("task")
 @click.option("--why", required=True, help="Why it needs no work; kept with the story.")
 def command(target: str, task: str, why: str) -> int:
-    """Mark TASK of TARGET (a feature, `requirements`, `specs`) as passed, because you say so. Only a person can."""
+    """Mark TASK of TARGET (a feature, `request`, `requirements`, `specs`) as passed, because you say so. Only a
+    person can."""
 
     def accept(plan: Plan, commit: str) -> Plan:
         found = find_task(plan, task)

@@ -13,10 +13,11 @@ SECTIONS = {
     "Make a plan": {
         "init": "Write ralph.config.json and .ralph/; with --requirements or --specs, more.",
         "prd": "Make or change a feature's plan: questions, PRD, stories.",
+        "plan": "Plan a request: research, decisions, tasks.",
         "add": "More work for a plan that was made from requirements.",
     },
     "Work on it": {
-        "start": "Plan the specs in specs/, then build them.",
+        "start": "Work through a request's plan; with plan or build, through specs.",
         "run": "Work through a plan until every task in it is verified.",
         "verify": "Run the gates, without any agent.",
         "accept": "Vouch for a task that needs no work.",

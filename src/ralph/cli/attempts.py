@@ -37,7 +37,8 @@ US-002 alone means its last attempt. They are ordinary git refs: refs/ralph/atte
 @click.option("--restore", is_flag=True, help="Put the attempt's files into this checkout, uncommitted.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json: bool) -> int:
-    """List every attempt at the tasks of TARGET (a feature, `requirements`, `specs`), or show or restore one."""
+    """List every attempt at the tasks of TARGET (a feature, `request`, `requirements`, `specs`), or show or
+    restore one."""
     workspace = workspaces.find(Path.cwd())
     folder = find(workspace, target).repo
     own = (RALPH, *workspace.own_files)

@@ -21,11 +21,12 @@ from ralph.cli.checks import show
 from ralph.config import ROLES, Config
 from ralph.errors import EXIT_WRONG, RalphError
 from ralph.git import look
+from ralph.plan.phases import GOING_ON
 from ralph.process.now import capture_now
 from ralph.stores import lock
 from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
-from ralph.workflows.targets import REQUIREMENTS, SPECS, find, has_requirements, has_specs
+from ralph.workflows.targets import REQUEST, REQUIREMENTS, SPECS, find, has_requirements, has_specs
 from ralph.workspace import SPECS_PLAN, Workspace
 
 OLDEST_GIT = "2.31"
@@ -68,6 +69,7 @@ def examine() -> Iterator[Check]:
         yield from _preflight(workspace, config)
     if has_specs(workspace):
         yield from _specs(workspace)
+    yield from _request(workspace)
     owner = lock.holder(workspace.lock)
     if owner:
         yield Check("note", f"a run is at work: {owner.run} (process {owner.pid})")
@@ -101,6 +103,23 @@ def _specs(workspace: Workspace) -> Iterator[Check]:
         yield Check("bad", f"{file} is in the plan, and is gone", "Put it back, or plan anew: `ralph start plan`.")
     for line in outdated(workspace.root):
         yield Check("note", line, "`ralph start plan`")
+
+
+def _request(workspace: Workspace) -> Iterator[Check]:
+    """What `ralph start` would look at before it begins."""
+    from ralph.workflows.requests import locate
+
+    located = locate(workspace)
+    if located is None:
+        return
+    try:
+        plan = find(workspace, REQUEST).plan()
+    except RalphError as error:
+        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
+        return
+    tasks = f", {len(plan.tasks)} tasks" if plan else ""
+    going_on = GOING_ON[located.phase] if located.phase else ""
+    yield Check("good", f"the request: phase {located.phase.value if located.phase else 'unknown'}{tasks} ({going_on})")
 
 
 def _git() -> Check:

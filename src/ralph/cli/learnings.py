@@ -28,7 +28,8 @@ Examples:
 @click.option("--into", type=click.Path(dir_okay=False, path_type=Path), help="Add what is missing to this file.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, into: Path | None, as_json: bool) -> int:
-    """Show what agents learned while they worked on TARGET (a feature, `requirements`, `specs`), or on all there is."""
+    """Show what agents learned while they worked on TARGET (a feature, `request`, `requirements`, `specs`), or on all
+    there is."""
     workspace = workspaces.find(Path.cwd())
     found = [find(workspace, target)] if target else everything(workspace)
     texts: tuple[str, ...] = ()

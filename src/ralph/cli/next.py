@@ -11,15 +11,15 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.plan.select import following
-from ralph.workflows.targets import Target, everything, find
+from ralph.workflows.targets import NO_PLANS, Target, everything, find
 
 
 @click.command(name="next")
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, as_json: bool) -> int:
-    """Show which story or task of TARGET comes next: a feature, `requirements`, `specs`, or without
-    one all there is."""
+    """Show which story or task of TARGET comes next: a feature, `request`, `requirements`, `specs`, or
+    without one all there is."""
     workspace = workspaces.find(Path.cwd())
     found = [find(workspace, target)] if target else everything(workspace)
     plans = [(item, plan) for item in found if (plan := item.plan())]
@@ -29,9 +29,7 @@ def command(target: str | None, as_json: bool) -> int:
     for item, plan in plans:
         click.echo(f"{item.name}: {_words(item, plan)}")
     if not plans:
-        click.echo(
-            "No plans yet. Make one with `ralph prd NAME`, `ralph init --requirements FILE` or `ralph start plan`."
-        )
+        click.echo(NO_PLANS)
     return 0
 
 
@@ -63,6 +61,8 @@ def _rest(target: Target, plan: Plan) -> str:
     """What is left when no task can be worked on."""
     if not plan.tasks:
         return f"nothing is planned yet ({'ralph start plan' if target.name == 'specs' else target.command})"
+    if plan.failure:
+        return f"halted, because {plan.failure.task} failed; `{target.command}` gives it its attempts anew"
     stuck = [task.id for task in plan if task.state is not TaskState.PASSED]
     if stuck:
         return f"nothing can go on; blocked: {', '.join(stuck)} (ralph retry {target.name})"

@@ -25,8 +25,8 @@ Examples:
 @click.argument("target", shell_complete=targets)
 @click.argument("tasks", nargs=-1)
 def command(target: str, tasks: tuple[str, ...]) -> int:
-    """Have TASKS of TARGET (a feature, `requirements`, `specs`) tried again with all their attempts; without any: every
-    blocked one."""
+    """Have TASKS of TARGET (a feature, `request`, `requirements`, `specs`) tried again with all their attempts; without
+    any: every blocked one."""
     chosen: list[str] = []
 
     def again(plan: Plan, _: str) -> Plan:

@@ -1,4 +1,4 @@
-"""`ralph start plan` and `ralph start build`: from specs to tasks, and from tasks to commits."""
+"""`ralph start`: a request's plan; `ralph start plan` and `ralph start build`: from specs to tasks, to commits."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ralph import prompts, validation
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
 from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
+from ralph.cli.start_request import request_job
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.loop.checkout import Wanted
@@ -29,31 +30,55 @@ from ralph.workspace import SPECS_PLAN, Workspace
 
 EXAMPLES = f"""\b
 Examples:
+  ralph start                  the request's plan, one fresh agent and one commit for each task
+  ralph start --jobs 4         four tasks at a time, each in a worktree; yours is not touched
   ralph start plan             specs/*.md into tasks: implementation.json
   ralph start build            every task, one fresh agent for each; one commit for each spec
   ralph start build --once     one attempt, to try a configuration
-  ralph start build --json     events as JSON Lines on standard output
+  ralph start --json           events as JSON Lines on standard output
 \b
-Plan again whenever the specs have changed: what is completed stays. Ctrl-C stops cleanly, and the same
-command goes on from there; so does it after a crash.
+Plan the specs again whenever they have changed: what is completed stays. Ctrl-C stops cleanly, and the same
+command goes on from there; so does it after a crash. A request halts at the first task that is out of
+attempts: `ralph start` gives it new ones and goes on from there.
 {EXIT_CODES}"""
 
 
 @click.command(name="start", epilog=EXAMPLES)
-@click.argument("mode", type=click.Choice(["plan", "build"]))
-@click.option("--once", is_flag=True, help="build: make one attempt, then stop.")
-@click.option("--no-baseline", is_flag=True, help="build: do not run the gates before the first attempt.")
+@click.argument("mode", type=click.Choice(["plan", "build"]), required=False)
+@click.option("--jobs", type=click.IntRange(1, 64), help="So many tasks at a time, each in a worktree of its own.")
+@click.option(
+    "--on-failure",
+    type=click.Choice(["wait", "stop"]),
+    help="With --jobs, when a task fails: let the others end (wait, the default), or stop them.",
+)
+@click.option("--once", is_flag=True, help="Make one attempt, then stop.")
+@click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first attempt.")
 @click.option("--model", default="", help="The model the agent is told to use.")
 @click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
-@click.option("--json", "as_json", is_flag=True, help="plan: what it came to as JSON; build: events as JSON Lines.")
-def command(mode: str, once: bool, no_baseline: bool, model: str, quiet: bool, as_json: bool) -> int:
-    """Turn the specs in specs/*.md into tasks (plan), or work through them until all are verified (build)."""
+@click.option("--json", "as_json", is_flag=True, help="Events as JSON Lines; plan: what it came to, as JSON.")
+def command(
+    mode: str | None,
+    jobs: int | None,
+    on_failure: str | None,
+    once: bool,
+    no_baseline: bool,
+    model: str,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Work through the plan that `ralph plan` made. With a mode it is about specs: turn those in specs/*.md into
+    tasks (plan), or work through them until all are verified (build)."""
     workspace = workspaces.find(Path.cwd())
     put_back_what_agents_changed(workspace)
     config = configuration.load(workspace.root)
     watching = Watching(quiet=quiet, as_json=as_json)
+    options = Options(once=once, jobs=jobs or 0, abrupt=on_failure == "stop", baseline=not no_baseline, model=model)
+    if mode is None:
+        job, options = request_job(workspace, config, options)
+        return exit_code(run_job(workspace, config, job, options, watching))
+    if jobs or on_failure:
+        raise RalphError("--jobs and --on-failure are for a request's plan.", remedy="Leave them out.")
     if mode == "build":
-        options = Options(once=once, baseline=not no_baseline, model=model)
         return exit_code(run_job(workspace, config, _job(workspace, config), options, watching))
     if once or no_baseline:
         raise RalphError("--once and --no-baseline are for `ralph start build`.", remedy="Leave them out.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -14,8 +15,9 @@ from ralph.errors import RalphError
 from ralph.journal.reader import Figures, figures
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
+from ralph.stores.request_files import ERRORS
 from ralph.views import words
-from ralph.workflows.targets import Target, everything, find, find_task
+from ralph.workflows.targets import NO_PLANS, Target, everything, find, find_task
 from ralph.workspace import Workspace
 
 
@@ -27,13 +29,14 @@ Examples:
   ralph status auth                  every story of one feature
   ralph status auth --task US-003    all there is to know about one story
   ralph status requirements          the tasks made from requirements
+  ralph status request               the tasks of a request
   ralph status specs                 the tasks of every spec""",
 )
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--task", help="Show one story or task with its notes and results.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, task: str | None, as_json: bool) -> int:
-    """Show where TARGET stands: a feature, `requirements`, `specs`, or, without one, all there is."""
+    """Show where TARGET stands: a feature, `request`, `requirements`, `specs`, or, without one, all there is."""
     workspace = workspaces.find(Path.cwd())
     if task and not target:
         raise RalphError("--task needs a target.", remedy=f"For example: ralph status auth --task {task}")
@@ -57,13 +60,11 @@ def _show_all(workspace: Workspace) -> int:
     for target in found:
         try:
             plan = target.plan()
-            click.echo(f"{target.name:20} {_progress(target, plan) if plan else 'PRD drafted, not finalized'}")
+            click.echo(f"{target.name:20} {_progress(target, plan) if plan else target.draft}")
         except RalphError as error:
             click.secho(f"{target.name:20} {error.what} See `ralph validate`.", fg="red")
     if not found:
-        click.echo(
-            "No plans yet. Make one with `ralph prd NAME`, `ralph init --requirements FILE` or `ralph start plan`."
-        )
+        click.echo(NO_PLANS)
     return 0
 
 
@@ -98,6 +99,9 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
         _show_run(workspace, owner)
     if plan.setup.notes:
         click.secho(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), 160)}", fg="red")
+    if plan.failure:
+        why = words.cut(words.first_line(plan.failure.message), 160)
+        click.secho(f"  halted: {plan.failure.task} failed, {why} See {ERRORS}.", fg="red")
     begun = "now" if owner and owner.target == plan.target else "begun"
     for spec in sorted(plan.specs, key=lambda spec: spec.priority):
         _show_spec(spec)
@@ -197,6 +201,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "passed": plan.count(TaskState.PASSED),
         "blocked": plan.count(TaskState.BLOCKED),
         "verified": _is_verified(plan),
+        "failure": asdict(plan.failure) if plan.failure else None,
         "verifiedAt": plan.review.verified_at or None,
         "run": _run_as_json(workspace) if target.workflow == "requirements" else None,
         "tasks": [

@@ -48,6 +48,9 @@ class Options:
     model: str = ""
     config: str = ""  # the name of the step configuration, where the workflow has one
 
+    def with_jobs(self, jobs: int) -> Options:
+        return replace(self, jobs=jobs)
+
     def with_config(self, name: str) -> Options:
         return replace(self, config=name)
 

@@ -49,6 +49,14 @@ VARIABLES = {
         "alreadyRed", "learnings", "doneMarker", "blockedMarker", "learningMarker",
     ),
     "specs-plan": ("specs", "existing", "answerFile", "mistakes"),
+    "request-research": ("requestQuoted", "always", "answerFile", "mistakes"),
+    "request-decisions": ("requestQuoted", "research", "answerFile", "mistakes"),
+    "request-plan": ("requestQuoted", "research", "decisions", "verifyCommands", "answerFile", "mistakes"),
+    "request-task": (
+        "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "requestQuoted", "summary", "prdFile",
+        "dependencies", "attempt", "failure", "tried", "protected", "verifyCommands", "alreadyRed", "learnings",
+        "doneMarker", "learningMarker",
+    ),
     "learnings-compact": ("learnings", "limit", "answerFile", "mistakes"),
 }  # fmt: skip
 """Every template, and what it is given."""

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ralph import validation
 from ralph.errors import RalphError
-from ralph.plan.phases import UNPLANNED, Phase
+from ralph.plan.phases import UNPLANNED
 from ralph.stores.prd_rules import BRANCH, LONGEST_BRANCH, LONGEST_ID, STORY_ID, task_rules
 from ralph.validation import Json, Mistakes
 
@@ -178,14 +178,6 @@ def _object(data: bytes) -> Json:
         return validation.parse_object(data, name="")
     except Mistakes:
         return {}
-
-
-def phase_in(data: bytes) -> Phase | None:
-    """The phase that a state file names; None if that cannot be read."""
-    try:
-        return Phase(_object(data).get("phase"))
-    except ValueError:
-        return None
 
 
 def state_schema() -> str:

@@ -44,7 +44,9 @@ async def _change(workspace: Workspace, config: Config, name: str, change: Calla
             top = repo.top.resolve()
             if file.is_relative_to(top):
                 message = config.commits.message.replace("prd.json", file.name)
-                await repo.commit_own([str(file.relative_to(top))], message)
+                beside = [target.folder / path for path in target.files if (target.folder / path).exists()]
+                paths = dict.fromkeys(str(path.resolve().relative_to(top)) for path in (file, *beside))
+                await repo.commit_own(paths, message)
         return target
 
 

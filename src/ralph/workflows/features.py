@@ -51,7 +51,7 @@ def locate(workspace: Workspace, name: str) -> Located:
 def everything(workspace: Workspace, *, only: str = "") -> list[Located]:
     """Every feature of the project, or those of one name, oldest first; each as its branch has it, if it has one."""
     branches = look.branches(workspace.root)
-    prefix = _prefix(workspace.root, branches)
+    prefix = prefix_of(workspace.root, branches)
     found: dict[str, Located] = {}
     for branch in branches.values():
         if branch.name.startswith(BRANCH_PREFIX):
@@ -108,7 +108,7 @@ def _branch_in(data: bytes | None) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _prefix(root: Path, branches: dict[str, Branch]) -> str:
+def prefix_of(root: Path, branches: dict[str, Branch]) -> str:
     """Where the project lies in its work tree: "" at its top."""
     here = root.resolve()
     tops = [branch.worktree for branch in branches.values() if branch.worktree and here.is_relative_to(branch.worktree)]

@@ -46,3 +46,8 @@ def _stopped(task: Task) -> str:
 def _gate(gate: Gate) -> str:
     name = "" if gate.name == gate.command else f"{gate.name}: "
     return f"{name}`{gate.command}`" + ("" if gate.required else " (optional: a failure only warns)")
+
+
+def quoted(text: str) -> str:
+    """A person's words for a quotation in Markdown, whose first line the template begins."""
+    return text.strip().replace("\n", "\n> ")

@@ -1,4 +1,4 @@
-"""What commands can be pointed at: a feature, the requirements' plan, the specs'; each says where its truth lies."""
+"""What commands can be pointed at: a feature, or another workflow's plan; each says where its truth lies."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from typing import TYPE_CHECKING, Protocol
 from ralph.errors import RalphError
 from ralph.git.look import Branch
 from ralph.plan.model import Plan, Task
+from ralph.plan.phases import FOLLOWING, GOING_ON, UNPLANNED, Phase
 from ralph.stores.prd import PrdStore
+from ralph.stores.request_files import STATE, all_paths
 from ralph.validation import nearest
-from ralph.workflows import features
+from ralph.workflows import features, requests
 from ralph.workflows.features import Located
-from ralph.workspace import RALPH, SPECS_PLAN, Workspace, is_inside
+from ralph.workspace import RALPH, SPECS_PLAN, TARGETS, Workspace, is_inside
 
 if TYPE_CHECKING:
     from ralph.stores.implementation import ImplementationStore
+    from ralph.stores.request import RequestStore
     from ralph.stores.tasks import TasksStore
 
-REQUIREMENTS, SPECS = "requirements", "specs"
+REQUIREMENTS, SPECS, REQUEST = TARGETS
 PLAN = f"{RALPH}/prd.json"
 CONFIG = f"{RALPH}/configs/default.json"
-NO_PLANS = "No plans yet. Make one with `ralph prd NAME`, `ralph init --requirements FILE` or `ralph init --specs`."
+NO_PLANS = """No plans yet. Make one with `ralph plan "REQUEST"`, `ralph prd NAME`, `ralph init --requirements FILE` or
+`ralph init --specs`."""
 
 
 class PlanStore(Protocol):
@@ -50,17 +54,21 @@ class Target:
     where: str
     read: Callable[[], bytes | None]
     store: Callable[[], PlanStore]
+    files: tuple[str, ...] = ()  # what a state commit holds beside the plan
+    draft: str = "PRD drafted, not finalized"  # how far it has come while there is no plan
+    unplanned: RalphError | None = None  # what to say to whoever needs one
 
     def plan(self) -> Plan | None:
         """The plan; None while there is only a draft."""
         data = self.read()
-        return None if data is None else self.store().load(data)
+        plan = None if data is None else self.store().load(data)
+        return plan if plan is None or self.unplanned is None else None
 
     def needed_plan(self) -> Plan:
         """The plan, or an error that says how to get one."""
         plan = self.plan()
         if plan is None:
-            raise no_plan(self.name)
+            raise self.unplanned or no_plan(self.name)
         return plan
 
 
@@ -85,13 +93,23 @@ def find(workspace: Workspace, name: str) -> Target:
                     remedy="Write specs/NAME.md, then `ralph start plan`. `ralph init --specs` prepares a project.",
                 )
             return _specs(workspace)
+        case "request":
+            located = requests.locate(workspace)
+            if located is None:
+                raise RalphError(
+                    "There is no request here: .ralph/state.json does not exist.",
+                    remedy='Begin with `ralph plan "REQUEST"`.',
+                )
+            return _request(workspace, located)
         case _:
             return _feature(workspace, features.locate(workspace, name))
 
 
 def everything(workspace: Workspace) -> list[Target]:
-    """Every plan of the project: the requirements', the specs', then the features, oldest first."""
-    found = [_requirements(workspace)] if has_requirements(workspace) else []
+    """Every plan of the project: the request's, the requirements', the specs', then the features, oldest first."""
+    request = requests.locate(workspace)
+    found = [_request(workspace, request)] if request else []
+    found += [_requirements(workspace)] if has_requirements(workspace) else []
     found += [_specs(workspace)] if has_specs(workspace) else []
     return [*found, *(_feature(workspace, located) for located in features.everything(workspace))]
 
@@ -118,7 +136,7 @@ def find_task(plan: Plan, task_id: str) -> Task:
     """A task by its id, or an error that names the nearest."""
     task = plan.find(task_id)
     if task is None:
-        noun = "task" if plan.target in (REQUIREMENTS, SPECS) else "story"
+        noun = "task" if plan.target in TARGETS else "story"
         names = [task.id for task in plan]
         raise RalphError(
             f"{plan.target} has no {noun} {task_id!r}{nearest(task_id, names)}",
@@ -180,10 +198,44 @@ def _specs(workspace: Workspace) -> Target:
     )
 
 
+def _request(workspace: Workspace, located: requests.Located) -> Target:
+    phase = located.phase
+    return Target(
+        name=REQUEST,
+        workflow=REQUEST,
+        noun="task",
+        command="ralph start",
+        file=STATE,
+        folder=located.folder,
+        repo=workspace.root,
+        branch=located.branch,
+        where=located.where,
+        read=lambda: located.state,
+        store=lambda: _request_store(workspace, located),
+        files=all_paths(located.files),
+        draft=f"not planned yet, phase {phase.value}" if phase else "",
+        unplanned=_unplanned(phase) if phase in UNPLANNED else None,
+    )
+
+
+def _unplanned(phase: Phase) -> RalphError:
+    return RalphError(
+        f"The request is not planned yet: its phase is {phase.value!r}, and only {FOLLOWING[phase][0].value!r} "
+        "can follow.",
+        remedy=f"{GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.",
+    )
+
+
 def _implementation_store(workspace: Workspace) -> ImplementationStore:
     from ralph.stores.implementation import ImplementationStore
 
     return ImplementationStore(workspace.root)
+
+
+def _request_store(workspace: Workspace, located: requests.Located) -> RequestStore:
+    from ralph.stores.request import RequestStore
+
+    return RequestStore(located.folder or workspace.root, located.files)
 
 
 def _tasks_store(workspace: Workspace) -> TasksStore:

@@ -1,0 +1,114 @@
+"""`ralph plan --edit`: copies of the plan's files in a person's editor; they count when they are right."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from ralph import validation
+from ralph.errors import RalphError
+from ralph.git.repo import open_repo
+from ralph.journal.writer import new_run_id, now
+from ralph.plan.phases import GOING_ON, UNPLANNED
+from ralph.process.now import hand_over
+from ralph.stores import atomic, lock
+from ralph.stores import request_schema as schema
+from ralph.stores.request import TARGET, rendered
+from ralph.stores.request_files import PRD, STATE, TASKS, OnDisk, task_file, task_names
+from ralph.validation import Json
+from ralph.workflows.requests import Located
+from ralph.workspace import RALPH, Workspace
+
+COPIES = "edit"
+
+
+def edit_plan(workspace: Workspace, located: Located) -> None:
+    """Have prd.md and the tasks changed; the old ones stay until the new ones are right."""
+    if located.folder is None:
+        branch = located.branch.name if located.branch else ""
+        raise RalphError(f"The plan lives on the branch {branch}.", remedy=f"Check it out first: git switch {branch}")
+    if located.phase in UNPLANNED:
+        going_on = GOING_ON[located.phase] if located.phase else ""
+        raise RalphError("There is no plan to edit yet.", remedy=f"{going_on[0].upper()}{going_on[1:]}.")
+    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not editor:
+        raise RalphError("$EDITOR is not set.", remedy=f"Set it, or edit {PRD} and {TASKS}/ yourself.")
+    with lock.hold(workspace.lock, lock.me(new_run_id(), TARGET), brief=True):
+        editing = _Editing(located.folder, workspace.records / COPIES)
+        editing.prepare()
+        hand_over([*shlex.split(editor), *map(str, editing.files())])
+        changed = editing.take()
+        if changed:
+            asyncio.run(_commit(located, changed))
+    shutil.rmtree(editing.copies)
+    click.echo("Nothing changed." if not changed else f"Changed: {', '.join(changed)}")
+
+
+@dataclass(frozen=True)
+class _Editing:
+    root: Path  # where the plan is
+    copies: Path
+
+    def prepare(self) -> None:
+        """Copies of what is there; what a person could not finish the last time is offered again."""
+        if self.copies.exists():
+            click.echo(f"Your last changes could not be used: they are still in {self.copies}.")
+            return
+        (self.copies / "tasks").mkdir(parents=True)
+        for source, copy in self._pairs(OnDisk(self.root)):
+            if (self.root / source).is_file():
+                shutil.copyfile(self.root / source, copy)
+
+    def files(self) -> list[Path]:
+        return [self.copies / "prd.md", *sorted((self.copies / "tasks").glob("*.json"))]
+
+    def take(self) -> list[str]:
+        """Check the copies, then let them count; says which files are different now."""
+        tasks = {path.name: path.read_bytes() for path in sorted((self.copies / "tasks").glob("*.json"))}
+        state = self._state([name.removesuffix(".json") for name in tasks])
+        try:
+            schema.parse(rendered(state), tasks, name=RALPH)
+        except validation.Mistakes as error:
+            remedy = f"Nothing was changed. `ralph plan --edit` goes on with what you wrote; it is in {self.copies}."
+            raise validation.Mistakes("What you wrote", error.mistakes, remedy) from None
+        wanted = {task_file(name.removesuffix(".json")): data for name, data in tasks.items()}
+        wanted[PRD] = validation.read(self.copies / "prd.md")
+        changed = [path for path, data in wanted.items() if OnDisk(self.root).read(path) != data]
+        for path in changed:
+            atomic.write(self.root / path, wanted[path])
+        removed = [name for name in task_names(OnDisk(self.root)) if name not in tasks]
+        if changed or removed:
+            atomic.write(self.root / STATE, rendered(state))
+        for name in removed:
+            (self.root / TASKS / name).unlink()
+        return [*changed, *(f"{TASKS}/{name}" for name in removed)]
+
+    def _state(self, ids: list[str]) -> Json:
+        """The state with the tasks there are: new ones come last, those that are gone are gone."""
+        state = validation.parse_object(validation.read(self.root / STATE), name=STATE)
+        order, statuses = state["task_order"], state["task_statuses"]
+        assert isinstance(order, list) and isinstance(statuses, dict), "it was checked when it was read"
+        names = [name for name in order if name in ids]
+        names += [name for name in ids if name not in names]
+        known = {name: statuses.get(name, "pending") for name in names}
+        return {**state, "task_order": names, "task_statuses": known, "updated_at": now()}
+
+    def _pairs(self, files: OnDisk) -> Iterator[tuple[str, Path]]:
+        yield PRD, self.copies / "prd.md"
+        for name in task_names(files):
+            yield f"{TASKS}/{name}", self.copies / "tasks" / name
+
+
+async def _commit(located: Located, changed: list[str]) -> None:
+    """On a branch of Ralph's own the plan is always committed; elsewhere with the next run."""
+    if located.branch and located.folder:
+        repo = await open_repo(located.folder)
+        paths = [f"{repo.prefix}{path}" for path in (*changed, STATE)]
+        await repo.commit_own(paths, "chore: update the plan")

@@ -1,0 +1,235 @@
+"""`ralph plan "REQUEST"`: research, decisions, a plan; then a person reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ralph import config as configuration
+from ralph import prompts
+from ralph import workspace as workspaces
+from ralph.cli.decide import Deciding, read_answers
+from ralph.cli.running import put_back_what_agents_changed
+from ralph.config import Config
+from ralph.errors import RalphError
+from ralph.journal.events import Event
+from ralph.loop.planning import planner
+from ralph.plan.phases import GOING_ON, UNPLANNED, Phase
+from ralph.plan.select import waves
+from ralph.stores.request import TARGET
+from ralph.stores.request_answers import parse_decisions
+from ralph.stores.request_draft import Draft
+from ralph.stores.request_files import DECISIONS, PRD, RESEARCH, STATE
+from ralph.views import words
+from ralph.views.execution_log import ExecutionLog
+from ralph.views.plan_tree import tree
+from ralph.views.terminal import TerminalView
+from ralph.workflows.request_archive import put_aside
+from ralph.workflows.request_plan import TEMPLATES, RequestPlanner, Researching
+from ralph.workflows.requests import Located, locate
+from ralph.workflows.targets import find
+from ralph.workspace import Workspace
+
+EXAMPLES = """\b
+Examples:
+  ralph plan "Build a REST API for user management"     asks you what is to be decided
+  ralph plan "…" --yes                                  takes the recommended answers
+  ralph plan "…" --answers answers.json                 {"answers": {"storage": "SQLite"}}
+  ralph plan                                            goes on with a plan that was begun
+  ralph plan --show                                     the plan, its tasks and its waves
+  ralph plan --edit                                     the PRD and the tasks in $EDITOR
+  ralph plan --discard                                  into .ralph/archive/; nothing is deleted
+\b
+Nothing is built before you have read the plan: `ralph start` does that."""
+
+
+@click.command(name="plan", epilog=EXAMPLES)
+@click.argument("request", required=False)
+@click.option(
+    "--research",
+    type=click.Choice([one.value for one in Researching]),
+    default="auto",
+    show_default=True,
+    help="Find things out first; auto: the agent says whether that is needed.",
+)
+@click.option("--answers", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Answers, as JSON.")
+@click.option("--yes", is_flag=True, help="Take the recommended answers.")
+@click.option("--show", is_flag=True, help="Only show the plan.")
+@click.option("--edit", is_flag=True, help="Change the plan in $EDITOR; it is checked before it counts.")
+@click.option("--discard", is_flag=True, help="Put the plan aside, into .ralph/archive/.")
+@click.option("--model", help="The model the agent is told to use.")
+@click.option("-q", "--quiet", is_flag=True, help="Only warnings and the plan.")
+@click.option("--json", "as_json", is_flag=True, help="The plan as JSON.")
+def command(
+    request: str | None,
+    research: str,
+    answers: Path | None,
+    yes: bool,
+    show: bool,
+    edit: bool,
+    discard: bool,
+    model: str | None,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Plan REQUEST, a sentence or a page of what you want: research, decisions, a PRD and tasks that depend on one
+    another. Without it: go on with the plan that was begun."""
+    if show + edit + discard + (request is not None) > 1:
+        raise RalphError("A request, --show, --edit and --discard exclude one another.", remedy="Take one of them.")
+    workspace = workspaces.find(Path.cwd())
+    put_back_what_agents_changed(workspace)
+    if show:
+        return _show(workspace, as_json)
+    if discard:
+        return _discard(workspace)
+    if edit:
+        from ralph.cli.edit_plan import edit_plan
+
+        edit_plan(workspace, _needed(workspace))
+        return _show(workspace, as_json)
+    deciding = Deciding(answers=read_answers(answers), file=str(answers or ""), yes=yes, silent=as_json)
+    config = configuration.load(workspace.root).with_model("planner", model)
+    _plan(workspace, config, request, Researching(research), deciding, quiet=quiet or as_json)
+    return _show(workspace, as_json)
+
+
+def _plan(
+    workspace: Workspace,
+    config: Config,
+    request: str | None,
+    researching: Researching,
+    deciding: Deciding,
+    *,
+    quiet: bool,
+) -> None:
+    for template in TEMPLATES:
+        prompts.check(template, workspace.root)
+    _check_request(workspace, request)
+    located = locate(workspace)
+    if request is None and located and located.phase not in UNPLANNED:
+        return  # it is planned: there is nothing to do but to show it
+    if not located or located.phase in (Phase.RESEARCH, Phase.DECISIONS, Phase.COMPLETED):
+        deciding.need_a_way()
+    view, log = TerminalView(quiet=quiet, folder=workspace.root), ExecutionLog(workspace.root)
+
+    def listen(event: Event, line: str) -> None:
+        view(event, line)
+        log(event, line)
+
+    with planner(workspace, config, TARGET, listen) as opened:
+        maker = RequestPlanner(opened, _draft(workspace, config, request))
+        maker.make(researching, deciding.check, deciding)
+
+
+def _check_request(workspace: Workspace, request: str | None) -> None:
+    """A request that is new, or the one that was begun; one that is not finished is not lost for another."""
+    located = locate(workspace)
+    if request is None:
+        if located is None:
+            raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
+        return
+    if not request.strip():
+        raise RalphError("The request is empty.", remedy="Say what you want, in a sentence or more.")
+    if located and located.phase is not Phase.COMPLETED and not _is_same(located, request):
+        going_on = GOING_ON[located.phase] if located.phase else "`ralph validate request` says what is wrong"
+        raise RalphError(
+            f"There is a request that is not finished: {words.cut(located.request, 120)!r}"
+            f" (phase {located.phase.value if located.phase else 'unknown'}).",
+            details=(f"To finish it: {going_on}.",),
+            remedy="Or put it aside with `ralph plan --discard`: it goes into .ralph/archive/.",
+        )
+
+
+def _is_same(located: Located, request: str) -> bool:
+    """The very command that was cut short, once more: it goes on."""
+    return located.phase in UNPLANNED and located.request == " ".join(request.split())
+
+
+def _draft(workspace: Workspace, config: Config, request: str | None) -> Draft:
+    """The request that was begun, or a new one in place of a finished one."""
+    located = locate(workspace)
+    if located and located.phase is Phase.COMPLETED and request is not None:
+        click.echo(f"The request before this is finished: moved to {put_aside(workspace, located, config)}/")
+        located = None
+    if located is None:
+        assert request is not None, "it was checked"
+        return Draft.begin(workspace.root, request.strip())
+    return Draft.load(workspace.root)
+
+
+def _needed(workspace: Workspace) -> Located:
+    located = locate(workspace)
+    if located is None:
+        raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
+    return located
+
+
+def _discard(workspace: Workspace) -> int:
+    from ralph.journal.writer import new_run_id
+    from ralph.stores import lock
+
+    config_file = workspace.root / configuration.NAME
+    config = configuration.load(workspace.root) if config_file.is_file() else None
+    with lock.hold(workspace.lock, lock.me(new_run_id(), TARGET), brief=True):
+        located = _needed(workspace)
+        folder = put_aside(workspace, located, config)
+    click.echo(f"{words.cut(located.request, 120) or 'The request'}: moved to {folder}/")
+    if located.branch:
+        click.echo(f"  The branch {located.branch.name} stays as it is.")
+    return 0
+
+
+def _show(workspace: Workspace, as_json: bool) -> int:
+    located = _needed(workspace)
+    if as_json:
+        click.echo(json.dumps(_as_json(workspace, located), indent=2, ensure_ascii=False))
+        return 0
+    click.secho(f"\n{words.cut(located.request, 300)}", bold=True)
+    plan = find(workspace, TARGET).plan()
+    phase = located.phase
+    where = f" · on the branch {located.branch.name}" if located.branch else ""
+    click.echo(f"  phase {phase.value if phase else 'unknown'}{where}")
+    for line in _decided(located):
+        click.echo(f"  {line}")
+    if plan is not None:
+        click.echo()
+        for text, state in tree(plan):
+            click.secho(text, bold=state is None, fg=words.COLOURS[state] if state else None)
+    click.echo()
+    if phase is Phase.PLANNING_COMPLETE:
+        click.echo(f"→ Read {PRD} and .ralph/tasks/, change what you like (`ralph plan --edit`), then: ralph start")
+    elif phase:
+        click.echo(f"→ {GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.")
+    return 0
+
+
+def _decided(located: Located) -> list[str]:
+    data = located.files.read(DECISIONS)
+    decisions = parse_decisions(data, name=DECISIONS).decisions if data else []
+    return [f"{words.cut(one.question, 100)} {words.cut(one.answer or '(not decided yet)', 100)}" for one in decisions]
+
+
+def _as_json(workspace: Workspace, located: Located) -> dict[str, object]:
+    plan = find(workspace, TARGET).plan()
+    research, decisions, prd = (located.files.read(path) for path in (RESEARCH, DECISIONS, PRD))
+    return {
+        "state": json.loads(located.files.read(STATE) or b"{}"),
+        "where": located.where,
+        "research": json.loads(research) if research else None,
+        "decisions": json.loads(decisions)["decisions"] if decisions else None,
+        "prd": prd.decode(errors="replace") if prd else None,
+        "tasks": [
+            {
+                "id": task.id,
+                "title": task.title,
+                "description": task.description,
+                "acceptance_criteria": list(task.criteria),
+                "dependencies": list(task.depends_on),
+                "state": task.state.value,
+            }
+            for task in plan or ()
+        ],
+        "waves": [[task.id for task in wave] for wave in waves(plan)] if plan else [],
+    }

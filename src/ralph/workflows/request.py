@@ -1,0 +1,133 @@
+"""The request workflow: tasks that depend on one another, one commit for each, and the first failure halts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph import prompts
+from ralph.config import Config
+from ralph.loop.settle import Policy
+from ralph.loop.workflow import Claimed, Occasion, Prompt
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.select import ready
+from ralph.plan.work import Ending, Finished, Kind, StepSpec, Waiting, Work
+from ralph.stores.request import TARGET, RequestStore
+from ralph.stores.request_files import PRD, STATE, OnDisk, all_paths
+from ralph.validation import parse_object
+from ralph.verify.gates import Gate, default_gates, plain_gates
+from ralph.workflows.phrases import (
+    LEARNING_MARKER,
+    bullets,
+    commands,
+    criteria,
+    gate_list,
+    learned,
+    quoted,
+    unfinished,
+)
+
+STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
+LONGEST_SUMMARY = 4_000
+
+
+class RequestWorkflow:
+    """`ralph start`."""
+
+    name = "request"
+    target = TARGET
+
+    def __init__(self, config: Config, project: Path, branch: str = "") -> None:
+        self.store = RequestStore(project, branch=branch)
+        self.plan_paths: tuple[str, ...] = all_paths(OnDisk(project))
+        self.state_paths: tuple[str, ...] = self.plan_paths
+        self.guarded: tuple[str, ...] = ()
+        self.state_message = config.commits.message.replace("prd.json", "state.json")
+        self.policy = Policy(max_failures=config.max_retries, halts=True)
+        self.already_red: tuple[str, ...] = ()
+        self._config = config
+        self._project = project
+
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
+        task = None if plan.failure else ready(plan, running)
+        if task:
+            return self._task(task)
+        if running:
+            return Waiting()
+        if plan.failure:
+            reason = f"{plan.failure.task} failed: {plan.failure.message}"
+            return Finished(ending=Ending.HALTED, reason=reason)
+        if plan.count(TaskState.PASSED) < len(plan.tasks):
+            return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "failed"))
+        return Finished(ending=Ending.DONE)
+
+    def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:
+        task = plan.find(work_id)
+        return self._task(task) if task else None
+
+    def _task(self, task: Task) -> Work:
+        return Work(
+            kind=Kind.TASK,
+            id=task.id,
+            title=" ".join(task.title.split()),
+            steps=STEPS,
+            prompt="request-task",
+            claims=frozenset({"DONE"}),
+        )
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return default_gates(self._config)
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return plain_gates(self._config.verify.ui, self._config) if task is None else ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return bool(self.ui_gates(task))
+
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
+        return Claimed()
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return f"feat: {work.id} - {work.title}"
+
+    def prompt(self, occasion: Occasion) -> Prompt:
+        plan = occasion.plan
+        task = plan.find(occasion.work.id)
+        assert task is not None, "work is made from the plan"
+        variables = self._variables(plan, task, occasion.number)
+        return Prompt(text=prompts.render(occasion.work.prompt, variables, self._project))
+
+    def _variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
+        return {
+            "taskId": task.id,
+            "taskTitle": " ".join(task.title.split()),
+            "taskDescription": task.description,
+            "acceptanceCriteria": criteria(task.criteria),
+            "requestQuoted": quoted(plan.description),
+            "summary": self._summary(),
+            "prdFile": PRD,
+            "dependencies": bullets(_result(other) for name in task.depends_on if (other := plan.find(name))),
+            "attempt": number,
+            "failure": task.notes,
+            "tried": bullets(task.tried),
+            "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
+            "verifyCommands": gate_list(self.gates(task)),
+            "alreadyRed": commands(self.already_red),
+            "learnings": learned(plan),
+            "doneMarker": "<ralph>DONE</ralph>",
+            "learningMarker": LEARNING_MARKER,
+        }
+
+    def _summary(self) -> str:
+        """What the planner wrote for every agent; a plan that a person made may have only its PRD."""
+        files = OnDisk(self._project)
+        summary = parse_object(files.read(STATE) or b"{}", name=STATE).get("summary")
+        if isinstance(summary, str) and summary.strip():
+            return summary.strip()[:LONGEST_SUMMARY]
+        return (files.read(PRD) or b"").decode(errors="replace").strip()[:LONGEST_SUMMARY]
+
+
+def _result(task: Task) -> str:
+    """What a task that another builds on came to."""
+    if not task.result:
+        return f"{task.id} {task.title}"
+    return f"{task.id} {task.title}: {task.result.summary} ({task.result.commit[:10]})"

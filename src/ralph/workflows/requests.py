@@ -1,0 +1,106 @@
+"""Finding the request of a project: on disk, or on the branch where its plan lives."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.git import look
+from ralph.git.look import Branch
+from ralph.plan.phases import Phase
+from ralph.stores.request_files import ARCHIVE, STATE, Files, OnDisk
+from ralph.validation import Json, Mistakes, parse_object
+from ralph.workflows.features import BRANCH_PREFIX, prefix_of
+from ralph.workspace import Workspace
+
+NAME = f"{BRANCH_PREFIX}request"
+OURS = re.compile(rf"{NAME}(-\d+)?")
+
+
+@dataclass(frozen=True)
+class AtBranch:
+    """Files as a branch has them that is checked out nowhere."""
+
+    root: Path
+    branch: str
+
+    def read(self, path: str) -> bytes | None:
+        return look.file_at(self.root, self.branch, path)
+
+    def names(self, folder: str) -> list[str]:
+        return look.names_at(self.root, self.branch, folder)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """A request, and where its plan's truth lies."""
+
+    files: Files
+    state: bytes
+    folder: Path | None  # a project root on disk that has it; None: only on its branch
+    branch: Branch | None  # None: on whatever is checked out
+
+    @property
+    def created(self) -> str:
+        return str(_document(self.state).get("created_at", ""))
+
+    @property
+    def request(self) -> str:
+        return " ".join(str(_document(self.state).get("original_request", "")).split())
+
+    @property
+    def phase(self) -> Phase | None:
+        """None if what it names is no phase."""
+        named = _document(self.state).get("phase")
+        return next((phase for phase in Phase if phase.value == named), None)
+
+    @property
+    def archive(self) -> str:
+        """Where it goes when it is put aside: named after when it was begun, as any file system can hold it."""
+        return f"{ARCHIVE}/{re.sub(r'[^0-9A-Za-z.+-]', '-', self.created) or 'unknown'}"
+
+    @property
+    def where(self) -> str:
+        return str(self.folder) if self.folder else f"branch {self.branch.name if self.branch else '?'}"
+
+
+def locate(workspace: Workspace) -> Located | None:
+    """The newest request that was not put aside; on its branch, if it has one."""
+    root = workspace.root
+    state = OnDisk(root).read(STATE)
+    here = Located(files=OnDisk(root), state=state, folder=root, branch=None) if state is not None else None
+    found = [here] if here else []
+    branches = look.branches(root)
+    for branch in branches.values():
+        there = _on(root, branch, prefix_of(root, branches)) if OURS.fullmatch(branch.name) else None
+        if there and (_document(there.state).get("branch") == branch.name or (here and there.created == here.created)):
+            found.append(there)
+    known = [located for located in found if not (root / located.archive / "state.json").is_file()]
+    return max(known, key=lambda located: (located.created, located.branch is not None), default=None)
+
+
+def branch_for(workspace: Workspace, located: Located) -> str:
+    """The branch on which tasks are done side by side: the request's own, or a name that nobody has."""
+    if located.branch:
+        return located.branch.name
+    taken = look.branches(workspace.root)
+    return next(
+        name
+        for number in range(1, len(taken) + 2)
+        if (name := NAME if number == 1 else f"{NAME}-{number}") not in taken
+    )
+
+
+def _on(root: Path, branch: Branch, prefix: str) -> Located | None:
+    folder = branch.worktree / prefix if branch.worktree else None
+    files: Files = OnDisk(folder) if folder else AtBranch(root, branch.name)
+    state = files.read(STATE)
+    return Located(files=files, state=state, folder=folder, branch=branch) if state is not None else None
+
+
+def _document(state: bytes) -> Json:
+    try:
+        return parse_object(state, name=STATE)
+    except Mistakes:
+        return {}
