@@ -151,7 +151,8 @@ def _draft(workspace: Workspace, config: Config, request: str | None) -> Draft:
     """The request that was begun, or a new one in place of a finished one."""
     located = locate(workspace)
     if located and located.phase is Phase.COMPLETED and request is not None:
-        click.echo(f"The request before this is finished: moved to {put_aside(workspace, located, config)}/")
+        folder = put_aside(workspace, located, config)
+        click.echo(f"The request before this one is finished: moved to {folder}/", err=True)
         located = None
     if located is None:
         assert request is not None, "it was checked"

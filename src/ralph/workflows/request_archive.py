@@ -13,6 +13,9 @@ from ralph.stores.request_files import ERRORS, EXECUTION, RESULTS, STATE, Files,
 from ralph.workflows.requests import Located
 from ralph.workspace import RALPH, Workspace
 
+LEFT = tuple(f"{RALPH}/run/{name}" for name in ("request", "left-request.json", "in-worktree/left-request.json"))
+"""What a run that was cut short left: attempts at another request's tasks of the same names must not go on."""
+
 
 def put_aside(workspace: Workspace, located: Located, config: Config | None) -> str:
     """Move everything into the archive; the state comes last, and with it the rest counts as archived."""
@@ -27,14 +30,17 @@ def put_aside(workspace: Workspace, located: Located, config: Config | None) -> 
     gone = _everything(OnDisk(root))
     for path in gone:
         (root / path).unlink(missing_ok=True)
-    for path in (EXECUTION, ERRORS):
-        if (root / path).is_file():
-            target = root / folder / path.removeprefix(f"{RALPH}/")
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (root / path).rename(target)
+    for path in (EXECUTION, ERRORS, *LEFT):
+        _move(root / path, root / folder / path.removeprefix(f"{RALPH}/"))
     if config is None or config.commits.prd_changes:
         _commit(root, gone, archived)
     return folder
+
+
+def _move(source: Path, target: Path) -> None:
+    if source.exists():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        source.rename(target)
 
 
 def _everything(files: Files) -> list[str]:
