@@ -57,7 +57,8 @@ async def _on_disk(workspace: Workspace, name: str) -> AsyncIterator[Target]:
     if target.folder is not None:
         yield target
         return
-    branch, worktree = target.branch.name if target.branch else "", workspace.worktrees / name
+    branch = target.branch.name if target.branch else ""
+    worktree = workspace.worktrees / (name if target.workflow == "feature" else branch.rpartition("/")[2])
     if not (worktree / ".git").exists():
         raise RalphError(
             f"The plan of {name} lives on the branch {branch}, which is not checked out.",

@@ -12,7 +12,9 @@ import jsonschema
 import pytest
 
 from ralph.errors import RalphError
+from ralph.loop.settle import Policy, is_settled, settle
 from ralph.plan.model import Failure, GateResult, Plan, Result, TaskState
+from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.stores import request_answers as answers
 from ralph.stores import request_schema as schema
 from ralph.stores.request import RequestStore
@@ -107,6 +109,22 @@ def test_a_failure_is_told_completely_and_taken_back(tmp_path: Path) -> None:
     assert again.load().failure == Failure(task="t-1", title="Do t-1", message="got 404", at="now")
     again.save(replace(plan, failure=None))
     assert (read(tmp_path, "state.json")["phase"], read(tmp_path, "state.json")["last_failure"]) == ("executing", None)
+
+
+def test_a_crash_between_two_files_of_one_save_is_settled_again(tmp_path: Path) -> None:
+    store = written(tmp_path, state("t-1", phase="executing", started_at="then"), task("t-1"))
+    plan = store.load()
+    store.save(plan)
+    before = (tmp_path / ".ralph/tasks/t-1.json").read_bytes()
+    work = Work(kind=Kind.TASK, id="t-1", title="T", steps=())
+    outcome = Outcome(work_id="t-1", number=1, verdict=Verdict.PASSED, at="now", commit="c1", summary="s", seconds=1.0)
+    settled = settle(plan, work, outcome, Policy(halts=True)).plan
+    store.save(settled)
+    (tmp_path / ".ralph/tasks/t-1.json").write_bytes(before)  # the last file never was written
+
+    again = RequestStore(tmp_path).load()
+    assert not is_settled(again, work, 1)
+    assert settle(again, work, outcome, Policy(halts=True)).plan == settled
 
 
 def test_only_what_has_changed_is_written(tmp_path: Path) -> None:

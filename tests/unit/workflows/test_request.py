@@ -102,7 +102,7 @@ def test_ids_that_are_missing_are_numbered_and_none_is_used_twice() -> None:
     tasks = [NewTask(title="x"), NewTask(title="y", id="task-001"), NewTask(title="z", dependencies=["task-001"])]
     assert [task["id"] for task in numbered(tasks)] == ["task-002", "task-001", "task-003"]
     with pytest.raises(Mistakes) as found:
-        numbered([NewTask(title="x", id="a", dependencies=["a"]), NewTask(title="y", id="a")])
+        numbered([NewTask(title="x", id="a"), NewTask(title="y", id="a", dependencies=["a"])])
     assert found.value.mistakes == [
         "tasks[1].id: 'a' is already tasks[0]",
         "tasks: dependencies run in a circle: a → a",
