@@ -208,6 +208,8 @@ def test_an_unfinished_request_is_not_lost_for_another(ready: Project) -> None:
     assert kept.read_text() == before
     assert (kept.parent.parent / "logs/execution.log").is_file()
     assert ready.status() == [], "what git knew of has moved there as well"
+    refs = ready.git("for-each-ref", "--format=%(refname)", "refs/ralph/attempts").splitlines()
+    assert refs == [f"refs/ralph/attempts/request-{kept.parent.parent.name}/task-001/1"], "its attempts are kept"
     assert "There is no request here" in ready.ralph("plan", "--show", code=1).stderr
     assert "There is no request here" in ready.ralph("plan", "--discard", code=1).stderr
     assert "There is nothing to start here yet." in ready.ralph("start", code=1).stderr

@@ -46,7 +46,7 @@ class Deciding:
         open_ones = [one for one in decisions if one.answer is None and one.id not in (self.answers or {})]
         if open_ones and not self.yes and not self.can_ask:
             raise RalphError(
-                f"{self.file or 'Nobody'} has no answer to {len(open_ones)} of {len(decisions)} decisions:",
+                f"{self.file} has no answer to {len(open_ones)} of {len(decisions)} decisions:",
                 details=tuple(f"{one.id}: {one.question} ({' / '.join(_names(one))})" for one in open_ones),
                 remedy="Add them to the file given with --answers, or take the recommended ones with --yes.",
             )

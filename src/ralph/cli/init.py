@@ -194,4 +194,5 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
         click.echo(EXAMPLE_SPEC)
         click.echo("→ Commit what is here, check with `ralph doctor`, then: `ralph start plan`, `ralph start build`.")
     else:
-        click.echo("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan: `ralph prd NAME`.")
+        click.echo("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan:")
+        click.echo('  `ralph plan "What you want"`, or a feature: `ralph prd NAME`.')

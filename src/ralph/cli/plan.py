@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import asyncio
 from pathlib import Path
 
 import click
@@ -12,24 +12,23 @@ from ralph import prompts
 from ralph import workspace as workspaces
 from ralph.cli.decide import Deciding, read_answers
 from ralph.cli.running import put_back_what_agents_changed
+from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.journal.events import Event
+from ralph.journal.writer import new_run_id
 from ralph.loop.planning import planner
+from ralph.loop.recover import end_orphans
 from ralph.plan.phases import GOING_ON, UNPLANNED, Phase
-from ralph.plan.select import waves
+from ralph.stores import lock
 from ralph.stores.request import TARGET
-from ralph.stores.request_answers import parse_decisions
 from ralph.stores.request_draft import Draft
-from ralph.stores.request_files import DECISIONS, PRD, RESEARCH, STATE
 from ralph.views import words
 from ralph.views.execution_log import ExecutionLog
-from ralph.views.plan_tree import tree
 from ralph.views.terminal import TerminalView
 from ralph.workflows.request_archive import put_aside
 from ralph.workflows.request_plan import TEMPLATES, RequestPlanner, Researching
 from ralph.workflows.requests import Located, locate
-from ralph.workflows.targets import find
 from ralph.workspace import Workspace
 
 EXAMPLES = """\b
@@ -81,18 +80,18 @@ def command(
     workspace = workspaces.find(Path.cwd())
     put_back_what_agents_changed(workspace)
     if show:
-        return _show(workspace, as_json)
+        return show_plan(workspace, as_json)
     if discard:
         return _discard(workspace)
     if edit:
         from ralph.cli.edit_plan import edit_plan
 
-        edit_plan(workspace, _needed(workspace))
-        return _show(workspace, as_json)
+        edit_plan(workspace, needed(workspace))
+        return show_plan(workspace, as_json)
     deciding = Deciding(answers=read_answers(answers), file=str(answers or ""), yes=yes, silent=as_json)
     config = configuration.load(workspace.root).with_model("planner", model)
     _plan(workspace, config, request, Researching(research), deciding, quiet=quiet or as_json)
-    return _show(workspace, as_json)
+    return show_plan(workspace, as_json)
 
 
 def _plan(
@@ -160,77 +159,14 @@ def _draft(workspace: Workspace, config: Config, request: str | None) -> Draft:
     return Draft.load(workspace.root)
 
 
-def _needed(workspace: Workspace) -> Located:
-    located = locate(workspace)
-    if located is None:
-        raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
-    return located
-
-
 def _discard(workspace: Workspace) -> int:
-    from ralph.journal.writer import new_run_id
-    from ralph.stores import lock
-
     config_file = workspace.root / configuration.NAME
     config = configuration.load(workspace.root) if config_file.is_file() else None
-    with lock.hold(workspace.lock, lock.me(new_run_id(), TARGET), brief=True):
-        located = _needed(workspace)
+    with lock.hold(workspace.lock, lock.me(new_run_id(), TARGET)) as left_by:
+        located = needed(workspace)
+        asyncio.run(end_orphans(left_by, workspace.records))
         folder = put_aside(workspace, located, config)
     click.echo(f"{words.cut(located.request, 120) or 'The request'}: moved to {folder}/")
     if located.branch:
         click.echo(f"  The branch {located.branch.name} stays as it is.")
     return 0
-
-
-def _show(workspace: Workspace, as_json: bool) -> int:
-    located = _needed(workspace)
-    if as_json:
-        click.echo(json.dumps(_as_json(workspace, located), indent=2, ensure_ascii=False))
-        return 0
-    click.secho(f"\n{words.cut(located.request, 300)}", bold=True)
-    plan = find(workspace, TARGET).plan()
-    phase = located.phase
-    where = f" · on the branch {located.branch.name}" if located.branch else ""
-    click.echo(f"  phase {phase.value if phase else 'unknown'}{where}")
-    for line in _decided(located):
-        click.echo(f"  {line}")
-    if plan is not None:
-        click.echo()
-        for text, state in tree(plan):
-            click.secho(text, bold=state is None, fg=words.COLOURS[state] if state else None)
-    click.echo()
-    if phase is Phase.PLANNING_COMPLETE:
-        click.echo(f"→ Read {PRD} and .ralph/tasks/, change what you like (`ralph plan --edit`), then: ralph start")
-    elif phase:
-        click.echo(f"→ {GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.")
-    return 0
-
-
-def _decided(located: Located) -> list[str]:
-    data = located.files.read(DECISIONS)
-    decisions = parse_decisions(data, name=DECISIONS).decisions if data else []
-    return [f"{words.cut(one.question, 100)} {words.cut(one.answer or '(not decided yet)', 100)}" for one in decisions]
-
-
-def _as_json(workspace: Workspace, located: Located) -> dict[str, object]:
-    plan = find(workspace, TARGET).plan()
-    research, decisions, prd = (located.files.read(path) for path in (RESEARCH, DECISIONS, PRD))
-    return {
-        "state": json.loads(located.files.read(STATE) or b"{}"),
-        "where": located.where,
-        "research": json.loads(research) if research else None,
-        "decisions": json.loads(decisions)["decisions"] if decisions else None,
-        "prd": prd.decode(errors="replace") if prd else None,
-        "tasks": [
-            {
-                "id": task.id,
-                "title": task.title,
-                "description": task.description,
-                "acceptance_criteria": list(task.criteria),
-                "dependencies": list(task.depends_on),
-                "state": task.state.value,
-            }
-            for task in plan or ()
-        ],
-        "waves": [[task.id for task in wave] for wave in waves(plan)] if plan else [],
-    }

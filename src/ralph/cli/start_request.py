@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import click
+
 from ralph import prompts
 from ralph.agent.call import check_installed
 from ralph.cli.running import Job
 from ralph.config import Config
 from ralph.errors import RalphError
+from ralph.git import look
 from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options
-from ralph.stores.request_files import all_paths
+from ralph.stores.request_files import STATE, all_paths
 from ralph.views.execution_log import ExecutionLog
 from ralph.workflows.request import RequestWorkflow
 from ralph.workflows.requests import Located, branch_for, locate
@@ -43,6 +46,9 @@ def request_job(workspace: Workspace, config: Config, options: Options) -> tuple
             remedy="Set it to true in ralph.config.json, or start without --jobs.",
         )
     branch = branch_for(workspace, located) if options.jobs else ""
+    if branch and not located.branch and not look.show(workspace.root, "ls-files", "--", STATE):
+        text = f"! The plan is not committed here: git will not merge {branch} over it. `git add .ralph && git commit`"
+        click.secho(text, fg="yellow", err=True)
     return Job(
         wanted=Wanted(
             target=REQUEST,

@@ -12,7 +12,7 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.errors import EXIT_WRONG, RalphError
 from ralph.validation import Mistakes
-from ralph.workflows.targets import Target, everything, find
+from ralph.workflows.targets import REQUEST, Target, everything, find
 from ralph.workspace import Workspace
 
 
@@ -27,6 +27,8 @@ def command(target: str | None, as_json: bool) -> int:
     for item in found:
         where = "" if item.folder == workspace.root else f" ({item.where})"
         results[item.file + where] = _mistakes_in_plan(item, workspace)
+        if item.workflow == REQUEST:
+            results |= _mistakes_in_answers(workspace)
     for path in sorted((workspace.ralph / "prompts").glob("*.md")):
         results[str(path.relative_to(workspace.root))] = _mistakes_in_template(workspace, path.stem)
     for path in sorted((workspace.ralph / "configs").glob("*.json")):
@@ -58,6 +60,25 @@ def _mistakes_in_plan(target: Target, workspace: Workspace) -> list[str]:
     except RalphError as error:
         return _texts(error)
     return [f"{file} is in the plan, and is gone" for file in gone(workspace.root, plan)] if plan else []
+
+
+def _mistakes_in_answers(workspace: Workspace) -> dict[str, list[str]]:
+    """What was found out and decided about a request."""
+    from ralph.stores.request_answers import parse_decisions, parse_research
+    from ralph.stores.request_files import DECISIONS, RESEARCH
+    from ralph.workflows.requests import locate
+
+    located = locate(workspace)
+    results: dict[str, list[str]] = {}
+    for path, parse in ((RESEARCH, parse_research), (DECISIONS, parse_decisions)):
+        data = located.files.read(path) if located else None
+        if data is not None:
+            results[path] = []
+            try:
+                parse(data)
+            except RalphError as error:
+                results[path] = _texts(error)
+    return results
 
 
 def _mistakes_in_steps(workspace: Workspace, name: str) -> list[str]:

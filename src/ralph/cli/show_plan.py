@@ -1,0 +1,81 @@
+"""A request's plan as `ralph plan` shows it: for a person, and for a program."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from ralph.errors import RalphError
+from ralph.plan.phases import GOING_ON, Phase
+from ralph.plan.select import waves
+from ralph.stores.request_answers import parse_decisions
+from ralph.stores.request_files import DECISIONS, PRD, RESEARCH, STATE
+from ralph.views import words
+from ralph.views.plan_tree import tree
+from ralph.workflows.requests import Located, locate
+from ralph.workflows.targets import REQUEST, find
+from ralph.workspace import Workspace
+
+
+def needed(workspace: Workspace) -> Located:
+    """The request, or an error that says how to begin one."""
+    located = locate(workspace)
+    if located is None:
+        raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
+    return located
+
+
+def show_plan(workspace: Workspace, as_json: bool) -> int:
+    """The plan as a tree, or how far it has come; and what to do now."""
+    located = needed(workspace)
+    if as_json:
+        click.echo(json.dumps(_as_json(workspace, located), indent=2, ensure_ascii=False))
+        return 0
+    click.secho(f"\n{words.cut(located.request, 300)}", bold=True)
+    plan = find(workspace, REQUEST).plan()
+    phase = located.phase
+    where = f" · on the branch {located.branch.name}" if located.branch else ""
+    click.echo(f"  phase {phase.value if phase else 'unknown'}{where}")
+    for line in _decided(located):
+        click.echo(f"  {line}")
+    if plan is not None:
+        click.echo()
+        for text, state in tree(plan):
+            click.secho(text, bold=state is None, fg=words.COLOURS[state] if state else None)
+    click.echo()
+    if phase is Phase.PLANNING_COMPLETE:
+        click.echo(f"→ Read {PRD} and .ralph/tasks/, change what you like (`ralph plan --edit`), then: ralph start")
+    elif phase:
+        click.echo(f"→ {GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.")
+    return 0
+
+
+def _decided(located: Located) -> list[str]:
+    data = located.files.read(DECISIONS)
+    decisions = parse_decisions(data, name=DECISIONS).decisions if data else []
+    return [f"{words.cut(one.question, 100)} {words.cut(one.answer or '(not decided yet)', 100)}" for one in decisions]
+
+
+def _as_json(workspace: Workspace, located: Located) -> dict[str, object]:
+    plan = find(workspace, REQUEST).plan()
+    research, decisions, prd = (located.files.read(path) for path in (RESEARCH, DECISIONS, PRD))
+    return {
+        "state": json.loads(located.files.read(STATE) or b"{}"),
+        "where": located.where,
+        "research": json.loads(research) if research else None,
+        "decisions": json.loads(decisions)["decisions"] if decisions else None,
+        "prd": prd.decode(errors="replace") if prd else None,
+        "tasks": [
+            {
+                "id": task.id,
+                "title": task.title,
+                "description": task.description,
+                "acceptance_criteria": list(task.criteria),
+                "dependencies": list(task.depends_on),
+                "state": task.state.value,
+            }
+            for task in plan or ()
+        ],
+        "waves": [[task.id for task in wave] for wave in waves(plan)] if plan else [],
+    }
