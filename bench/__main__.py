@@ -8,9 +8,15 @@ import os
 import sys
 from pathlib import Path
 
-from bench import iteration, output, size, start, table
+from bench import iteration, output, parallel, size, start, table
 
-GROUPS = {"iteration": iteration.rows, "start": start.rows, "size": size.rows, "output": output.rows}
+GROUPS = {
+    "iteration": iteration.rows,
+    "start": start.rows,
+    "size": size.rows,
+    "output": output.rows,
+    "parallel": parallel.rows,
+}
 
 
 def main() -> int:

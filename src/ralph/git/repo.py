@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.errors import RalphError
@@ -33,6 +33,9 @@ HALF_DONE = (
 )  # fmt: skip
 
 INDEX = "ralph-index-"
+FAST = ("-c", "checkout.workers=4")
+"""Many files are written at the same time: on a busy disk several times faster."""
+
 OWN = ("-c", "core.hooksPath=/dev/null", "-c", "commit.gpgSign=false")
 """Ralph's own commits and switches: no hooks, no signature that would ask a person for something."""
 
@@ -95,6 +98,11 @@ class Repo:
         if head.startswith("ref: "):
             head = _line_in(self.common_dir / head.removeprefix("ref: "))
         return head if len(head) in (40, 64) and head.isalnum() else await self.resolve("HEAD")
+
+    def linked(self, folder: Path) -> Repo:
+        """A worktree of this repository, as its own file says; no process for that."""
+        git_dir = Path(_line_in(folder / ".git").removeprefix("gitdir: "))
+        return replace(self, top=folder, git_dir=git_dir)
 
     def is_on(self, branch: str) -> bool:
         """Whether this is the branch that is checked out."""
@@ -267,11 +275,13 @@ class Repo:
         """Where a commit's history leaves that of a branch."""
         return (await self.git("merge-base", commit, tip)).strip()
 
-    async def pick(self, work: str, base: str) -> Captured:
-        """Lay what `work` changed since `base` on what is checked out, staged and not committed."""
-        tree = await self.tree_of(work)
-        squashed = (await self.git("commit-tree", tree, "-p", base, "-m", "What an attempt made")).strip()
-        return await self.ask(*OWN, "cherry-pick", "--no-commit", "--allow-empty", squashed)
+    async def squash(self, work: str, base: str) -> str:
+        """All that `work` changed since `base`, as one commit."""
+        return (await self.git("commit-tree", f"{work}^{{tree}}", "-p", base, "-m", "What an attempt made")).strip()
+
+    async def pick(self, commit: str) -> Captured:
+        """Lay what one commit changed on what is checked out, staged and not committed."""
+        return await self.ask(*OWN, "cherry-pick", "--no-commit", "--allow-empty", commit)
 
     async def advance(self, branch: str, paths: Iterable[str], message: str, tip: str) -> str:
         """Commit the index with these paths, and move the branch to it if it still is at `tip`; else empty."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.errors import RalphError
-from ralph.git.repo import OWN, Repo, open_repo
+from ralph.git.repo import FAST, OWN, Repo, open_repo
 from ralph.git.shield import lower
 from ralph.loop import home
 from ralph.loop import record as records
@@ -142,7 +142,7 @@ async def _add_worktree(repo: Repo, folder: Path, branch: str, option: str) -> b
     tail = () if not exists else name
     head = name if not exists else ()
     try:
-        await repo.git(*OWN, "worktree", "add", "--quiet", *head, str(folder), *tail)
+        await repo.git(*OWN, *FAST, "worktree", "add", "--quiet", *head, str(folder), *tail)
     except RalphError as error:
         raise home.elsewhere(error, branch, option) or await home.not_made(repo, folder, error) from None
     return not exists

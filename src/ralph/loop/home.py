@@ -84,11 +84,13 @@ async def reclaim(home: Place) -> str:
     return kept or ref
 
 
-async def tidy(home: Place) -> None:
+async def tidy(home: Place, *, after_gates: bool = False) -> None:
     """Before work is brought together here: nothing lies about that is not the branch's own."""
     status = await home.repo.status()
-    if status.changed or status.unmerged or status.untracked or home.repo.half_done():
-        await home.keep_strays()
+    half_done = set(home.repo.half_done()) - {"MERGE_MSG"}  # this one stays when work has landed
+    if status.changed or status.unmerged or status.untracked or half_done:
+        if not after_gates:
+            await home.keep_strays()
         await sweep(home)
 
 

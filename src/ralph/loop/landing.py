@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -52,7 +53,6 @@ async def land(run: Run, site: Site, work: Work, record: Record, outcome: Outcom
     assert home is not None, "what is done side by side has a branch to land on"
     await _keep(home, site, record, outcome.commit)
     for _ in range(MOST_TRIES):
-        await tidy(home)
         tip = home.tip = await home.repo.head()
         together = await _bring_together(run, home, work, record, outcome, tip)
         if together.verdict is not Verdict.PASSED:
@@ -82,17 +82,23 @@ async def _keep(home: Place, site: Site, record: Record, commit: str) -> None:
 
 async def _bring_together(run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str) -> Outcome:
     """The work on top of the branch, in the run's own checkout, and what it comes to there."""
-    base = await home.repo.fork(outcome.commit, tip)
-    collision = await home.apply(outcome.commit, base)
+    base = record.base
+    _, squashed, landed = await asyncio.gather(
+        tidy(home, after_gates=run.gates_at_home),
+        home.repo.squash(outcome.commit, base),
+        home.repo.between(base, tip),
+    )
+    collision = await home.apply(squashed)
     if collision is not None:
         run.conflicts[work.id] = run.conflicts.get(work.id, 0) + 1
         free = run.conflicts[work.id] <= MOST_CONFLICTS
         return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=collision)
     task = run.plan.find(work.id)
     is_ui = run.workflow.is_ui(run.plan, task)
-    if not is_ui and not any(not home.is_own(path) for path in await home.repo.between(base, tip)):
+    if not is_ui and not any(not home.is_own(path) for path in landed):
         return outcome  # nothing but state has landed since the gates were green
     await home.repo.fill_submodules()
+    run.gates_at_home = True
     undone = run.logs / f"{work.id}-{record.number}-undone-where-it-landed"
     bench = run.bench(run.home, f"{work.id}-{record.number}-landing", work.id)
     async with Protection.around(run, run.home, work, tip, undone) as protection:

@@ -45,16 +45,20 @@ async def work_through(run: Run, *, once: bool = False) -> Finished:
 
 async def begin(run: Run, site: Site, work: Work) -> Record:
     """Mark the work as begun, then write down that an attempt is under way: in this order."""
-    async with take_turn(run):
-        return await _begin(run, site, work)
+    if not site.slot or await _begun(run, site, work) != run.plan:  # else nobody has to wait for those that land
+        async with take_turn(run):
+            await run.save(await _begun(run, site, work), commit=not run.workflow.policy.holds)
+    return await _note(run, site, work)
 
 
-async def _begin(run: Run, site: Site, work: Work) -> Record:
+async def _begun(run: Run, site: Site, work: Work) -> Plan:
     plan = await _on_what_is_there(run, site, work)
     if work.kind is Kind.TASK and not site.slot:
         plan = replace(plan, current=work.id)
-    holds = run.workflow.policy.holds
-    await run.save(replace(plan, started_at=plan.started_at or now()), commit=not holds)
+    return replace(plan, started_at=plan.started_at or now())
+
+
+async def _note(run: Run, site: Site, work: Work) -> Record:
     known = standing(run.plan, work.kind, work.id)
     settled = known.attempts if known else 0
     place = site.place
@@ -68,7 +72,7 @@ async def _begin(run: Run, site: Site, work: Work) -> Record:
         base=base,
         root=str(site.cwd),
         slot=site.slot,
-        ground=await place.ground() if place and holds else "",
+        ground=await place.ground() if place and run.workflow.policy.holds else "",
         branch=place.branch if place else "",
         began=run.clock(),
         persons=tuple(quote(os.fsencode(path)) for path in sorted(place.foreign)) if place else (),

@@ -414,16 +414,16 @@ class Place:
 
     async def continue_from(self, kept: str, tip: str) -> None:
         """Lay an earlier attempt's work on top; where it collides with newer work, both stand in the file."""
-        await self.apply(kept, await self.repo.fork(kept, tip))
+        await self.apply(await self.repo.squash(kept, await self.repo.fork(kept, tip)))
         status = await self.repo.status()
         self.repo.forget_half_done()
         await self.repo.unstage()
         self.collided = status.unmerged
         self.made = set((await self.repo.status()).untracked)
 
-    async def apply(self, work: str, base: str) -> str | None:
-        """What `work` changed since `base`, onto what is checked out, staged; a text if the two collide."""
-        done = await self.repo.pick(work, base)
+    async def apply(self, commit: str) -> str | None:
+        """What one commit changed, onto what is checked out, staged; a text if the two collide."""
+        done = await self.repo.pick(commit)
         if done.code == 0:
             return None
         unmerged = (await self.repo.status()).unmerged

@@ -99,6 +99,7 @@ class Run:
     owner: Owner
     home: Site  # where the plan is, and where work is done that is not done side by side
     lands: bool = False  # tasks are done side by side, and only what has passed comes onto the branch
+    gates_at_home: bool = False  # they have run where work lands: what lies about there is theirs
     model: str = ""  # asked for on the command line: comes before any that is configured
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.git.look import ATTEMPTS
-from ralph.git.repo import OWN, open_repo
+from ralph.git.repo import FAST, OWN
 from ralph.loop.home import not_made
 from ralph.loop.landing import TRAILER
 from ralph.loop.place import Place
@@ -34,6 +34,7 @@ class Slots:
     cleanup: ExitStack  # takes away temporary files when the run ends
     _free: list[int] = field(default_factory=list)
     _sites: dict[int, Site] = field(default_factory=dict)
+    _fresh: dict[int, str] = field(default_factory=dict)  # those that were just made, and from which commit
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)  # git makes one worktree at a time
 
     @classmethod
@@ -56,8 +57,9 @@ class Slots:
         site = await self._site(number)
         place, home = site.place, self.run.place
         assert place and home, "slots are for work that lands on a branch"
-        tip = await home.repo.head()
-        await place.begin_on(tip)
+        tip = home.tip or await home.repo.head()
+        if self._fresh.pop(number, "") != tip:
+            await place.begin_on(tip)
         task = self.run.plan.find(work.id)
         kept = await self._kept(place, work) if task and task.attempts else ""
         if kept:
@@ -102,14 +104,17 @@ class Slots:
         run, folder = self.run, self._folder(number)
         home = run.place
         assert home is not None
-        if not (folder / ".git").exists():
-            await self._make(home, folder)
-        inside = await open_repo(folder)
-        inside.identity, inside.owner, inside.prefix = home.repo.identity, run.id, home.repo.prefix
+        is_new = not (folder / ".git").exists()
+        if is_new:
+            self._fresh[number] = await self._make(home, folder)
+        inside = home.repo.linked(folder)
         place = Place(
             repo=inside, branch="", root=folder / inside.prefix, records=None, own_files=run.workspace.own_files
         )
-        if rescued and rescued.agent_at_work:
+        if is_new:
+            await inside.fill_submodules()
+            place.seen = True
+        elif rescued and rescued.agent_at_work:
             await rescue(place, rescued)
         elif rescued:
             place.made = set((await inside.status()).untracked)
@@ -128,12 +133,13 @@ class Slots:
             slot=number,
         )
 
-    async def _make(self, home: Place, folder: Path) -> None:
+    async def _make(self, home: Place, folder: Path) -> str:
         if folder.exists():
             shutil.rmtree(folder)  # the rest of one that could not be made
         folder.parent.mkdir(parents=True, exist_ok=True)
-        await home.repo.git("worktree", "prune")
-        try:
-            await home.repo.git(*OWN, "worktree", "add", "--quiet", "--detach", str(folder), "HEAD")
+        tip = home.tip or await home.repo.head()
+        try:  # by force: git may still know one that somebody has removed
+            await home.repo.git(*OWN, *FAST, "worktree", "add", "--quiet", "--force", "--detach", str(folder), tip)
         except RalphError as error:
             raise await not_made(home.repo, folder, error) from None
+        return tip
