@@ -153,6 +153,7 @@ def test_after_a_kill_each_task_lands_exactly_once(ready: Project, jobs: tuple[s
     wait_for((ready.folder / "hangs").exists)
     if jobs:
         wait_for(lambda: any(event["event"] == "landed" for event in ready.events()))
+    assert "task-002   Server  (now)" in ready.ralph("status", "request").stdout
     run.kill()
     run.communicate()
 

@@ -102,22 +102,39 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if plan.failure:
         why = words.cut(words.first_line(plan.failure.message), 160)
         click.secho(f"  halted: {plan.failure.task} failed, {why} See {ERRORS}.", fg="red")
-    begun = "now" if owner and owner.target == plan.target else "begun"
+    begun = _begun(workspace, plan)
     for spec in sorted(plan.specs, key=lambda spec: spec.priority):
         _show_spec(spec)
-        _show_tasks(plan, plan.of_spec(spec.id), begun)
+        _show_tasks(plan.of_spec(spec.id), begun)
     if not plan.specs:
-        _show_tasks(plan, plan.tasks, begun)
+        _show_tasks(plan.tasks, begun)
     if plan.review.notes:
         click.echo(f"  final verification: {words.cut(words.first_line(plan.review.notes), 160)}")
     _show_figures(figures(workspace.logs, plan.target))
 
 
-def _show_tasks(plan: Plan, tasks: tuple[Task, ...], begun: str) -> None:
+def _begun(workspace: Workspace, plan: Plan) -> dict[str, str]:
+    """The tasks that a run works on just now, or that were begun and are not under way."""
+    running = _running(workspace, plan.target)
+    begun = {plan.current: "begun"} if plan.current else {}
+    return {**begun, **dict.fromkeys(running, "now")}
+
+
+def _running(workspace: Workspace, target: str) -> list[str]:
+    """What a living run has written down as under way."""
+    owner = lock.holder(workspace.lock)
+    if not owner or owner.target != target:
+        return []
+    from ralph.loop import record as records
+
+    return [record.work for record in records.load(workspace.records, target)]
+
+
+def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str]) -> None:
     for task in tasks:
         title = words.cut(task.title, 160)
         click.secho(f"  {words.MARKS[task.state]} {task.id:10} {title}", fg=words.COLOURS[task.state], nl=False)
-        click.echo(_remark(plan, task, begun))
+        click.echo(_remark(task, begun.get(task.id, "")))
 
 
 def _show_spec(spec: Spec) -> None:
@@ -160,13 +177,12 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
         click.secho(f"  circuit breaker of {breaker.step}: {what}{until}", fg=colour)
 
 
-def _remark(plan: Plan, task: Task, begun: str) -> str:
+def _remark(task: Task, begun: str) -> str:
     if task.state is TaskState.PASSED and task.result:
         return click.style(f"  {task.result.commit[:10]}", dim=True)
-    current = begun if plan.current == task.id else ""
     tried = f"{task.failures} failed" if task.failures else ""
     why = words.cut(words.first_line(task.notes), 120)
-    remark = ", ".join(filter(None, (current, tried)))
+    remark = ", ".join(filter(None, (begun, tried)))
     return "".join((f"  ({remark})" if remark else "", f"  {why}" if why else ""))
 
 
@@ -198,6 +214,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "branch": plan.branch,
         "where": target.where,
         "current": plan.current,
+        "running": _running(workspace, target.name),
         "passed": plan.count(TaskState.PASSED),
         "blocked": plan.count(TaskState.BLOCKED),
         "verified": _is_verified(plan),
