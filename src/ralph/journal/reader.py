@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.journal.writer import FILE
-
+FILE = "journal.jsonl"
 JUDGED = ("passed", "failed", "unfinished", "blocked")  # the others say nothing about the work
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 

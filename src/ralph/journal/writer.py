@@ -11,10 +11,10 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.journal.events import Event, to_json
+from ralph.journal.reader import FILE
 
 Listener = Callable[[Event, str], None]
 """Hears of an event, and gets its line in the journal; a line that is not kept is empty."""
-FILE = "journal.jsonl"
 
 
 class Journal:
