@@ -6,7 +6,7 @@ demo: setup
 	@$(BIN)/ralph demo
 
 test: setup
-	@$(BIN)/python -m pytest -n auto
+	@$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: setup
 	@$(BIN)/ruff check .
