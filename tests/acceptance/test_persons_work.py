@@ -254,7 +254,9 @@ def test_another_branch_on_main_still_shows_the_features_truth(ready: Project) -
 
     assert not ready.exists(".ralph/2026-01-01-auth/prd.json")
     assert "1/1 passed, verified" in ready.ralph("status", "auth").stdout
-    assert json.loads(ready.ralph("next", "--json").stdout) == [{"target": "auth", "workflow": "feature", "next": None}]
+    assert json.loads(ready.ralph("next", "--json").stdout) == [
+        {"target": "auth", "workflow": "feature", "state": "done", "next": None}
+    ]
     assert "complete" in ready.ralph("run", "auth").stdout
 
 

@@ -77,4 +77,7 @@ def now() -> str:
 
 
 def new_run_id() -> str:
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{os.urandom(3).hex()}"
+    """A name that sorts by time, also within a second, and that no two runs share."""
+    began = time.time()
+    within = int(began % 1 * 0xFFF)
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(began))}-{within:03x}{os.urandom(2).hex()[:3]}"
