@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import shutil
 import tempfile
@@ -33,6 +34,7 @@ class Slots:
     cleanup: ExitStack  # takes away temporary files when the run ends
     _free: list[int] = field(default_factory=list)
     _sites: dict[int, Site] = field(default_factory=dict)
+    _making: asyncio.Lock = field(default_factory=asyncio.Lock)  # git cannot make two worktrees at once
     _fresh: dict[int, str] = field(default_factory=dict)  # those that were just made, and from which commit
 
     @classmethod
@@ -93,9 +95,10 @@ class Slots:
         return self.run.workspace.slots / str(number)
 
     async def _site(self, number: int, rescued: Record | None = None) -> Site:
-        if number not in self._sites:  # whoever has taken a slot is alone in it
-            self._sites[number] = await self._open(number, rescued)
-        return self._sites[number]
+        async with self._making:
+            if number not in self._sites:
+                self._sites[number] = await self._open(number, rescued)
+            return self._sites[number]
 
     async def _open(self, number: int, rescued: Record | None) -> Site:
         run, folder = self.run, self._folder(number)
