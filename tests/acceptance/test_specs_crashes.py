@@ -29,7 +29,7 @@ case "$prompt" in
     echo more >> one.txt; sort -u -o one.txt one.txt; echo '<TASK_DONE>' ;;
 esac
 """
-LANES, STRIDE = 2, 17
+LANES, STRIDE = 2, 11
 
 
 def prepare(project: Project) -> None:
