@@ -32,6 +32,8 @@ GITCONFIG = """[user]
     email = person@example.com
 [init]
     defaultBranch = main
+[gc]
+    auto = 0
 """
 
 

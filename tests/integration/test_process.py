@@ -584,6 +584,31 @@ def test_a_process_is_told_from_a_later_one_with_its_number(tmp_path: Path) -> N
 # where Linux's own ways are missing
 
 
+def test_ours_are_found_however_often_one_has_looked_and_strangers_are_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[int] = []
+    read = tree.read
+    monkeypatch.setattr(tree, "read", lambda processes: reads.append(len(found := list(processes))) or read(found))
+
+    async def look() -> tuple[set[int], set[int], set[int]]:
+        said = bytearray()
+        argv = [sys.executable, "-c", DAEMON, "in its own session", "and stay"]
+        async with spawn.spawn(argv, cwd=tmp_path, env=os.environ, owner="test", out=said.extend, grace=0.2) as child:
+            first = tree.family(child.pid, child.mark)
+            while not said.endswith(b"\n"):  # noqa: ASYNC110 - another process writes it
+                await asyncio.sleep(0.01)
+            return first, tree.family(child.pid, child.mark), {child.pid, *numbers(said.decode())}
+
+    first, second, wanted = asyncio.run(look())
+
+    assert first <= wanted
+    assert second == wanted
+    assert 1 in {pid for pid, _ in tree._strangers}
+    assert not {os.getpid(), *wanted}.intersection(pid for pid, _ in tree._strangers)
+    assert reads[1] < len(table.present())
+
+
 def test_the_process_table_reads_the_same_without_proc(tmp_path: Path) -> None:
     argv = (sys.executable, "-c", DAEMON, "in its own session", "and stay")
     with in_the_background(*argv, stdout=subprocess.PIPE) as parent:

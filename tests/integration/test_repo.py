@@ -615,3 +615,51 @@ def test_a_folder_without_git_has_nothing_to_look_at(tmp_path: Path) -> None:
     assert look.attempts(tmp_path, "auth") == []
     assert look.top(tmp_path) is None
     assert look.file_at(tmp_path, "HEAD", "x") is None
+
+
+# landing
+
+
+def test_a_branch_advances_with_the_index_and_with_files_that_git_did_not_know(person: Project, repo: Repo) -> None:
+    tip = do(repo.head())
+    person.write("staged.txt", "staged\n")
+    person.git("add", "staged.txt")
+    person.write("state.json", "{}\n")
+    person.write("beside.txt", "not to be committed\n")
+    message = "feat: it\n\n# not a comment\n\nRalph-Attempt: auth/US-1/1\n"
+
+    commit = do(repo.advance("main", ["state.json"], message, tip))
+
+    assert commit == person.git("rev-parse", "main")
+    assert person.git("rev-parse", "main^") == tip
+    assert person.git("log", "-1", "--format=%B") == message.rstrip("\n")
+    assert person.git("diff-tree", "-r", "--name-only", tip, commit).split() == ["staged.txt", "state.json"]
+    assert person.git("status", "--porcelain") == "?? beside.txt"
+
+
+def test_a_branch_that_is_elsewhere_by_now_is_left_alone(person: Project, repo: Repo) -> None:
+    tip = do(repo.head())
+    person.git("commit", "-q", "--allow-empty", "-m", "somebody else's")
+    moved = person.git("rev-parse", "main")
+
+    assert do(repo.advance("main", [], "feat: it", tip)) == ""
+
+    assert person.git("rev-parse", "main") == moved
+
+
+def test_a_branch_that_moves_at_the_very_moment_is_as_the_other_one_left_it(
+    person: Project, repo: Repo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tip = do(repo.head())
+    git = Repo.git
+
+    async def too_late(self: Repo, *args: str, **more: Any) -> str:
+        if "commit" in args:
+            person.git("commit", "-q", "--allow-empty", "-m", "somebody else's")
+        return await git(self, *args, **more)
+
+    monkeypatch.setattr(Repo, "git", too_late)
+
+    assert do(repo.advance("main", [], "feat: it", tip)) == ""
+
+    assert person.git("log", "--format=%s", f"{tip}..main") == "somebody else's"

@@ -50,11 +50,12 @@ class Repo:
     common_dir: Path
     identity: Mapping[str, str] = field(default_factory=dict)  # used where a person has set none
     owner: str = ""  # the run on whose behalf git and its hooks work
+    environment: Mapping[str, str] = field(default_factory=lambda: for_git(os.environ), repr=False)
 
     @property
     def env(self) -> dict[str, str]:
         return {
-            **for_git(os.environ),
+            **self.environment,
             **self.identity,
             "LC_ALL": "C",
             "GIT_TERMINAL_PROMPT": "0",
@@ -284,12 +285,28 @@ class Repo:
         return await self.ask(*OWN, "cherry-pick", "--no-commit", "--allow-empty", commit)
 
     async def advance(self, branch: str, paths: Iterable[str], message: str, tip: str) -> str:
-        """Commit the index with these paths, and move the branch to it if it still is at `tip`; else empty."""
+        """Commit the index with these paths on the branch, if it still is at `tip`; else empty, and it is as it was.
+
+        Git moves a branch only from where it found it, and its reflog tells where that was.
+        """
         await self._stage(paths)
-        tree = (await self.git("write-tree")).strip()
-        commit = (await self.git("commit-tree", tree, "-p", tip, "-m", message)).strip()
-        moved = await self.ask("update-ref", f"refs/heads/{branch}", commit, tip)
-        return commit if moved.code == 0 else ""
+        if not self.is_on(branch) or await self.head() != tip:
+            return ""
+        await self.git(
+            *OWN, "-c", "core.logAllRefUpdates=true", "commit", "--quiet", "--no-verify", "--allow-empty",
+            "--cleanup=verbatim", "--message", message,
+        )  # fmt: skip
+        found, commit = self._last_move()
+        if found == tip:
+            return commit
+        await self.git("update-ref", f"refs/heads/{branch}", found, commit)  # somebody was faster
+        return ""
+
+    def _last_move(self) -> tuple[str, str]:
+        """From where to where HEAD went last."""
+        moves = (self.git_dir / "logs/HEAD").read_bytes().rstrip(b"\n")
+        found, commit = moves.rpartition(b"\n")[2].split(b" ")[:2]
+        return found.decode(), commit.decode()
 
     async def tree_of(self, commit: str) -> str:
         return (await self.git("rev-parse", "--verify", f"{commit}^{{tree}}")).strip()

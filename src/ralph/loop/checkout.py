@@ -101,8 +101,8 @@ async def _switch(repo: Repo, branch: str) -> None:
 async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Place:
     folder = workspace.worktrees / (wanted.home or wanted.target)
     option = "--jobs" if wanted.lands else "--worktree"
-    is_new = False
-    if not (folder / ".git").exists():
+    was_there, is_new = (folder / ".git").exists(), False
+    if not was_there:
         is_new = await _add_worktree(repo, folder, wanted.branch, option)
     inside = await open_repo(folder)
     inside.identity = repo.identity
@@ -115,13 +115,13 @@ async def _in_worktree(workspace: Workspace, repo: Repo, wanted: Wanted) -> Plac
         records=workspace.records / "in-worktree",
         own_files=workspace.own_files,
     )
-    if wanted.lands:  # what is here was on its way to the branch, or is nobody's
+    if was_there and wanted.lands:  # what is here was on its way to the branch, or is nobody's
         await home.tidy(place)
-    await home.take(inside, repo, wanted.branch, option)
-    status = await inside.status()
-    if status.branch != wanted.branch:
+    if was_there:
+        await home.take(inside, repo, wanted.branch, option)
+    if not inside.is_on(wanted.branch):
         raise RalphError(
-            f"The worktree {folder} is not on {wanted.branch} but on {status.branch}.",
+            f"The worktree {folder} is not on {wanted.branch} but on {(await inside.status()).branch}.",
             remedy=f"Put it back: git -C {folder} switch {wanted.branch}",
         )
     await inside.fill_submodules()

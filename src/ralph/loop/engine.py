@@ -15,7 +15,7 @@ from ralph.errors import RalphError
 from ralph.git import look, shield
 from ralph.journal.events import Noted, RunEnded, RunStarted, ServiceStarted
 from ralph.journal.metrics import Metrics
-from ralph.journal.writer import Journal, Listener, new_run_id
+from ralph.journal.writer import Journal, Listener, new_run_id, now
 from ralph.loop import trusted
 from ralph.loop.baseline import check_baseline
 from ralph.loop.checkout import Wanted, open_place
@@ -116,6 +116,8 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
     await _forget_stale_verification(run, place)
     if run.workflow.policy.halts:
         await run.save(resume(run.plan), commit=False)
+    if run.lands:  # else the first task's beginning says so
+        await run.save(replace(run.plan, started_at=run.plan.started_at or now()), commit=False)
     run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
     run.emit(_started(run, place, options))
     _note(run, place, orphans)

@@ -37,7 +37,9 @@ async def take_turn(run: Run, *, watchful: bool = True) -> AsyncIterator[None]:
             yield
         finally:
             if home and run.lands:
+                landed = run.landed.get(home.tip, 0)
                 home.tip = await home.repo.head()
+                run.landed.setdefault(home.tip, landed)  # a commit of state brings nothing to verify
 
 
 async def _reclaim(run: Run, home: Place) -> None:
@@ -82,11 +84,10 @@ async def _keep(home: Place, site: Site, record: Record, commit: str) -> None:
 
 async def _bring_together(run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str) -> Outcome:
     """The work on top of the branch, in the run's own checkout, and what it comes to there."""
-    base = record.base
-    _, squashed, landed = await asyncio.gather(
+    _, squashed, has_moved = await asyncio.gather(
         tidy(home, after_gates=run.gates_at_home),
-        home.repo.squash(outcome.commit, base),
-        home.repo.between(base, tip),
+        home.repo.squash(outcome.commit, record.base),
+        _has_moved(run, home, record.base, tip),
     )
     collision = await home.apply(squashed)
     if collision is not None:
@@ -95,8 +96,8 @@ async def _bring_together(run: Run, home: Place, work: Work, record: Record, out
         return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=collision)
     task = run.plan.find(work.id)
     is_ui = run.workflow.is_ui(run.plan, task)
-    if not is_ui and not any(not home.is_own(path) for path in landed):
-        return outcome  # nothing but state has landed since the gates were green
+    if not is_ui and not has_moved:
+        return outcome
     await home.repo.fill_submodules()
     run.gates_at_home = True
     undone = run.logs / f"{work.id}-{record.number}-undone-where-it-landed"
@@ -113,6 +114,13 @@ async def _bring_together(run: Run, home: Place, work: Work, record: Record, out
     return replace(outcome, verdict=Verdict.FAILED, reason=f"{together} {reason}", gates=checked.results)
 
 
+async def _has_moved(run: Run, home: Place, base: str, tip: str) -> bool:
+    """Whether anything but state has landed since the gates were green."""
+    if base in run.landed and tip in run.landed:
+        return run.landed[base] != run.landed[tip]
+    return any(not home.is_own(path) for path in await home.repo.between(base, tip))
+
+
 async def _advance(run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str) -> str:
     """Code and state in one commit and one move of the branch; empty if the branch is not where it was."""
     settled = settle(run.plan, work, outcome, run.workflow.policy)
@@ -123,4 +131,5 @@ async def _advance(run: Run, home: Place, work: Work, record: Record, outcome: O
     commit = await home.repo.advance(home.branch, state, message, tip)
     if commit:
         run.plan = settled.plan
+        run.landed[commit] = max(run.landed.values(), default=0) + 1
     return commit

@@ -17,7 +17,7 @@ from ralph.config import NAME
 from ralph.errors import RalphError
 from ralph.git.answers import Commit, Status
 from ralph.git.files import remove
-from ralph.git.repo import OWN, Repo
+from ralph.git.repo import FAST, OWN, Repo
 from ralph.process.spawn import Captured
 from ralph.stores import atomic
 from ralph.workspace import RALPH
@@ -405,10 +405,17 @@ class Place:
         self.made = {*self.made, *paths}.intersection((await self.repo.status()).untracked) - self.foreign
         return True
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether this is a worktree that has just been made, and has no files yet."""
+        return not any(entry.name != ".git" for entry in self.repo.top.iterdir())
+
     async def begin_on(self, tip: str) -> None:
         """A slot's checkout as a commit has it; what was here before is kept where it belongs."""
-        await self.repo.git(*OWN, "checkout", "--quiet", "--force", "--detach", tip)
-        await self.repo.git("clean", "--quiet", "-d", "--force")
+        was_empty = self.is_empty
+        await self.repo.git(*OWN, *FAST, "checkout", "--quiet", "--force", "--detach", tip)
+        if not was_empty:
+            await self.repo.git("clean", "--quiet", "-d", "--force")
         await self.repo.fill_submodules()
         self.made, self.foreign, self.collided, self.seen = set(), set(), (), True
 

@@ -107,7 +107,10 @@ class Run:
     breakers: dict[str, Breaker] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whoever changes the plan or the branch has it
+    hands: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(os.cpu_count() or 1))
+    """Who looks through what an agent left: so many at a time that the first of them is soon ready to land."""
     guards: set[Guard] = field(default_factory=set)  # those that are watching just now
+    landed: dict[str, int] = field(default_factory=dict)  # how many works had landed, by the branch's tip
     conflicts: dict[str, int] = field(default_factory=dict)  # how often a task collided with others' work
     green: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
 

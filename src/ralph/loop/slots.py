@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.git.look import ATTEMPTS
-from ralph.git.repo import FAST, OWN
+from ralph.git.repo import OWN
 from ralph.loop.home import not_made
 from ralph.loop.landing import TRAILER
 from ralph.loop.place import Place
@@ -35,7 +35,6 @@ class Slots:
     _free: list[int] = field(default_factory=list)
     _sites: dict[int, Site] = field(default_factory=dict)
     _making: asyncio.Lock = field(default_factory=asyncio.Lock)  # git cannot make two worktrees at once
-    _fresh: dict[int, str] = field(default_factory=dict)  # those that were just made, and from which commit
 
     @classmethod
     @asynccontextmanager
@@ -58,8 +57,8 @@ class Slots:
         place, home = site.place, self.run.place
         assert place and home, "slots are for work that lands on a branch"
         tip = home.tip or await home.repo.head()
-        if self._fresh.pop(number, "") != tip:
-            await place.begin_on(tip)
+        self.run.landed.setdefault(tip, max(self.run.landed.values(), default=0))
+        await self._begin_on(tip, place, home)
         task = self.run.plan.find(work.id)
         kept = await self._kept(place, work) if task and task.attempts else ""
         if kept:
@@ -104,21 +103,23 @@ class Slots:
         run, folder = self.run, self._folder(number)
         home = run.place
         assert home is not None
-        is_new = not (folder / ".git").exists()
-        if is_new:
-            self._fresh[number] = await self._make(home, folder)
+        if not (folder / ".git").exists():
+            await self._make(home, folder)
         inside = home.repo.linked(folder)
+        await home.look()
         place = Place(
-            repo=inside, branch="", root=folder / inside.prefix, records=None, own_files=run.workspace.own_files
+            repo=inside,
+            branch="",
+            root=folder / inside.prefix,
+            records=None,
+            own_files=run.workspace.own_files,
+            refs=dict(home.refs or {}),
         )
-        if is_new:
-            await inside.fill_submodules()
-            place.seen = True
-        elif rescued and rescued.agent_at_work:
+        if rescued and rescued.agent_at_work:
             await rescue(place, rescued)
         elif rescued:
             place.made = set((await inside.status()).untracked)
-        else:
+        elif not place.is_empty:
             await place.keep_strays()
         scratch = self.cleanup.enter_context(
             tempfile.TemporaryDirectory(prefix=f"{self._scratch}{number}-", ignore_cleanup_errors=True)
@@ -133,13 +134,23 @@ class Slots:
             slot=number,
         )
 
-    async def _make(self, home: Place, folder: Path) -> str:
+    async def _make(self, home: Place, folder: Path) -> None:
+        """A worktree without files: those come when all that wait for git have theirs."""
         if folder.exists():
             shutil.rmtree(folder)  # the rest of one that could not be made
         folder.parent.mkdir(parents=True, exist_ok=True)
         tip = home.tip or await home.repo.head()
-        try:  # by force: git may still know one that somebody has removed
-            await home.repo.git(*OWN, *FAST, "worktree", "add", "--quiet", "--force", "--detach", str(folder), tip)
+        force = ("--force", "--detach", "--no-checkout")  # git may still know one that somebody has removed
+        try:
+            await home.repo.git(*OWN, "worktree", "add", "--quiet", *force, str(folder), tip)
         except RalphError as error:
             raise await not_made(home.repo, folder, error) from None
-        return tip
+
+    async def _begin_on(self, tip: str, place: Place, home: Place) -> None:
+        was_empty = place.is_empty
+        try:
+            await place.begin_on(tip)
+        except RalphError as error:
+            if not was_empty:
+                raise
+            raise await not_made(home.repo, place.repo.top, error) from None

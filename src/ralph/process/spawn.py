@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ralph.errors import RalphError
 from ralph.process import tree
-from ralph.process.table import MARK
+from ralph.process.table import MARK, births
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -80,22 +80,29 @@ class Child:
         self.on_last_word: Callable[[], None] = lambda: None
         self.failure: Exception | None = None
         self._readers: dict[int, Sink] = {}
-        self._watch = loop.create_task(self._wait())
+        self._ended = asyncio.Event()
+        self._watchers: list[Callable[[], None]] = []
+        tree.when_over(self.pid, self._over)
 
-    async def _wait(self) -> int:
-        await tree.exit_of(self.pid, None)
-        code = self._popen.wait()
+    def _over(self) -> None:
+        self._popen.wait()
         tree.forget(self.pid)
-        return code
+        self._ended.set()
+        for watcher in self._watchers:
+            watcher()
 
     def running(self) -> bool:
-        return not self._watch.done()
+        return not self._ended.is_set()
 
     async def exited(self) -> int:
-        return await asyncio.shield(self._watch)
+        await self._ended.wait()
+        return self._popen.wait()
 
     def watch(self, ended: Callable[[], None]) -> None:
-        self._watch.add_done_callback(lambda _: ended())
+        if self.running():
+            self._watchers.append(ended)
+        else:
+            ended()
 
     def last_word(self) -> None:
         """The program has said that it is done: it may take a little while to exit, no longer."""
@@ -146,17 +153,19 @@ class Child:
         patience = grace if self.running() else min(grace, 1.0)
         unseen = 0
         for _ in range(MOST_LOOKS):
-            if unseen == 2 or not tree.has_children():  # one look can miss who is born while it is taken
+            if unseen >= 2 or not tree.has_children():
                 break
+            before = births()
             members = tree.family(self.pid, self.mark)
-            unseen = 0 if members else unseen + 1
+            nobody_was_born = before and births() == before  # else a look can miss somebody
+            unseen = 0 if members else unseen + (2 if nobody_was_born else 1)
             await tree.end(members, grace=patience)
             patience = 0.0 if members else patience
-        await self.drain()
-
-    async def drain(self) -> None:
-        """Take what the ended program left in its pipes, and close them."""
         await self.exited()
+        self.drain()
+
+    def drain(self) -> None:
+        """Take what the ended program left in its pipes, and close them."""
         for descriptor in list(self._readers):
             for _ in range(2 * PIPE_SIZE // CHUNK):  # no more than fits: somebody else may still be writing
                 if not self._pump(descriptor):
@@ -260,7 +269,9 @@ async def capture(
             remedy="Run it by hand in this folder to see what it waits for.",
         ) from None
     finally:
-        await to_the_end(child.end(2.0) if child.running() else child.drain())
+        if child.running():
+            await to_the_end(child.end(2.0))
+        child.drain()
         if isinstance(source, int):
             os.close(source)
     return Captured(code=code, out=bytes(out), err=bytes(err))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 MARK = "RALPH_CHILD"
@@ -19,21 +20,47 @@ class Entry:
     group: int
     session: int
     dead: bool
+    inode: int = field(default=0, compare=False)  # of its folder: a later process with this number has another one
 
 
 def table() -> list[Entry]:
-    if not Path("/proc/self/stat").exists():
-        return table_elsewhere()
+    return read(present()) if Path("/proc/self/stat").exists() else table_elsewhere()
+
+
+def present() -> set[tuple[int, int]]:
+    """Every process of the machine: its number and the inode of its folder."""
+    with os.scandir("/proc") as found:
+        return {(int(folder.name), folder.inode()) for folder in found if folder.name.isdigit()}
+
+
+def read(processes: Iterable[tuple[int, int]]) -> list[Entry]:
+    """The rows of these processes, as far as they are still there."""
     entries = []
-    for name in os.listdir("/proc"):  # noqa: PTH208 - names are enough, and this runs often
-        if name.isdigit():
-            try:
-                stat = Path(f"/proc/{name}/stat").read_bytes()
-            except OSError:
-                continue
+    for pid, inode in processes:
+        stat = _read(f"/proc/{pid}/stat")
+        if stat:
             state, parent, group, session = stat[stat.rindex(b")") + 2 :].split(maxsplit=4)[:4]
-            entries.append(Entry(int(name), int(parent), int(group), int(session), state in b"ZX"))
+            entries.append(Entry(pid, int(parent), int(group), int(session), state in b"ZX", inode))
     return entries
+
+
+def births() -> int:
+    """Changes whenever a process is born; 0 where the system does not tell."""
+    return int((_read("/proc/loadavg").split() or [b"0"])[-1])
+
+
+def _read(path: str) -> bytes:
+    """A short file of the kernel's, with no object made for it: this runs for every process of the machine."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(descriptor, 4096)
+    except OSError:
+        return b""
+    finally:
+        os.close(descriptor)
 
 
 def table_elsewhere() -> list[Entry]:

@@ -6,12 +6,18 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
-from ralph.process.table import birth_of, mark_of, table, with_descendants
+from ralph.process.table import Entry, birth_of, mark_of, present, read, table, with_descendants
 
 _living: dict[int, str] = {}
 """Our direct children that are still meant to run, with their marks."""
+
+_looking: set[asyncio.Task[None]] = set()
+"""Where the system has no event for it: who waits for a child's end."""
+
+_strangers: set[tuple[int, int]] = set()
+"""Processes that do not stem from us. They never will, so nobody needs to look at them again."""
 
 
 def register(pid: int, mark: str) -> None:
@@ -36,7 +42,7 @@ def family(leader: int, mark: str) -> set[int]:
     """Every living process that came from `leader`: its group, its session, its descendants, its orphans."""
     if not has_children():
         return set()
-    entries = table()
+    entries = _ours()
     me = os.getpid()
     roots = {entry.pid for entry in entries if leader in (entry.group, entry.session)}
     roots |= {leader} & _living.keys()  # once it is reaped, its number may be somebody else's
@@ -44,6 +50,25 @@ def family(leader: int, mark: str) -> set[int]:
     members = with_descendants(entries, roots)
     _reap(entry.pid for entry in entries if entry.dead and entry.parent == me and entry.pid in members)
     return {entry.pid for entry in entries if entry.pid in members and not entry.dead} - {me}
+
+
+def _ours() -> list[Entry]:
+    """The process table without those that cannot be ours: whose line of parents is known, and is without us."""
+    if not sys.platform.startswith("linux"):  # orphans are not adopted: they may be anywhere
+        return table()
+    everybody = present()
+    _strangers.intersection_update(everybody)
+    entries = read(everybody - _strangers)
+    children: dict[int, list[Entry]] = {}
+    for entry in entries:
+        children.setdefault(entry.parent, []).append(entry)
+    waiting = [0, *(pid for pid, _ in _strangers)]
+    while waiting:
+        for child in children.get(waiting.pop(), ()):
+            if child.pid != os.getpid():
+                _strangers.add((child.pid, child.inode))
+                waiting.append(child.pid)
+    return [entry for entry in entries if (entry.pid, entry.inode) not in _strangers]
 
 
 def marked(prefix: str) -> set[int]:
@@ -137,6 +162,26 @@ def _alive(pid: int) -> bool:
         return birth_of(pid) != ""
 
 
+def when_over(pid: int, told: Callable[[], None]) -> None:
+    """Tell somebody as soon as a child of ours has ended; it stays to be reaped."""
+    loop = asyncio.get_running_loop()
+    try:
+        descriptor = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        looking = loop.create_task(_exit_by_looking(pid, None))
+        _looking.add(looking)
+        looking.add_done_callback(_looking.discard)
+        looking.add_done_callback(lambda _: told())
+        return
+
+    def over() -> None:
+        loop.remove_reader(descriptor)
+        os.close(descriptor)
+        told()
+
+    loop.add_reader(descriptor, over)
+
+
 async def exit_of(pid: int, seconds: float | None) -> None:
     """Wait until `pid` has ended (it stays to be reaped), at most `seconds`."""
     loop = asyncio.get_running_loop()
@@ -147,16 +192,11 @@ async def exit_of(pid: int, seconds: float | None) -> None:
     except (AttributeError, OSError):
         await _exit_by_looking(pid, seconds)
         return
-    ended: asyncio.Future[None] = loop.create_future()
-
-    def over() -> None:
-        if not ended.done():
-            ended.set_result(None)
-
-    loop.add_reader(descriptor, over)
+    ended = asyncio.Event()
+    loop.add_reader(descriptor, ended.set)
     try:
         async with asyncio.timeout(seconds):
-            await ended
+            await ended.wait()
     except TimeoutError:
         pass
     finally:

@@ -36,6 +36,12 @@ class Bench:
     variables: Mapping[str, str] = field(default_factory=dict)
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
+    secrets: tuple[str, ...] = field(default_factory=lambda: environment.secrets_in(os.environ), repr=False)
+
+    def show(self, gate: Gate) -> Gate:
+        """A gate as it may be told: a secret that was put into its command is not."""
+        secrets = environment.Redactor(self.secrets)
+        return replace(gate, name=secrets.text(gate.name), command=secrets.text(gate.command))
 
 
 def default_gates(config: Config) -> tuple[Gate, ...]:
@@ -62,7 +68,7 @@ async def run_all(gates: Iterable[Gate], bench: Bench, *, first: int = 1) -> tup
     """Run every gate, also after a red one: whoever mends it should see all that is wrong."""
     results = []
     for number, gate in enumerate(gates, first):
-        bench.started(_shown(gate))
+        bench.started(bench.show(gate))
         result = await _run(gate, bench, bench.logs / f"{bench.label}-gate{number}-{_slug(gate.name)}.log")
         bench.ended(result)
         results.append(result)
@@ -89,7 +95,7 @@ def describe(result: GateResult) -> str:
 
 
 async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
-    secrets = environment.Redactor(environment.secrets_in(os.environ))
+    secrets = environment.Redactor(bench.secrets)
     log.unlink(missing_ok=True)  # an agent may have put something there
     with log.open("xb", buffering=1 << 16) as file:
         ended = await spawn.run(
@@ -102,7 +108,7 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
         )
         file.write(secrets.flush())
     passed = ended.how is How.EXITED and ended.code == 0
-    shown = _shown(gate)
+    shown = bench.show(gate)
     result = GateResult(
         name=shown.name,
         command=shown.command,
@@ -113,12 +119,6 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
         log=str(log),
     )
     return result if passed else replace(result, reason=_reason(gate, ended), output=useful(log))
-
-
-def _shown(gate: Gate) -> Gate:
-    """A gate as it may be told: a secret that was put into its command is not."""
-    secrets = environment.Redactor(environment.secrets_in(os.environ))
-    return replace(gate, name=secrets.text(gate.name), command=secrets.text(gate.command))
 
 
 def _reason(gate: Gate, ended: Ended) -> str:

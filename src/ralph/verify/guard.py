@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -36,34 +36,35 @@ class Guard:
     claimable: Path | None = None  # put back like the others, but writing there is no wrong
     extra: tuple[Path, ...] = ()  # a person's files and folders that are protected as well
     claimed: bytes | None = None  # what was written there
-    _known: dict[Path, _Known] = field(default_factory=dict)
+    _known: dict[str, _Known] = field(default_factory=dict)  # by plain names: this is done before and after each gate
 
     def remember(self) -> None:
         self._known = {path: _look(path) for path in self._guarded()}
 
     def expect(self, path: Path) -> None:
         """Ralph itself has just written or removed a file while somebody is watched."""
-        if path.exists():
-            self._known[path] = _look(path)
-        else:
-            self._known.pop(path, None)
+        try:
+            self._known[str(path)] = _look(str(path))
+        except FileNotFoundError:
+            self._known.pop(str(path), None)
 
     def undo(self, keep_in: Path) -> tuple[Path, ...]:
         """Put back what changed; the agent's version is kept, and nothing a person made is lost with it."""
-        for link in {link for path in self._known if (link := self._link_above(path))}:
-            link.unlink()  # a folder that was moved away and linked back: what is behind it is not ours any more
-        changed = [path for path, known in self._known.items() if not _unchanged(path, known)]
-        if self.claimable in changed:
+        for folder in sorted(self._folders()):
+            if os.path.islink(folder):
+                os.unlink(folder)  # one that was moved away and linked back: what is behind it is not ours any more
+        changed = [Path(path) for path, known in self._known.items() if not _unchanged(path, known)]
+        if self.claimable and self.claimable in changed:
             changed.remove(self.claimable)
             self.claimed = _content(self.claimable)
-            _put_back(self.claimable, self._known[self.claimable])
-        added = [path for path in self._guarded() if path not in self._known]
+            _put_back(self.claimable, self._known[str(self.claimable)])
+        added = [Path(path) for path in self._guarded() if path not in self._known]
         for path in (*changed, *added):
             self._copy_aside(path, keep_in)
         for path in added:
             _remove(path)
         for path in changed:
-            _put_back(path, self._known[path])
+            _put_back(path, self._known[str(path)])
         return tuple(sorted((*changed, *added)))
 
     def is_extra(self, path: Path) -> bool:
@@ -73,18 +74,27 @@ class Guard:
     def claims(self) -> tuple[Path, ...]:
         return (self.claimable,) if self.claimable and self.claimed is not None else ()
 
-    def _guarded(self) -> Iterator[Path]:
-        for root in self.roots:
-            yield from (root / name for name in self.files if os.path.lexists(root / name))
-            yield from (path for path in _files(root / RALPH) if path not in self.writable)
-        for path in self.extra:
-            if os.path.lexists(path):
-                yield from _below(path)
+    def _guarded(self) -> Iterator[str]:
+        writable = {str(path) for path in self.writable}
+        for root in map(str, self.roots):
+            yield from filter(os.path.lexists, (f"{root}/{name}" for name in self.files))
+            yield from (path for path in _below(f"{root}/{RALPH}", UNGUARDED) if path not in writable)
+        for path in map(str, self.extra):
+            yield from _below(path)
 
-    def _link_above(self, path: Path) -> Path | None:
-        root = next((root for root in self.roots if root in path.parents), path.parent)
-        above = [parent for parent in path.parents if root in parent.parents]
-        return next((parent for parent in reversed(above) if parent.is_symlink()), None)
+    def _folders(self) -> set[str]:
+        """Where the known files lie, below the innermost root of each."""
+        roots = {str(root) for root in self.roots}
+        folders: set[str] = set()
+        for path in self._known:
+            folder = os.path.dirname(path)
+            above = []
+            while folder not in roots and folder not in folders and len(folder) > 1:
+                above.append(folder)
+                folder = os.path.dirname(folder)
+            if folder in roots or folder in folders:
+                folders.update(above)
+        return folders
 
     def _copy_aside(self, path: Path, keep_in: Path) -> None:
         if not os.path.lexists(path):
@@ -98,39 +108,39 @@ class Guard:
             shutil.copyfile(path, target)
 
 
-def _files(ralph: Path) -> Iterator[Path]:
-    if not ralph.is_dir() or ralph.is_symlink():
-        if os.path.lexists(ralph):
-            yield ralph
+def _below(path: str, besides: frozenset[str] = frozenset()) -> Iterator[str]:
+    """All that lies in a folder, links and odd things too, or what is there instead of one."""
+    try:
+        if os.path.islink(path):
+            raise NotADirectoryError
+        entries = list(os.scandir(path))
+    except NotADirectoryError:
+        yield path
         return
-    for entry in _sorted_entries(ralph):
-        if entry.name not in UNGUARDED:
-            yield from _below(entry)
+    except FileNotFoundError:
+        return
+    for entry in entries:
+        if entry.name in besides:
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(entry.path)
+        else:
+            yield entry.path
 
 
-def _below(entry: Path) -> Iterator[Path]:
-    if entry.is_dir() and not entry.is_symlink():
-        for inner in _sorted_entries(entry):
-            yield from _below(inner)
-    else:
-        yield entry
-
-
-def _sorted_entries(folder: Path) -> Iterable[Path]:
-    return sorted(folder.iterdir())
-
-
-def _look(path: Path) -> _Known:
-    status = path.lstat()
+def _look(path: str) -> _Known:
+    status = os.lstat(path)
     link = stat.S_ISLNK(status.st_mode)
-    data = os.fsencode(path.readlink()) if link else path.read_bytes() if stat.S_ISREG(status.st_mode) else b""
+    data = os.fsencode(os.readlink(path)) if link else b""
+    if stat.S_ISREG(status.st_mode):
+        data = Path(path).read_bytes()
     return _Known(data, status.st_mode, _mark(status), link)
 
 
-def _unchanged(path: Path, known: _Known) -> bool:
+def _unchanged(path: str, known: _Known) -> bool:
     """The kernel's change time cannot be set back: the same mark means the same bytes."""
     try:
-        if _mark(path.lstat()) == known.mark:
+        if _mark(os.lstat(path)) == known.mark:
             return True
         now = _look(path)
     except OSError:

@@ -89,7 +89,8 @@ class AgentStep(Step):
         return await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
 
     async def _after(self, context: Context, heard: Heard | None, protection: Protection) -> StepResult:
-        wrongs, findings = await self._look(context, protection)
+        async with context.run.hands:
+            wrongs, findings = await self._look(context, protection)
         if heard and wrongs.claimed is not None:
             heard = self._with_claim(context, heard, wrongs.claimed)
         result = self._judge(context, heard, findings)
