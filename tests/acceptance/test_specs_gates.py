@@ -30,7 +30,7 @@ def test_every_gate_is_run_and_told_by_name_and_only_required_ones_decide(projec
         "✗ lint: echo ugly; exit 4",
         "exit code 4 · optional, only warns",
         "did not end within its time limit of 0.2 s",
-        "specs: complete · all gates green",
+        "specs: complete · all required gates green",
     ):
         assert part in done.stdout, part
     prompt = project.prompts()[0]

@@ -246,6 +246,7 @@ class RunEnded(Event):
     attempts: int
     verified: bool
     gates: int  # those that are required
+    optional: int = 0  # those that only warn
     usage: Usage
 
 

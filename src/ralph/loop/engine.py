@@ -135,7 +135,7 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
 
 
 def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
-    plan = run.plan
+    plan, gates = run.plan, run.workflow.gates(None)
     return RunEnded(
         run=run.id,
         target=plan.target,
@@ -148,7 +148,8 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
         blocked=plan.count(TaskState.BLOCKED),
         attempts=metrics.attempts,
         verified=bool(plan.review.verified_at),
-        gates=sum(gate.required for gate in run.workflow.gates(None)),
+        gates=sum(gate.required for gate in gates),
+        optional=sum(not gate.required for gate in gates),
         usage=metrics.usage,
     )
 

@@ -224,7 +224,8 @@ def headline(event: e.RunEnded) -> str:
     reason = words.cut(words.first_line(event.reason), 200)
     match event.ending:
         case Ending.DONE:
-            proof = "all gates green" if event.gates else "UNVERIFIED: no gate is required"
+            green = "all required gates green" if event.optional else "all gates green"
+            proof = green if event.gates else "UNVERIFIED: no gate is required"
             agreed = " · final verification agreed" if event.verified else ""
             return f"{event.target}: complete · {proof}{agreed}"
         case Ending.BLOCKED:
