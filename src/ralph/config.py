@@ -14,11 +14,11 @@ from ralph import validation
 from ralph.errors import RalphError
 
 NAME = "ralph.config.json"
-ROLES = ("planner", "executor", "verifier")
+ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
 
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 Line = Annotated[str, Field(min_length=1, pattern=r"\S")]
-RoleName = Literal["planner", "executor", "verifier"]
+RoleName = Literal["planner", "questioner", "executor", "reviewer", "verifier"]
 
 
 class Section(BaseModel):
@@ -100,6 +100,14 @@ class Commits(Section):
     message: Line = "chore: update prd.json"
 
 
+class SessionSettings(Section):
+    """How sessions are bounded."""
+
+    max_reviews: Annotated[int, Field(ge=1, le=100)] = Field(
+        default=3, description="Session reviews that may find gaps before the session is blocked."
+    )
+
+
 class Config(Section):
     """The whole file."""
 
@@ -110,7 +118,7 @@ class Config(Section):
     provider: Provider
     providers: dict[str, Provider] = Field(default_factory=dict, description="More agents, by name.")
     roles: dict[RoleName, Role] = Field(
-        default_factory=dict, description="Which agent plays planner, executor, verifier."
+        default_factory=dict, description="Which agent plays planner, questioner, executor, reviewer, verifier."
     )
     services: tuple[Service, ...] = ()
     verify: Verify = Field(
@@ -122,6 +130,7 @@ class Config(Section):
     protect: tuple[Line, ...] = Field(
         default=(), description="Globs (as git reads them, ** for any depth) no agent may change."
     )
+    session: SessionSettings = Field(default_factory=SessionSettings)
     browser: Browser = Field(default_factory=Browser)
     commits: Commits = Field(default_factory=Commits)
 

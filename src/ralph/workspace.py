@@ -13,6 +13,7 @@ FEATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 FOLDER_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-(.+)")
 RALPH = ".ralph"
 IGNORED = ("ralph.lock", "logs/", "run/", "screenshots/", "worktrees/", "run_state.json", "aggregate.json", ".*.tmp")
+SESSIONS = ".ralph-sessions"
 SPECS_PLAN, PROGRESS = "implementation.json", "PROGRESS.md"
 TARGETS = ("requirements", "specs", "request")
 """What commands call the other workflows' plans: no feature can have such a name."""
@@ -51,8 +52,9 @@ class Workspace:
 
     @property
     def own_files(self) -> tuple[str, ...]:
-        """Ralph's files outside of `.ralph/`: those of the specs workflow, where it is used."""
-        return (SPECS_PLAN, PROGRESS) if (self.root / SPECS_PLAN).is_file() else ()
+        """Ralph's files and folders (`name/`) outside of `.ralph/`: the sessions, and those of the specs workflow."""
+        specs = (SPECS_PLAN, PROGRESS) if (self.root / SPECS_PLAN).is_file() else ()
+        return (f"{SESSIONS}/", *specs)
 
     def keep_out_of_git(self) -> bool:
         """Make `.ralph/.gitignore`, so that locks, logs and screenshots never reach a commit; False: it is there."""

@@ -18,6 +18,7 @@ SECTIONS = {
     },
     "Work on it": {
         "start": "Work through a request's plan; with plan or build, through specs.",
+        "session": "Plan, ask, build and review, each by a role of its own.",
         "run": "Work through a plan until every task in it is verified.",
         "verify": "Run the gates, without any agent.",
         "accept": "Vouch for a task that needs no work.",

@@ -52,12 +52,16 @@ class Job:
     more: str = ""  # how to get more work for it
     listeners: tuple[Listener, ...] = ()
     figures: str = ""  # a file in which other programs find what it came to
+    artifacts: str = ""  # a folder with what its agents wrote for each other
+    by_hand: bool = True  # `ralph retry` and `ralph accept` are for its tasks
 
 
-def run_job(workspace: Workspace, config: Config, job: Job, options: Options, watching: Watching) -> RunEnded:
-    """One run, watched in the way a person asked for."""
+def run_job(
+    workspace: Workspace, config: Config, job: Job, options: Options, watching: Watching, *, silent: bool = False
+) -> RunEnded:
+    """One run, watched in the way a person asked for; `silent`: the job's own listeners tell what is to tell."""
     view = TerminalView(quiet=watching.quiet, folder=workspace.root)
-    listener: Listener = print_json if watching.as_json else view
+    listener: Listener = _nobody if silent else print_json if watching.as_json else view
 
     async def watched() -> RunEnded:
         ticker = asyncio.create_task(_tick(view if not watching.as_json else None))
@@ -92,6 +96,9 @@ async def _tick(view: TerminalView | None) -> None:
         view.tick()
 
 
+def _nobody(_: Event, line: str) -> None: ...
+
+
 def print_json(_: Event, line: str) -> None:
     if line:
         click.echo(line)
@@ -105,6 +112,8 @@ def _closing(ended: RunEnded, job: Job, workspace: Workspace) -> None:
     click.echo(f"  logs      {_relative(workspace.logs / ended.run)}")
     if job.figures:
         click.echo(f"  figures   {_relative(workspace.root / job.figures)}")
+    if job.artifacts:
+        click.echo(f"  artifacts {job.artifacts}")
     if wanted.worktree:
         folder = _relative(workspace.worktrees / (wanted.home or ended.target))
         click.echo(f"  worktree  {folder}   (when you need it no more: git worktree remove {folder})")
@@ -114,6 +123,9 @@ def _closing(ended: RunEnded, job: Job, workspace: Workspace) -> None:
         case Ending.DONE:
             log = f"git -C {wanted.folder} log" if wanted.folder else "git log"
             click.echo(f"→ Look at it (`{log}`). {job.more}".rstrip())
+        case Ending.BLOCKED if not job.by_hand:
+            click.echo(f"→ Look into {job.artifacts}, correct what is in the way (a task, the plan, a gate), then")
+            click.echo(f"  `{job.command}` gives it new attempts.")
         case Ending.BLOCKED:
             click.echo(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
             click.echo(f"  Then `ralph retry {ended.target}` and `{job.command}`.")

@@ -78,7 +78,7 @@ def _progress(target: Target, plan: Plan) -> str:
         parts.append("verified")
     elif passed == total and target.workflow == "feature":
         parts.append("not yet verified")
-    if passed and not _is_verified(plan):
+    if passed and not _is_verified(plan) and target.workflow != "session":  # its files do not tell of gates
         parts.append("UNVERIFIED: no gates")
     return ", ".join(parts)
 

@@ -80,4 +80,4 @@ def new_run_id() -> str:
     """A name that sorts by time, also within a second, and that no two runs share."""
     began = time.time()
     within = int(began % 1 * 0xFFF)
-    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(began))}-{within:03x}{os.urandom(2).hex()[:3]}"
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(began))}-{within:03x}{os.urandom(3).hex()[:5]}"

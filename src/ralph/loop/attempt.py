@@ -100,15 +100,17 @@ async def perform(step: Step, context: Context) -> StepResult:
     breaker = context.run.breaker(step.spec)
     if breaker and not breaker.allows():
         return _left_out(step, breaker)
-    used = Usage()
+    used, mistakes = Usage(), ""
     learned: tuple[str, ...] = ()
     for turn in range(1, settings.max_retries + 2):
-        result = await _once(step, context.at_try(turn))
+        result = await _once(step, context.at_try(turn, mistakes))
+        mistakes = result.reason
         if breaker:
             _count(context.run, step, breaker, result)
         used, learned = used + result.usage, (*learned, *result.learnings)
         result = replace(result, usage=used, learnings=learned)
-        if result.verdict is not Verdict.FAILED or turn > settings.max_retries or (breaker and not breaker.allows()):
+        is_over = result.verdict is not Verdict.FAILED or result.final or turn > settings.max_retries
+        if is_over or (breaker and not breaker.allows()):
             return result
         context.run.emit(
             StepRetried(work=context.work.id, step=step.spec.label, reason=result.reason, delay=settings.retry_delay)

@@ -124,6 +124,8 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
     try:
         if not place.held:  # else it waits for the work it tells of
             await run.commit_state()
+        if run.lands:  # from now on nobody else moves it
+            place.tip = await place.repo.head()
         end = await _work(run, options)
     except Exception as error:  # whatever it was, the journal and the reports say that it ended
         why = error.what if isinstance(error, RalphError) else str(error)

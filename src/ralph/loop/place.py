@@ -75,7 +75,7 @@ class Place:
     root: Path  # where agents and gates work
     records: Path | None  # where is written down what is left here; None: all that is here can be made again
     project: Path | None = None  # where `.ralph/` is, as this checkout has it; None: at `root`
-    own_files: tuple[str, ...] = ()  # Ralph's files outside of `.ralph/`, below the project's root
+    own_files: tuple[str, ...] = ()  # Ralph's files and folders (`name/`) outside of `.ralph/`, below its root
     tip: str = ""  # where Ralph put the branch, if tasks land on it; empty: not known yet
     holds: bool = False  # what passes here stays uncommitted until its spec is complete
     held: str = ""  # that work, as a commit that no branch has; empty: there is none
@@ -110,7 +110,11 @@ class Place:
         return f"{self._prefix}{RALPH}/" if self.holds_state else ""
 
     def is_own(self, path: str) -> bool:
-        return bool(self.own) and (path.startswith(self.own) or path in self._own_files)
+        return bool(self.own) and (path.startswith(self._own_folders) or path in self._own_files)
+
+    @cached_property
+    def _own_folders(self) -> tuple[str, ...]:
+        return (self.own, *(name for name in self._own_files if name.endswith("/")))
 
     @cached_property
     def _own_files(self) -> frozenset[str]:

@@ -33,6 +33,7 @@ class StepResult:
     changed: bool = False  # whether it left anything that was not there before
     touched: tuple[str, ...] = ()  # the files it changed, the first few
     retry_at: float | None = None
+    final: bool = False  # trying it again would come to the same
     fatal: bool = False  # nobody could do better until a person mends something
 
 

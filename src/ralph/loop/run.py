@@ -159,16 +159,16 @@ class Run:
         """Save the plan if it changed, then commit it: in this order a crash between the two is harmless."""
         if plan == self.plan:
             return
-        self.plan = plan
-        self.write(plan)
+        self.plan = self.write(plan)
         if commit:
             await self.commit_state()
 
-    def write(self, plan: Plan) -> None:
+    def write(self, plan: Plan) -> Plan:
         """The plan on disk; where others' agents are at work just now, what they began with is out of date."""
-        self.workflow.store.save(plan)
+        saved = self.workflow.store.save(plan)
         if self.lands:
             self.keep_plan()
+        return saved or plan
 
     def keep_plan(self) -> None:
         """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""

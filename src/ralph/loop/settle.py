@@ -20,6 +20,7 @@ class Policy:
     max_setup_failures: int = 3
     holds: bool = False  # what passed stays uncommitted, with its state, until its whole spec is committed
     halts: bool = False  # once a task is blocked, nothing is begun any more
+    restores: bool = True  # the files of a blocked task go back as they were; else its work stays where it is
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +69,7 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
         plan = replace(plan, current=None)
     if policy.halts:
         plan = _halted(plan, outcome.at)
-    return Settled(plan=plan, restore=base if settled.state is TaskState.BLOCKED else "")
+    return Settled(plan=plan, restore=base if settled.state is TaskState.BLOCKED and policy.restores else "")
 
 
 def _halted(plan: Plan, at: str) -> Plan:

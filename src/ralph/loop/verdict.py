@@ -8,7 +8,7 @@ from ralph.plan.usage import Usage
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.verify.gates import red
 
-DECISIVE = frozenset({"agent", "verify", "review"})
+DECISIVE = frozenset({"agent", "verify", "review", "role"})
 """Steps without whose success nothing passes; `continue_on_error` only lets the steps after them run."""
 LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 

@@ -21,6 +21,7 @@ class Occasion:
     step: StepSpec
     number: int
     earlier: tuple[StepResult, ...]
+    mistakes: str = ""  # why the last try of this very step was not accepted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +46,9 @@ class Store(Protocol):
 
     def load(self) -> Plan: ...
 
-    def save(self, plan: Plan) -> object: ...
+    def save(self, plan: Plan) -> Plan | None:
+        """Returns the plan as it is now, where others write it too."""
+        ...
 
 
 class Workflow(Protocol):
@@ -53,9 +56,7 @@ class Workflow(Protocol):
 
     name: str
     policy: Policy
-    plan_paths: tuple[str, ...]  # the files that say what is done, relative to the project's root
-    state_paths: tuple[str, ...]  # what a state commit holds, likewise
-    guarded: tuple[str, ...]  # files and folders of a person's that no agent of this workflow may change, likewise
+    guarded: tuple[str, ...]  # files and folders of a person's that no agent may change, below the project's root
     already_red: tuple[str, ...]  # gates that failed before anybody did anything; set by the engine
 
     @property
@@ -63,6 +64,16 @@ class Workflow(Protocol):
 
     @property
     def store(self) -> Store: ...
+
+    @property
+    def plan_paths(self) -> tuple[str, ...]:
+        """The files that say what is done, relative to the project's root."""
+        ...
+
+    @property
+    def state_paths(self) -> tuple[str, ...]:
+        """What a state commit holds, likewise."""
+        ...
 
     @property
     def state_message(self) -> str:

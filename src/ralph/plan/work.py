@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Protocol
 
 from ralph.plan.model import GateResult, Plan, Review, Setup, Spec, Task
 from ralph.plan.usage import Usage
@@ -72,6 +74,26 @@ class StepSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Kept:
+    """Whether a call did what it owed, by the files it was to write."""
+
+    mistakes: tuple[str, ...] = ()  # what is missing or wrong; empty: it kept its contract
+    restore: tuple[str, ...] = ()  # files that go back as they were
+    verdict: Verdict = Verdict.PASSED  # what it says in them
+    reason: str = ""
+
+
+Texts = Mapping[str, bytes | None]
+"""Files by their paths below the project's root; None: there is none."""
+
+
+class Contract(Protocol):
+    """What a call owes beside its work."""
+
+    def check(self, step: str, before: Texts, after: Texts) -> Kept: ...
+
+
+@dataclass(frozen=True, kw_only=True)
 class Work:
     """The next thing to do, as a workflow names it."""
 
@@ -86,7 +108,11 @@ class Work:
     unclaimed: Verdict = Verdict.FAILED  # what it comes to if it says none of them
     writable: tuple[str, ...] = ()  # what it may write beside the project's own files
     trailer: str = ""  # a line in its commit by which that is found again
+    contract: Contract | None = None  # what its agents owe in the files they may write
     claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
+
+    def step(self, label: str) -> StepSpec:
+        return next(spec for spec in self.steps if spec.label == label)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,6 +149,14 @@ class Outcome:
     changed: bool = True  # whether it left anything that was not there before
     touched: tuple[str, ...] = ()  # the files it changed, the first few
     seconds: float = 0.0
+
+
+def listed(what: str, lines: tuple[str, ...]) -> str:
+    """A reason whose first line can stand alone, with all of its points below it."""
+    first = f"{what}: {lines[0]}" if lines else f"{what}."
+    if len(lines) < 2:
+        return first
+    return f"{first} (and {len(lines) - 1} more)\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
 def standing(plan: Plan, kind: Kind, work_id: str) -> Task | Spec | Review | Setup | None:

@@ -57,6 +57,15 @@ VARIABLES = {
         "dependencies", "attempt", "failure", "tried", "protected", "verifyCommands", "alreadyRed", "learnings",
         "doneMarker", "learningMarker",
     ),
+    "role-planner": (),
+    "role-questioner": (),
+    "role-executor": (),
+    "role-reviewer": (),
+    "session-call": (
+        "sessionPath", "mode", "request", "cycle", "taskId", "attemptNumber", "reportPath", "reports", "iteration",
+        "verifyCommands", "protected", "failure", "lastReport", "mistakes", "suiteIsRed", "learnings",
+        "learningMarker",
+    ),
     "learnings-compact": ("learnings", "limit", "answerFile", "mistakes"),
 }  # fmt: skip
 """Every template, and what it is given."""

@@ -52,10 +52,8 @@ class PrdStore:
 
         return to_json(self._document, indent=2) + b"\n"
 
-    def save(self, plan: Plan) -> bytes:
-        data = self.render(plan)
-        atomic.write(self.path, data)
-        return data
+    def save(self, plan: Plan) -> None:
+        atomic.write(self.path, self.render(plan))
 
 
 class _Unusual(Exception):

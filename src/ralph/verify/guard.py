@@ -31,7 +31,7 @@ class Guard:
     """Remembers Ralph's files in one or more project folders, then notices and undoes changes to them."""
 
     roots: tuple[Path, ...]
-    files: tuple[str, ...] = (NAME,)  # Ralph's files outside of `.ralph/`, below each root
+    files: tuple[str, ...] = (NAME,)  # Ralph's files and folders outside of `.ralph/`, below each root
     writable: frozenset[Path] = frozenset()
     claimable: Path | None = None  # put back like the others, but writing there is no wrong
     extra: tuple[Path, ...] = ()  # a person's files and folders that are protected as well
@@ -77,7 +77,8 @@ class Guard:
     def _guarded(self) -> Iterator[str]:
         writable = {str(path) for path in self.writable}
         for root in map(str, self.roots):
-            yield from filter(os.path.lexists, (f"{root}/{name}" for name in self.files))
+            for name in self.files:
+                yield from (path for path in _below(f"{root}/{name}".rstrip("/")) if path not in writable)
             yield from (path for path in _below(f"{root}/{RALPH}", UNGUARDED) if path not in writable)
         for path in map(str, self.extra):
             yield from _below(path)

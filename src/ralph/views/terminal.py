@@ -99,8 +99,10 @@ class TerminalView:
         far = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} "
         self._living.at = far + words.cut(event.title, 30) if self._jobs == 1 else far
         progress = far if event.tasks else ""
-        which = f"(attempt {event.number}{tries}{again})" if event.kind is not Kind.FINISH else "(all tasks settled)"
-        self._line(f"\n▶ {progress}{name} {which}", bold=True)
+        which = f" (attempt {event.number}{tries}{again})" if event.kind is not Kind.FINISH else " (all tasks settled)"
+        if event.kind is Kind.SETUP and not tries:  # these are counted together
+            which = ""
+        self._line(f"\n▶ {progress}{name}{which}", bold=True)
 
     def _agent_started(self, event: e.AgentStarted) -> None:
         self._living.begin(event.work, f"agent {Path(event.command).name} at work")
@@ -146,7 +148,8 @@ class TerminalView:
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
     def _step_retried(self, event: e.StepRetried) -> None:
-        self._line(f"    {event.step} again in {words.duration(event.delay)}: {words.first_line(event.reason)}")
+        when = f" in {words.duration(event.delay)}" if event.delay else ""
+        self._line(f"    {event.step} again{when}: {words.first_line(event.reason)}")
 
     def _breaker_changed(self, event: e.BreakerChanged) -> None:
         if event.state == "closed":
@@ -170,7 +173,8 @@ class TerminalView:
                 }[event.kind]
                 self._line(f"  ✓ {text} · {words.duration(event.seconds)}", fg="green", bold=True)
             case Verdict.REOPENED:
-                self._line(f"  ↺ sent back: {', '.join(event.reopened)} · {reason}", fg="yellow", bold=True)
+                sent = f"sent back: {', '.join(event.reopened)} · " if event.reopened else ""
+                self._line(f"  ↺ {sent}{reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
                 shown = any(not gate.passed for gate in event.gates)  # a gate's own output stands above

@@ -27,7 +27,9 @@ def change_plan(name: str, change: Callable[[Plan, str], Plan]) -> Target:
         raise RalphError("Only a person can do this: it was called from inside of a run.")
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
-    find(workspace, name)
+    target = find(workspace, name)
+    if target.marked_by:
+        raise RalphError(f"Only its roles can mark the tasks of {name}.", remedy=target.marked_by)
     with lock.hold(workspace.lock, lock.me(new_run_id(), name), brief=True):
         return asyncio.run(_change(workspace, config, name, change))
 

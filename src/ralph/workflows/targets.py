@@ -14,10 +14,12 @@ from ralph.plan.model import Plan, Task
 from ralph.plan.phases import FOLLOWING, GOING_ON, UNPLANNED, Phase
 from ralph.stores.prd import PrdStore
 from ralph.stores.request_files import STATE, all_paths
+from ralph.stores.session import SessionStore
+from ralph.stores.session_files import PROGRESS
 from ralph.validation import nearest
-from ralph.workflows import features, requests
+from ralph.workflows import features, requests, sessions
 from ralph.workflows.features import Located
-from ralph.workspace import RALPH, SPECS_PLAN, TARGETS, Workspace, is_inside
+from ralph.workspace import RALPH, SESSIONS, SPECS_PLAN, TARGETS, Workspace, is_inside
 
 if TYPE_CHECKING:
     from ralph.stores.implementation import ImplementationStore
@@ -27,8 +29,8 @@ if TYPE_CHECKING:
 REQUIREMENTS, SPECS, REQUEST = TARGETS
 PLAN = f"{RALPH}/prd.json"
 CONFIG = f"{RALPH}/configs/default.json"
-NO_PLANS = """No plans yet. Make one with `ralph plan "REQUEST"`, `ralph prd NAME`, `ralph init --requirements FILE` or
-`ralph init --specs`."""
+NO_PLANS = """No plans yet. Make one with `ralph plan "REQUEST"`, `ralph session "REQUEST"`, `ralph prd NAME`,
+`ralph init --requirements FILE` or `ralph init --specs`."""
 
 
 class PlanStore(Protocol):
@@ -57,6 +59,7 @@ class Target:
     files: tuple[str, ...] = ()  # what a state commit holds beside the plan
     draft: str = "PRD drafted, not finalized"  # how far it has come while there is no plan
     unplanned: RalphError | None = None  # what to say to whoever needs one
+    marked_by: str = ""  # why `ralph accept` and `ralph retry` cannot change it; empty: they can
 
     def plan(self) -> Plan | None:
         """The plan; None while there is only a draft."""
@@ -101,17 +104,21 @@ def find(workspace: Workspace, name: str) -> Target:
                     remedy='Begin with `ralph plan "REQUEST"`.',
                 )
             return _request(workspace, located)
+        case _ if sessions.has(workspace, name):
+            return _session(workspace, name)
         case _:
             return _feature(workspace, features.locate(workspace, name))
 
 
 def everything(workspace: Workspace) -> list[Target]:
-    """Every plan of the project: the request's, the requirements', the specs', then the features, oldest first."""
+    """Every plan of the project: the request's, the requirements', the specs', then features and sessions, oldest
+    first."""
     request = requests.locate(workspace)
     found = [_request(workspace, request)] if request else []
     found += [_requirements(workspace)] if has_requirements(workspace) else []
     found += [_specs(workspace)] if has_specs(workspace) else []
-    return [*found, *(_feature(workspace, located) for located in features.everything(workspace))]
+    found += [_feature(workspace, located) for located in features.everything(workspace)]
+    return [*found, *(_session(workspace, name) for name in sessions.ids(workspace))]
 
 
 def has_requirements(workspace: Workspace) -> bool:
@@ -215,6 +222,28 @@ def _request(workspace: Workspace, located: requests.Located) -> Target:
         files=all_paths(located.files),
         draft=f"not planned yet, phase {phase.value}" if phase else "",
         unplanned=_unplanned(phase) if phase in UNPLANNED else None,
+    )
+
+
+def _session(workspace: Workspace, session_id: str) -> Target:
+    path = workspace.root / SESSIONS / session_id / PROGRESS
+    return Target(
+        name=session_id,
+        workflow="session",
+        noun="task",
+        command=f"ralph session --resume {session_id}",
+        file=f"{SESSIONS}/{session_id}/{PROGRESS}",
+        folder=workspace.root,
+        repo=workspace.root,
+        branch=None,
+        where=str(workspace.root),
+        read=lambda: path.read_bytes() if path.is_file() else None,
+        store=lambda: SessionStore(workspace.root, session_id, counted=True),
+        draft="not planned yet",
+        unplanned=None
+        if path.is_file()
+        else RalphError("This session is not planned yet.", remedy=f"ralph session --resume {session_id}"),
+        marked_by=f"A session's marks are its roles'. Correct {SESSIONS}/{session_id}, then it goes on.",
     )
 
 

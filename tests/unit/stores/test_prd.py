@@ -263,8 +263,8 @@ def test_a_plan_is_saved_to_its_file_as_text_that_a_person_can_read(tmp_path: Pa
     path.write_text(json.dumps(document({"id": "US-001", "title": "Größe"})))
     made = PrdStore(path, "auth")
     plan = made.load()
-    data = made.save(plan)
-    assert path.read_bytes() == data
+    made.save(plan)
+    data = path.read_bytes()
     assert "Größe" in data.decode()
     assert data.count(b"\n") > 5
 

@@ -13,6 +13,7 @@ from ralph.loop.steps.hold import HoldStep
 from ralph.loop.steps.noop import NoopStep
 from ralph.loop.steps.readme_check import ReadmeCheckStep
 from ralph.loop.steps.review import ReviewStep
+from ralph.loop.steps.role import RoleStep
 from ralph.loop.steps.verify import VerifyStep
 from ralph.validation import nearest
 
@@ -21,6 +22,7 @@ STEPS: dict[str, type[Step]] = {
     "command": CommandStep,
     "verify": VerifyStep,
     "review": ReviewStep,
+    "role": RoleStep,
     "git-commit": GitCommitStep,
     "hold": HoldStep,
     "readme-check": ReadmeCheckStep,

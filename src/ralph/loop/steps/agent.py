@@ -16,6 +16,7 @@ from ralph.agent.dialects.base import Trouble
 from ralph.config import Provider
 from ralph.git.look import attempt_ref
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Noted, Undone
+from ralph.loop.owed import Owed
 from ralph.loop.place import AGENT_EMAIL, Changes, Place
 from ralph.loop.protection import Protection, Wrongs
 from ralph.loop.record import StepResult
@@ -84,9 +85,11 @@ class AgentStep(Step):
             await context.place.look()
         guarded = context.work if self.may_claim else replace(context.work, claimable="")
         protection = await Protection.begin(context.run, context.site, guarded, context.record.base)
+        owed = Owed.of(context)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)
-        return await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
+        result = await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
+        return owed.judge(result, context) if owed else result
 
     async def _after(self, context: Context, heard: Heard | None, protection: Protection) -> StepResult:
         async with context.run.hands:
@@ -109,6 +112,7 @@ class AgentStep(Step):
             step=self.spec,
             number=context.record.number,
             earlier=context.record.steps,
+            mistakes=context.mistakes,
         )
         wanted = run.workflow.prompt(occasion)
         apart = takes_context(provider) and wanted.context

@@ -27,6 +27,7 @@ class Context:
     work: Work
     record: Record
     turn: int = 1  # which try of the step this is
+    mistakes: str = ""  # why its last try was not accepted
 
     @property
     def place(self) -> Place | None:
@@ -52,8 +53,8 @@ class Context:
     def after(self, record: Record) -> Context:
         return replace(self, record=record)
 
-    def at_try(self, turn: int) -> Context:
-        return replace(self, turn=turn)
+    def at_try(self, turn: int, mistakes: str) -> Context:
+        return replace(self, turn=turn, mistakes=mistakes)
 
 
 class Settings(BaseModel):

@@ -1,0 +1,241 @@
+"""`ralph session`: plan, ask, build and review, each by a role of its own; `list` and `show` look at sessions."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from ralph import config as configuration
+from ralph import prompts
+from ralph import workspace as workspaces
+from ralph.agent.call import check_installed
+from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
+from ralph.config import Config
+from ralph.errors import RalphError
+from ralph.journal.events import AttemptEnded, Event, RunEnded
+from ralph.journal.reader import past_attempts
+from ralph.loop.checkout import Wanted
+from ralph.loop.engine import Options
+from ralph.plan.router import Item, Mark
+from ralph.plan.work import Ending
+from ralph.stores import lock
+from ralph.stores.session import Session, read_session
+from ralph.views import words
+from ralph.workflows import sessions
+from ralph.workflows.session import SessionWorkflow
+from ralph.workflows.session_report import Report, report
+from ralph.workflows.sessions import Found
+from ralph.workspace import SESSIONS, Workspace
+
+EXAMPLES = f"""\b
+Examples:
+  ralph session "Add a weather page"      plan, ask, build, review; one commit for each task
+  ralph session                           the newest unfinished session goes on
+  ralph session --resume ID               this one goes on
+  ralph session --update "Fahrenheit too" more for the newest session, or for the one of --resume
+  ralph session list                      all sessions
+  ralph session show [ID]                 one of them: its state, its tasks, what comes next
+  ralph session "…" --json                when it has ended, how it stands (`ralph schema session`)
+\b
+Planner, questioner, executor and reviewer may each have an agent and a model of their own (`roles` in
+ralph.config.json). Their artifacts are in .ralph-sessions/ID/. Ctrl-C stops cleanly, and `ralph session`
+goes on from there; so does it after a crash.
+{EXIT_CODES}"""
+ROLES = ("planner", "questioner", "executor", "reviewer")
+MARKS = {Mark.TODO: " ", Mark.BEGUN: "/", Mark.TO_REVIEW: "P", Mark.DONE: "x"}
+COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark.DONE: "green"}
+
+
+@click.command(name="session", epilog=EXAMPLES)
+@click.argument("words_", metavar="[REQUEST | list | show [ID]]", nargs=-1)
+@click.option("--resume", metavar="ID", help="Go on with this session.")
+@click.option("--id", "wanted_id", metavar="ID", help="The new session's id; else its time and its first words.")
+@click.option("--update", metavar="TEXT", help="More requirements for the session.")
+@click.option("--once", is_flag=True, help="Make one attempt, then stop.")
+@click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first call.")
+@click.option("--model", default="", help="The model the executor is told to use.")
+@click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
+@click.option("--json", "as_json", is_flag=True, help="How it stands, as JSON on standard output.")
+def command(
+    words_: tuple[str, ...],
+    resume: str | None,
+    wanted_id: str | None,
+    update: str | None,
+    once: bool,
+    no_baseline: bool,
+    model: str,
+    quiet: bool,
+    as_json: bool,
+) -> int:
+    """Work on REQUEST in a session: a planner, a questioner, an executor and a reviewer, each a fresh agent.
+    Without a request the newest unfinished session goes on."""
+    workspace = workspaces.find(Path.cwd())
+    if words_[:1] in (("list",), ("show",)) and len(words_) <= 2 and not (resume or update):
+        return _list(workspace, as_json) if words_ == ("list",) else _show(workspace, words_[1:], as_json)
+    put_back_what_agents_changed(workspace)
+    config = configuration.load(workspace.root)
+    _check(workspace, config)
+    request = " ".join(words_).strip()
+    asked = _choose(workspace, request, resume, update) if not wanted_id else _named(workspace, request, wanted_id)
+    options = Options(once=once, baseline=not no_baseline, model=model)
+    return _run(workspace, config, asked, options, Watching(quiet=quiet, as_json=as_json))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """Which session, and what for."""
+
+    id: str
+    request: str = ""
+    update: str = ""
+    is_new: bool = False
+
+
+def _check(workspace: Workspace, config: Config) -> None:
+    """Everything that can be wrong is found before anything is touched."""
+    for role in ROLES:
+        check_installed(config.provider_for(role), workspace.root)
+        prompts.check(f"role-{role}", workspace.root)
+    prompts.check("session-call", workspace.root)
+
+
+def _choose(workspace: Workspace, request: str, resume: str | None, update: str | None) -> Asked:
+    """Going on comes before beginning."""
+    if request and (resume or update):
+        raise RalphError(
+            "A request begins a new session.",
+            remedy="Leave it out to go on with one, or give it as --update TEXT.",
+        )
+    if update is not None and not update.strip():
+        raise RalphError("--update needs a text.", remedy='For example: --update "Fahrenheit too"')
+    if resume:
+        found = sessions.find(workspace, resume)
+        return Asked(id=found.id, request=found.request, update=(update or "").strip())
+    known = sessions.everything(workspace)
+    if request:
+        same = next((found for found in known if found.request == request and not sessions.is_finished(found)), None)
+        if same:
+            click.secho(f"The unfinished session {same.id} has this very request: it goes on.", err=True)
+            return Asked(id=same.id, request=same.request)
+        return Asked(id=sessions.new_id(workspace, request, datetime.now(UTC)), request=request, is_new=True)
+    unfinished = [found for found in known if not sessions.is_finished(found)]
+    candidates = known if update else unfinished
+    if not candidates:
+        raise RalphError(
+            "There is no session to update." if update else "There is no unfinished session.",
+            remedy='Begin one: ralph session "What you want"',
+        )
+    return Asked(id=candidates[0].id, request=candidates[0].request, update=(update or "").strip())
+
+
+def _named(workspace: Workspace, request: str, wanted_id: str) -> Asked:
+    """A new session whose id a person chose."""
+    if not request:
+        raise RalphError("--id is for a new session.", remedy=f"To go on with one: --resume {wanted_id}")
+    if sessions.check_id(wanted_id) in sessions.ids(workspace):
+        raise RalphError(f"There is a session {wanted_id!r} already.", remedy=f"ralph session --resume {wanted_id}")
+    return Asked(id=wanted_id, request=request, is_new=True)
+
+
+def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, watching: Watching) -> int:
+    folder = workspace.root / SESSIONS / asked.id
+    session = read_session(folder, asked.id)
+    if session.items is None and not asked.request:
+        raise RalphError(
+            f"The session {asked.id} has no progress.md, and nobody knows what it was asked for.",
+            remedy='Put the file back (git log -- .ralph-sessions), or begin anew: ralph session "What you want"',
+        )
+    if asked.update and session.items is None:
+        raise RalphError("This session has no plan to update yet.", remedy=f"ralph session --resume {asked.id}")
+    _ = session.call, session.entries  # what is wrong with the files is told before anything begins
+    if lock.holder(workspace.lock) is None and asked.is_new:
+        sessions.begin(workspace, asked.id, asked.request)
+    watcher = _Watcher(folder, asked.id, print_it=watching.as_json)
+    job = Job(
+        wanted=Wanted(target=asked.id),
+        make=lambda root: SessionWorkflow(config, root, asked.id, request=asked.request, update=asked.update),
+        command=f"ralph session --resume {asked.id}",
+        more=f'More: `ralph session --resume {asked.id} --update "what is missing"`.',
+        listeners=(watcher,),
+        artifacts=f"{SESSIONS}/{asked.id}",
+        by_hand=False,
+    )
+    return exit_code(run_job(workspace, config, job, options, watching, silent=watching.as_json))
+
+
+class _Watcher:
+    """Prints the output contract when a run ends, in whatever way."""
+
+    def __init__(self, folder: Path, session_id: str, *, print_it: bool) -> None:
+        self._folder, self._id, self._print_it = folder, session_id, print_it
+        self._last = ""
+
+    def __call__(self, event: Event, _: str) -> None:
+        if isinstance(event, AttemptEnded):
+            self._last = action(event.work, event.number, event.verdict.value)
+        elif isinstance(event, RunEnded) and self._print_it:
+            blocked = event.reason if event.ending in (Ending.BLOCKED, Ending.STOPPED) else ""
+            made = report(read_session(self._folder, self._id), last_action=self._last, blocked=blocked)
+            click.echo(made.model_dump_json(indent=2))
+
+
+def action(work: str, number: int, verdict: str) -> str:
+    return f"{work}, attempt {number}: {verdict}"
+
+
+def _last_action(workspace: Workspace, session_id: str) -> str:
+    past = sorted(past_attempts(workspace.logs, session_id).values(), key=lambda attempt: attempt.at)
+    return action(past[-1].work, past[-1].number, past[-1].verdict) if past else ""
+
+
+def _list(workspace: Workspace, as_json: bool) -> int:
+    found = sessions.everything(workspace)
+    rows = [(one, report(one.session, last_action=_last_action(workspace, one.id))) for one in found]
+    if as_json:
+        click.echo(json.dumps([made.model_dump() for _, made in rows], indent=2))
+        return 0
+    for one, made in rows:
+        colour = {"completed": "green", "blocked": "red"}.get(made.status)
+        click.secho(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", fg=colour)
+        click.echo(f"  {words.cut(one.title, 100)}" if one.title else "  (no plan yet)")
+    if not rows:
+        click.echo('No sessions yet. Begin one: ralph session "What you want"')
+    return 0
+
+
+def _show(workspace: Workspace, named: tuple[str, ...], as_json: bool) -> int:
+    known = sessions.everything(workspace) if not named else []
+    if not named and not known:
+        raise RalphError("There is no session yet.", remedy='Begin one: ralph session "What you want"')
+    one = sessions.find(workspace, named[0]) if named else known[0]
+    made = report(one.session, last_action=_last_action(workspace, one.id))
+    if as_json:
+        click.echo(made.model_dump_json(indent=2))
+        return 0
+    _tell(workspace, one, made)
+    return 0
+
+
+def _tell(workspace: Workspace, one: Found, made: Report) -> None:
+    click.secho(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", bold=True)
+    if one.title:
+        click.echo(f"  {words.cut(one.title, 140)}")
+    click.echo(f"  {made.summary}")
+    for item in _items(one.session):
+        click.secho(f"  [{MARKS[item.mark]}] {item.id}  {words.cut(item.title, 90)}", fg=COLOURS[item.mark])
+    click.echo(f"  last      {made.last_action}")
+    click.echo(f"  next      {made.next_action}")
+    click.echo(f"  artifacts {SESSIONS}/{one.id}")
+    if made.status != "completed":
+        click.echo(f"→ ralph session --resume {one.id}")
+
+
+def _items(session: Session) -> tuple[Item, ...]:
+    try:
+        return session.items or ()
+    except RalphError:
+        return ()  # the summary says what is wrong

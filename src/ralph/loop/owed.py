@@ -1,0 +1,71 @@
+"""What a call owes in files of its own: checked after it, and put back where it went wrong."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.loop.record import StepResult
+from ralph.plan.work import Contract, Texts, Verdict, listed
+from ralph.stores import atomic
+
+if TYPE_CHECKING:
+    from ralph.loop.steps.base import Context
+
+LARGEST = 16 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Owed:
+    """The files a call may write, as they were before it."""
+
+    contract: Contract
+    root: Path
+    before: Texts
+
+    @classmethod
+    def of(cls, context: Context) -> Owed | None:
+        """None: this work owes nothing but itself."""
+        contract, root = context.work.contract, context.run.workspace.root
+        return cls(contract=contract, root=root, before=_read(root, context.work.writable)) if contract else None
+
+    def judge(self, result: StepResult, context: Context) -> StepResult:
+        """A call that ended well has kept its contract or is asked again; of any other nothing stays."""
+        if result.verdict is not Verdict.PASSED:
+            self._restore(tuple(self.before))
+            return result
+        kept = self.contract.check(result.step, self.before, _read(self.root, tuple(self.before)))
+        self._restore(kept.restore)
+        if not kept.mistakes:
+            return replace(result, verdict=kept.verdict, reason=kept.reason or result.reason, final=True)
+        is_last = context.turn > context.work.step(result.step).resilience.max_retries
+        return replace(
+            result,
+            verdict=Verdict.BLOCKED if is_last else Verdict.FAILED,
+            reason=listed(f"The {result.step} did not do what it owed", kept.mistakes),
+        )
+
+    def _restore(self, paths: tuple[str, ...]) -> None:
+        for path in paths:
+            data, target = self.before[path], self.root / path
+            if data is not None and _content(target) == data:
+                continue
+            if target.is_dir() and not target.is_symlink():
+                shutil.rmtree(target)
+            elif data is None or target.is_symlink():
+                target.unlink(missing_ok=True)
+            if data is not None:
+                atomic.write(target, data)
+
+
+def _read(root: Path, paths: tuple[str, ...]) -> Texts:
+    return {path: _content(root / path) for path in paths}
+
+
+def _content(path: Path) -> bytes | None:
+    """A plain file of a sensible size; anything else is not what was asked for."""
+    if path.is_symlink() or not path.is_file() or path.stat().st_size > LARGEST:
+        return None
+    return path.read_bytes()

@@ -1,0 +1,147 @@
+"""A session's folder, read and never written: its roles write it, and their marks are the plan's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ralph.plan import router
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.router import Call, Item, Mark, State, Stuck
+from ralph.stores.session_files import (
+    PROGRESS,
+    QUESTIONS,
+    TASKS,
+    Entry,
+    decode,
+    findings,
+    mentions,
+    read_cycles,
+    read_progress,
+    read_tasks,
+    read_verdict,
+)
+from ralph.workspace import SESSIONS
+
+
+@dataclass(frozen=True)
+class Session:
+    """The texts of a session's folder at one moment."""
+
+    id: str
+    texts: Mapping[str, str]
+
+    @property
+    def path(self) -> str:
+        """The folder, relative to the project's root."""
+        return f"{SESSIONS}/{self.id}"
+
+    @cached_property
+    def items(self) -> tuple[Item, ...] | None:
+        """None before progress.md is there."""
+        return read_progress(self.texts[PROGRESS]) if PROGRESS in self.texts else None
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        return read_tasks(self.texts.get(TASKS, ""))
+
+    @property
+    def state(self) -> State:
+        return router.infer(self.items)
+
+    @cached_property
+    def call(self) -> Call | Stuck:
+        """Who comes next."""
+        cycles = read_cycles(self.texts.get(QUESTIONS, ""))
+        return router.route(self.items, self.texts, cycles=max(cycles, default=0))
+
+    @property
+    def tasks(self) -> tuple[Item, ...]:
+        return tuple(item for item in self.items or () if item.is_task)
+
+    def mark(self, item_id: str) -> Mark | None:
+        return next((item.mark for item in self.items or () if item.id == item_id), None)
+
+    def entry(self, task_id: str) -> Entry | None:
+        return next((entry for entry in self.entries if entry.id == task_id), None)
+
+    def newest_report(self, task_id: str) -> str:
+        """The name of a task's newest report; empty: there is none."""
+        number = router.last_report(task_id, self.texts)
+        return router.report_name(task_id, number) if number else ""
+
+    def report(self, task_id: str, number: int) -> str:
+        return self.texts.get(router.report_name(task_id, number), "")
+
+    @property
+    def last_review(self) -> str:
+        """The text of the newest session review; empty: there was none."""
+        return self.texts.get(router.review_name(router.last_iteration(self.texts)), "")
+
+    @property
+    def is_finished(self) -> bool:
+        """Everything is done, and the last review agrees: it knew every task there is, and found no gap."""
+        if self.state is not State.COMPLETE or read_verdict(self.last_review) != "complete":
+            return False
+        return all(mentions(self.last_review, item.id) for item in self.tasks)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """What the newest session review found."""
+        return findings(self.last_review)
+
+
+class SessionStore:
+    """Reads the folder as a plan. What Ralph counts itself (attempts, failures) it keeps for as long as it runs."""
+
+    def __init__(self, project: Path, session_id: str, *, counted: bool = False) -> None:
+        self._folder = project / SESSIONS / session_id
+        self._id = session_id
+        self._counted = counted  # for whoever only looks: attempts are as many as there are reports
+        self.session = Session(session_id, {})
+
+    def load(self, data: bytes | None = None) -> Plan:
+        return self._merge(Plan(target=self._id))
+
+    def save(self, plan: Plan) -> Plan:
+        """Writes nothing: the plan is what the files say by now, with what Ralph has counted."""
+        return self._merge(plan)
+
+    def _merge(self, plan: Plan) -> Plan:
+        session = self.session = read_session(self._folder, self._id)
+        items = session.items or ()
+        done = frozenset(item.id for item in items if item.is_planning and item.mark is Mark.DONE)
+        return replace(
+            plan,
+            tasks=tuple(self._with_attempts(_task(session, item, plan.find(item.id))) for item in session.tasks),
+            setup=replace(plan.setup, done=done | (plan.setup.done - set(router.PLANNING_TASKS))),
+            review=plan.review if session.is_finished else replace(plan.review, verified_at="", verified_commit=""),
+        )
+
+    def _with_attempts(self, task: Task) -> Task:
+        return replace(task, attempts=router.last_report(task.id, self.session.texts)) if self._counted else task
+
+
+def read_session(folder: Path, session_id: str) -> Session:
+    """Every file of a session; what is no plain file is not looked into."""
+    texts: dict[str, str] = {}
+    for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
+        if path.is_file() and not path.is_symlink():
+            texts[path.name] = decode(path.read_bytes())
+    return Session(session_id, texts)
+
+
+def _task(session: Session, item: Item, known: Task | None) -> Task:
+    entry = session.entry(item.id)
+    task = known or Task(id=item.id, title=item.title)
+    has_passed = item.mark is Mark.DONE and not (known and known.notes and known.state is not TaskState.PASSED)
+    state = TaskState.PASSED if has_passed else task.state if task.state is TaskState.BLOCKED else TaskState.PENDING
+    return replace(
+        task,
+        title=item.title or (entry.title if entry else "") or item.id,
+        description=entry.text if entry else "",
+        depends_on=entry.inherits if entry else (),
+        state=state,
+    )

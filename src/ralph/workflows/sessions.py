@@ -1,0 +1,110 @@
+"""The sessions of a project: their ids, which is the newest, what each was asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.stores import atomic
+from ralph.stores.session import Session, read_session
+from ralph.stores.session_files import PLAN
+from ralph.validation import nearest
+from ralph.workspace import FEATURE_NAME, SESSIONS, Workspace
+
+REQUEST = "request.txt"
+LONGEST_SLUG = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A session, read."""
+
+    id: str
+    session: Session
+    request: str  # as a person gave it to Ralph; empty: it began elsewhere
+    touched: float
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a line."""
+        heading = (line.lstrip("# ").strip() for line in self.session.texts.get(PLAN, "").splitlines() if line.strip())
+        return " ".join((self.request or next(heading, "")).split())
+
+
+def check_id(name: str) -> str:
+    """A session's id as a person gave it; anything that could leave the folder is refused."""
+    if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock"):
+        raise RalphError(
+            f"{name!r} cannot be a session's id.",
+            remedy="Use letters, digits, '-', '_' and single dots. `ralph session list` shows them all.",
+        )
+    return name
+
+
+def new_id(workspace: Workspace, request: str, now: datetime) -> str:
+    """A name for a new session: when it began, and its first words."""
+    words = re.sub(r"[^a-z0-9]+", "-", request.lower()).strip("-")
+    slug = words[:LONGEST_SLUG].rpartition("-")[0] or words[:LONGEST_SLUG] if len(words) > LONGEST_SLUG else words
+    name = f"{now:%Y%m%d-%H%M%S}" + (f"-{slug}" if slug else "")
+    taken = set(ids(workspace))
+    names = (name if count == 1 else f"{name}-{count}" for count in range(1, len(taken) + 2))
+    return next(one for one in names if one not in taken)
+
+
+def ids(workspace: Workspace) -> list[str]:
+    """Every session there is: those that have a folder, and those that were begun and have none yet."""
+    folders = [path.name for path in _below(workspace.root / SESSIONS) if path.is_dir() and not path.is_symlink()]
+    begun = [path.name for path in _below(workspace.records) if (path / REQUEST).is_file()]
+    return sorted({name for name in (*folders, *begun) if FEATURE_NAME.fullmatch(name)})
+
+
+def has(workspace: Workspace, session_id: str) -> bool:
+    return bool(FEATURE_NAME.fullmatch(session_id)) and session_id in ids(workspace)
+
+
+def read(workspace: Workspace, session_id: str) -> Found:
+    folder = workspace.root / SESSIONS / session_id
+    kept = workspace.records / session_id / REQUEST
+    return Found(
+        id=session_id,
+        session=read_session(folder, session_id),
+        request=kept.read_text(encoding="utf-8", errors="replace").strip() if kept.is_file() else "",
+        touched=max((path.stat().st_mtime for path in (kept, *_below(folder)) if path.exists()), default=0.0),
+    )
+
+
+def find(workspace: Workspace, session_id: str) -> Found:
+    """The session of this id, or an error that names the nearest."""
+    check_id(session_id)
+    names = ids(workspace)
+    if session_id not in names:
+        raise RalphError(
+            f"There is no session {session_id!r}{nearest(session_id, names)}",
+            remedy='`ralph session list` shows them. A new one: `ralph session "What you want"`.',
+        )
+    return read(workspace, session_id)
+
+
+def everything(workspace: Workspace) -> list[Found]:
+    """All sessions, the one that was last worked on first."""
+    return sorted((read(workspace, name) for name in ids(workspace)), key=lambda found: found.touched, reverse=True)
+
+
+def is_finished(found: Found) -> bool:
+    """What cannot be read is not finished."""
+    try:
+        return found.session.is_finished
+    except RalphError:
+        return False
+
+
+def begin(workspace: Workspace, session_id: str, request: str) -> None:
+    """Remember what a session was asked for, until its planner has written the plan."""
+    atomic.write(workspace.records / session_id / REQUEST, f"{request.strip()}\n".encode())
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
