@@ -38,7 +38,7 @@ SECTIONS = {
         "validate": "Check the configurations, the plans and the prompts.",
         "schema": "Print the JSON Schema of a file.",
         "scripted": "A scripted agent, to try a configuration without a model.",
-        "install": "Commands for another program that call this one: claude.",
+        "install": "Ralph's commands and roles for another program: claude, copilot.",
         "uninstall": "Take those away again.",
         "completion": "Print a completion script for your shell.",
         "upgrade": "How to get a newer Ralph.",

@@ -15,6 +15,7 @@ from ralph.integrations import FILES, Change, install
     epilog="""\b
 Examples:
   ralph install claude      /ralph and /ralph-start in Claude Code, for this project
+  ralph install copilot     Ralph and its four roles as agents in VS Code, for this project
   ralph uninstall claude    take them away again
 \b
 They call `ralph` and never edit its state. A file of yours with the same name is left as it is.""",

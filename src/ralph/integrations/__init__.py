@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph import prompts
 from ralph.errors import RalphError
 from ralph.stores import atomic
 
@@ -16,8 +17,18 @@ FILES = {
         ".claude/commands/ralph.md": "claude/ralph.md",
         ".claude/commands/ralph-start.md": "claude/ralph-start.md",
     },
+    "copilot": {
+        ".github/agents/Ralph.agent.md": "copilot/Ralph.md",
+        ".github/agents/Ralph-Planner.agent.md": "copilot/planner.md",
+        ".github/agents/Ralph-Questioner.agent.md": "copilot/questioner.md",
+        ".github/agents/Ralph-Executor.agent.md": "copilot/executor.md",
+        ".github/agents/Ralph-Reviewer.agent.md": "copilot/reviewer.md",
+    },
 }
 """Which files each program reads, and the text that comes with Ralph."""
+
+ROLES = {f"copilot/{role}.md": f"role-{role}" for role in ("planner", "questioner", "executor", "reviewer")}
+"""Texts that go on with a role's prompt, the very one that `ralph session` uses."""
 
 SIGNATURE = re.compile(r"<!-- written by `ralph install \w+`; sha256 ([0-9a-f]{64}) -->\n\Z")
 
@@ -35,7 +46,7 @@ def install(root: Path, program: str) -> list[Change]:
     """Write the files; one that a person wrote or changed is left as it is."""
     changes = []
     for path, source in FILES[program].items():
-        text = _signed((Path(__file__).parent / source).read_text(encoding="utf-8"), program)
+        text = _signed(_text(root, source), program)
         target = root / path
         known = _read(target)
         if known == text:
@@ -64,6 +75,11 @@ def uninstall(root: Path, program: str) -> list[Change]:
         if (root / folder).is_dir() and not any((root / folder).iterdir()):
             (root / folder).rmdir()
     return changes
+
+
+def _text(root: Path, source: str) -> str:
+    text = (Path(__file__).parent / source).read_text(encoding="utf-8")
+    return text + prompts.render(ROLES[source], {}, root) if source in ROLES else text
 
 
 def _folders(paths: dict[str, str]) -> Iterator[str]:

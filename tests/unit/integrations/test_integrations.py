@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph import prompts
 from ralph.integrations import FILES, install, uninstall
 
 COMMAND = ".claude/commands/ralph.md"
@@ -62,7 +63,37 @@ def test_a_link_is_somebodys_own_arrangement(tmp_path: Path) -> None:
     assert elsewhere.read_text() == "x"
 
 
-@pytest.mark.parametrize("source", [source for files in FILES.values() for source in files.values()])
+@pytest.mark.parametrize("role", ["planner", "questioner", "executor", "reviewer"])
+def test_a_role_is_the_same_in_vs_code_as_in_a_session(tmp_path: Path, role: str) -> None:
+    install(tmp_path, "copilot")
+    text = (tmp_path / f".github/agents/Ralph-{role.title()}.agent.md").read_text()
+    _, head, body = text.split("---\n", 2)
+    assert body.lstrip("\n").startswith(prompts.built_in(f"role-{role}"))
+    assert {line.partition(":")[0] for line in head.splitlines()} == {
+        "name", "description", "tools", "agents", "user-invocable",
+    }  # fmt: skip
+    assert f"name: Ralph-{role.title()}\n" in head
+
+
+def test_a_projects_own_role_is_installed_as_it_is_used(tmp_path: Path) -> None:
+    own = tmp_path / ".ralph/prompts/role-reviewer.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("# Our reviewer\n\nBe strict.\n")
+    install(tmp_path, "copilot")
+    assert "Be strict." in (tmp_path / ".github/agents/Ralph-Reviewer.agent.md").read_text()
+
+
+def test_the_router_may_call_the_four_roles_and_write_nothing(tmp_path: Path) -> None:
+    install(tmp_path, "copilot")
+    head = (tmp_path / ".github/agents/Ralph.agent.md").read_text().split("---\n", 2)[1]
+    assert "tools: ['read', 'search', 'agent']\n" in head
+    names = {path.name.removesuffix(".agent.md") for path in (tmp_path / ".github/agents").iterdir()}
+    assert names == {"Ralph", "Ralph-Planner", "Ralph-Questioner", "Ralph-Executor", "Ralph-Reviewer"}
+    for name in names - {"Ralph"}:
+        assert f"'{name}'" in head
+
+
+@pytest.mark.parametrize("source", FILES["claude"].values())
 def test_the_commands_forbid_editing_state_and_name_only_commands_that_exist(source: str) -> None:
     import re
 
