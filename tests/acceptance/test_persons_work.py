@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from tests.conftest import VERIFIED, Project, does
+from tests.conftest import VERIFIED, Project, does, wait_for
 
 
 @pytest.fixture
@@ -302,3 +302,18 @@ def test_a_plan_cannot_send_ralph_to_a_persons_branch(ready: Project) -> None:
     assert "Ralph works only on branches of its own" in ready.ralph("run", "auth", code=1).stderr
 
     assert ready.git("rev-parse", "main") == before
+
+
+def test_a_file_that_a_person_makes_after_a_review_was_killed_stays(ready: Project) -> None:
+    slow = {**VERIFIED, "times": 1, "run": ["echo x > looking"], "sleep": 60}
+    ready.script(does("US-001", "one.txt"), slow, VERIFIED)
+    running = ready.start("run", "auth")
+    wait_for(lambda: ready.exists("looking"))
+    running.kill()
+    running.communicate()
+    ready.write("mine.txt", "a person's\n")
+
+    ready.ralph("run", "auth")
+
+    assert ready.read("mine.txt") == "a person's\n"
+    assert "mine.txt" not in ready.files_in("ralph/auth")

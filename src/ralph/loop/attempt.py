@@ -30,7 +30,7 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
         if result is None:
             step = step_type(spec.type)(spec)
             if step.runs_agent and not record.agent_at_work:
-                record = replace(record, agent_at_work=True)
+                record = replace(record, agent_at_work=True, only_looks=step.only_looks)
                 run.keep_plan()
                 run.note(record)
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))

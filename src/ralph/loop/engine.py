@@ -82,6 +82,7 @@ async def engage(
         place = await open_place(workspace, wanted)
         place.repo.owner = run_id
         workflow = make(place.root)
+        plan = workflow.store.load()
         place.foreign -= {place.in_repo(path) for path in workflow.state_paths}
         with shield.raised(place.repo.common_dir, sorted(place.foreign)):
             async with _services(config, place.root, journal, run_id) as services:
@@ -90,7 +91,7 @@ async def engage(
                     workspace=workspace,
                     config=config,
                     workflow=workflow,
-                    plan=workflow.store.load(),
+                    plan=plan,
                     journal=journal,
                     owner=owner,
                     home=Site(

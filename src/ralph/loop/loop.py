@@ -77,6 +77,7 @@ async def _note(run: Run, site: Site, work: Work) -> Record:
         began=run.clock(),
         persons=tuple(quote(os.fsencode(path)) for path in sorted(place.foreign)) if place else (),
         agent_at_work=step_type(work.steps[0].type).runs_agent,
+        only_looks=step_type(work.steps[0].type).only_looks,
     )
     if record.agent_at_work:
         run.keep_plan()

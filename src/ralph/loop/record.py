@@ -54,6 +54,7 @@ class Record:
     ground: str = ""  # where passed work is held back: the files the attempt began with; else they were the base's
     persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
     agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
+    only_looks: bool = False  # that agent was to change nothing in the project
     steps: tuple[StepResult, ...] = ()
 
     def is_of(self, branch: str, root: Path) -> bool:

@@ -13,7 +13,7 @@ from ralph.journal.events import Noted
 from ralph.journal.writer import now
 from ralph.loop import record as records
 from ralph.loop.loop import attempt, close
-from ralph.loop.place import Left, Place
+from ralph.loop.place import Changes, Left, Place
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
 from ralph.loop.settle import is_settled
@@ -42,9 +42,18 @@ async def rescue(place: Place, record: Record) -> None:
     ref = attempt_ref(record.target, record.work, record.number)
     commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
     await place.kept()
-    if changes.left:
-        known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
+    known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
+    if record.only_looks and changes.left:
+        commit = await _without_new(place, changes, known)
+    if changes.left and commit:
         place.remember_left(replace(known, commit=commit, parent=changes.head, also=""))
+
+
+async def _without_new(place: Place, changes: Changes, known: Left) -> str:
+    """What is uncommitted without files that are new: nobody was to make any, so they are a person's, made since."""
+    ours = set(await place.repo.between(known.parent, known.commit)) if known.commit else set()
+    paths = [path for path in changes.left if path not in place.made or path in ours]
+    return await place.repo.snapshot(paths, "What was there before a review", changes.head) if paths else ""
 
 
 async def recover(run: Run, sites: Sites) -> Outcome | None:

@@ -16,6 +16,7 @@ from ralph.plan.work import Kind, StepSpec, Verdict, Work
 class ReviewStep(AgentStep):
     Settings: ClassVar[type[base.Settings]] = Asking
     may_claim = False
+    only_looks = True
 
     def __init__(self, spec: StepSpec) -> None:
         super().__init__(spec)
