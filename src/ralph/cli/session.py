@@ -25,7 +25,7 @@ from ralph.plan.work import Ending
 from ralph.stores import lock
 from ralph.stores.session import Session, read_session
 from ralph.views import words
-from ralph.workflows import sessions
+from ralph.workflows import features, sessions
 from ralph.workflows.session import SessionWorkflow
 from ralph.workflows.session_report import Report, report
 from ralph.workflows.sessions import Found
@@ -138,6 +138,8 @@ def _named(workspace: Workspace, request: str, wanted_id: str) -> Asked:
         raise RalphError("--id is for a new session.", remedy=f"To go on with one: --resume {wanted_id}")
     if sessions.check_id(wanted_id) in sessions.ids(workspace):
         raise RalphError(f"There is a session {wanted_id!r} already.", remedy=f"ralph session --resume {wanted_id}")
+    if any(located.feature.name == wanted_id for located in features.everything(workspace)):
+        raise RalphError(f"There is a feature {wanted_id!r} already.", remedy="Take another id, or none.")
     return Asked(id=wanted_id, request=request, is_new=True)
 
 

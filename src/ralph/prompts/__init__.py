@@ -63,8 +63,7 @@ VARIABLES = {
     "role-reviewer": (),
     "session-call": (
         "sessionPath", "mode", "request", "cycle", "taskId", "attemptNumber", "reportPath", "reports", "iteration",
-        "verifyCommands", "protected", "failure", "lastReport", "mistakes", "suiteIsRed", "learnings",
-        "learningMarker",
+        "verifyCommands", "protected", "failure", "lastReport", "mistakes", "suiteIsRed",
     ),
     "learnings-compact": ("learnings", "limit", "answerFile", "mistakes"),
 }  # fmt: skip

@@ -15,7 +15,7 @@ from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Waitin
 from ralph.stores.session import Session, SessionStore
 from ralph.stores.session_files import findings, read_verdict, review_part
 from ralph.verify.gates import Gate, default_gates, explain, plain_gates, red
-from ralph.workflows.phrases import LEARNING_MARKER, bullets, gate_list, learned
+from ralph.workflows.phrases import bullets, gate_list
 from ralph.workflows.session_contracts import SessionContract, artifacts
 from ralph.workspace import SESSIONS
 
@@ -199,8 +199,6 @@ class SessionWorkflow:
             "suiteIsRed": explain(red(earlier)) if mode is Mode.SESSION_REVIEW else "",
             "verifyCommands": gate_list(self.gates(task)) if executes else "",
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect) if executes else "",
-            "learnings": learned(occasion.plan) if executes else "",
-            "learningMarker": LEARNING_MARKER,
         }
 
     def _inherited(self, task: Task) -> list[str]:
