@@ -11,7 +11,7 @@ import pytest
 from ralph import config, prompts
 from ralph.cli.app import SECTIONS
 from ralph.journal import events
-from ralph.testing.scripted import Script
+from ralph.testing.script import Script
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]

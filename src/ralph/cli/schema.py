@@ -19,7 +19,7 @@ SCHEMAS = {
     "steps": ("ralph.loop.pipeline", "schema_text", "a step configuration, .ralph/configs/*.json"),
     "run-state": ("ralph.views.reports", "state_schema", ".ralph/run_state.json"),
     "aggregate": ("ralph.views.reports", "aggregate_schema", ".ralph/aggregate.json"),
-    "script": ("ralph.testing.scripted", "schema_text", "a scripted agent's script"),
+    "script": ("ralph.testing.script", "schema_text", "a scripted agent's script"),
 }
 LISTED = "\b\nNAME is one of:\n" + "\n".join(f"  {name:14} {what}" for name, (_, _, what) in SCHEMAS.items())
 

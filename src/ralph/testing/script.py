@@ -1,0 +1,62 @@
+"""The form of a script: every field of a turn, and all mistakes in a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from ralph import validation
+
+
+class Turn(BaseModel):
+    """What the agent does in one call."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    match: str | None = Field(default=None, description="A regular expression that the prompt must contain.")
+    call: int | None = Field(default=None, ge=1, description="Only in the nth call of all.")
+    times: int | None = Field(default=None, ge=1, description="How often this turn may be played.")
+    say: list[str] = Field(default=[], description="Lines to print, first of all.")
+    write: dict[str, str] = Field(default={}, description="Files to write, with their text.")
+    append: dict[str, str] = Field(default={}, description="Text to add to the end of files.")
+    answer: JsonValue = Field(default=None, description="What goes into the answer file that the prompt names.")
+    delete: list[str] = Field(default=[], description="Files to remove.")
+    run: list[str] = Field(default=[], description="Shell commands, with their output.")
+    sleep: Annotated[float, Field(ge=0)] = Field(default=0, description="Seconds to wait, after all that.")
+    then: list[str] = Field(default=[], description="Lines to print at the end.")
+    done: bool = Field(default=False, description="Say <ralph>DONE</ralph> at the very end.")
+    exit: int = Field(default=0, ge=0, le=255, description="The exit code.")
+
+
+class Script(BaseModel):
+    """A JSON file of turns; the first that fits a call is played."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    turns: list[Turn]
+
+
+def read(path: Path) -> list[Turn]:
+    """The turns of a script, or all of its mistakes."""
+    return validation.parse(Script, validation.read(path), name=str(path), rules=_rules).turns
+
+
+def schema_text() -> str:
+    return json.dumps({**Script.model_json_schema(), "title": "script of the scripted agent"}, indent=2) + "\n"
+
+
+def _rules(document: validation.Json) -> list[str]:
+    mistakes = []
+    turns = document.get("turns")
+    for index, turn in enumerate(turns if isinstance(turns, list) else ()):
+        pattern = turn.get("match") if isinstance(turn, dict) else None
+        if isinstance(pattern, str):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                mistakes.append(f"turns[{index}].match: not a regular expression: {error}")
+    return mistakes
