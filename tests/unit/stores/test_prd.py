@@ -20,7 +20,7 @@ from ralph.stores import prd_schema as prd
 from ralph.stores.prd import PrdStore
 from ralph.validation import Mistakes
 
-OWNED = {"passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit"}
+OWNED = {"passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit", "reviewRounds", "findings"}
 SCHEMA = jsonschema.Draft202012Validator(json.loads(prd.schema_text()))
 
 

@@ -21,7 +21,9 @@ from ralph.stores.tasks import LARGEST_NOTES, TasksStore, notes
 from ralph.validation import Mistakes
 
 Json = dict[str, Any]
-OWNED = {"status", "notes", "tried", "loops", "idle_loops", "attempts", "base_commit", "result"}
+OWNED = {"status", "notes", "tried", "loops", "idle_loops", "attempts", "base_commit", "result"} | {
+    *("review_rounds", "findings")
+}
 SCHEMA = jsonschema.Draft202012Validator(json.loads(tasks_schema.schema_text()))
 NOWHERE = Path("/nowhere/at/all")
 VERIFY = [{"name": "t", "command": "make", "passed": True, "seconds": 2.5}]
