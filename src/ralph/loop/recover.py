@@ -39,6 +39,8 @@ async def rescue(place: Place, record: Record) -> None:
     """Keep what a killed attempt's agent had made so far."""
     place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
     changes = await place.changes(record.base, await place.straighten(record.base, record.ground))
+    if record.shown:
+        changes = await place.undo_since(record.shown, changes)
     ref = attempt_ref(record.target, record.work, record.number)
     commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
     await place.kept()

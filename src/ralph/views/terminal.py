@@ -40,6 +40,7 @@ class TerminalView:
             e.ServiceStarted: self._service_started,
             e.GateStarted: self._gate_started,
             e.GateEnded: self._gate_ended,
+            e.Reviewed: self._reviewed,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
             e.AttemptEnded: self._attempt_ended,
@@ -145,6 +146,13 @@ class TerminalView:
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
+    def _reviewed(self, event: e.Reviewed) -> None:
+        good = event.verdict == "qualified"
+        mark, colour = ("✓", "green") if good else ("↺", "yellow")
+        self._line(f"    {mark} review: {event.verdict} · {words.cut(words.first_line(event.summary), 200)}", fg=colour)
+        for finding in event.findings:
+            self._line(f"        {words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
+
     def _step_retried(self, event: e.StepRetried) -> None:
         self._line(f"    {event.step} again in {words.duration(event.delay)}: {words.first_line(event.reason)}")
 
@@ -170,7 +178,8 @@ class TerminalView:
                 }[event.kind]
                 self._line(f"  ✓ {text} · {words.duration(event.seconds)}", fg="green", bold=True)
             case Verdict.REOPENED:
-                self._line(f"  ↺ sent back: {', '.join(event.reopened)} · {reason}", fg="yellow", bold=True)
+                who = ", ".join(event.reopened) or event.work
+                self._line(f"  ↺ sent back: {who} · {reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
                 shown = any(not gate.passed for gate in event.gates)  # a gate's own output stands above
