@@ -171,8 +171,9 @@ def test_the_same_findings_twice_are_a_stalemate(auth: Project) -> None:
         does("US-001", "one.txt", "better\n"),
     )
 
-    auth.ralph("run", "auth", code=3)
+    done = auth.ralph("run", "auth", code=3)
 
+    assert "\n    Stalemate: two reviews in a row found the same. The reviewer sent" in done.stdout
     story = auth.story()
     assert story["blocked"] and story["notes"].startswith("Stalemate: two reviews in a row found the same.")
     assert "one.txt:7: an empty cart raises." in story["notes"]

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from ralph.plan.model import Finding
 from ralph.validation import Json
 
+LONGEST_FILE, LONGEST_TEXT = 1000, 2000
+
 
 def finding_entries(findings: Iterable[Finding]) -> list[Json]:
     return [

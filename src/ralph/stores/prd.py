@@ -14,12 +14,11 @@ from ralph import validation
 from ralph.plan.model import Finding, GateResult, Plan, Result, Review, Severity, Task, TaskState
 from ralph.stores import atomic
 from ralph.stores.document import update
-from ralph.stores.findings import finding_entries
+from ralph.stores.findings import LONGEST_FILE, LONGEST_TEXT, finding_entries
 from ralph.stores.prd_rules import BRANCH, LONGEST_BRANCH, LONGEST_ID, STORY_ID, broken_rules
 from ralph.validation import Json
 
 SEVERITIES = tuple(severity.value for severity in Severity)
-LONGEST_FINDING = 1000  # a longer one may be right; the schema knows
 
 
 class PrdStore:
@@ -171,7 +170,8 @@ def _finding(entry: object) -> Finding:
         raise _Unusual
     line = None if entry.get("line") is None else _count(entry, "line")
     file, problem, remedy = (_text(entry, key) for key in ("file", "problem", "remedy"))
-    if line == 0 or not problem.strip() or max(map(len, (file, problem, remedy))) > LONGEST_FINDING:
+    too_long = len(file) > LONGEST_FILE or max(len(problem), len(remedy)) > LONGEST_TEXT
+    if line == 0 or not problem.strip() or too_long:
         raise _Unusual
     return Finding(severity=Severity(entry["severity"]), file=file, line=line, problem=problem, remedy=remedy)
 

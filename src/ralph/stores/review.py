@@ -10,11 +10,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ralph import validation
 from ralph.plan.model import Finding, Severity
+from ralph.stores.findings import LONGEST_FILE, LONGEST_TEXT
 from ralph.validation import Json
 
 MOST_FINDINGS = 100
 SEVERITIES = tuple(severity.value for severity in Severity)
-Text = Annotated[str, Field(min_length=1, max_length=2000, pattern=r"\S")]
+Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")]
 
 
 class FindingEntry(BaseModel):
@@ -23,10 +24,12 @@ class FindingEntry(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     severity: Literal["critical", "major", "minor"]
-    file: Annotated[str, Field(max_length=1000)] = Field(default="", description="Where; empty: in no one file.")
+    file: Annotated[str, Field(max_length=LONGEST_FILE)] = Field(
+        default="", description="Where; empty: in no one file."
+    )
     line: Annotated[int, Field(ge=1)] | None = None
     problem: Text = Field(description="What is wrong, in a sentence or two.")
-    remedy: Annotated[str, Field(max_length=2000)] = Field(default="", description="What would put it right.")
+    remedy: Annotated[str, Field(max_length=LONGEST_TEXT)] = Field(default="", description="What would put it right.")
 
     @property
     def finding(self) -> Finding:

@@ -24,6 +24,7 @@ class TerminalView:
         self._living = LivingLine(quiet=quiet)
         self._noun = "task"
         self._jobs = 1
+        self._reasons: dict[str, str] = {}  # why each work's last attempt was not accepted
         self._who = ""  # whom the next line is about, where tasks are done side by side
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
@@ -167,6 +168,7 @@ class TerminalView:
         self._living.end(event.work)
         if event.kind is Kind.FINISH and event.verdict is Verdict.PASSED:
             return  # how the spec was closed is told next
+        self._reasons[event.work] = event.reason
         reason = words.cut(words.first_line(event.reason), 300)
         match event.verdict:
             case Verdict.PASSED:
@@ -196,6 +198,9 @@ class TerminalView:
 
     def _task_blocked(self, event: e.TaskBlocked) -> None:
         self._line(f"  ✗ {event.work} is blocked; its work is kept in {event.ref}", fg="red")
+        why = words.first_line(event.reason)
+        if why != words.first_line(self._reasons.get(event.work, "")):  # else it has just been said
+            self._line(f"    {words.cut(why, 300)}", fg="red")
 
     def _spec_closed(self, event: e.SpecClosed) -> None:
         commit = f" · {event.commit[:10]}" if event.commit else ", nothing to commit"
