@@ -24,9 +24,7 @@ class FindingEntry(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
     severity: Literal["critical", "major", "minor"]
-    file: Annotated[str, Field(max_length=LONGEST_FILE)] = Field(
-        default="", description="Where; empty: in no one file."
-    )
+    file: Annotated[str, Field(max_length=LONGEST_FILE)] = Field(default="", description="Where; empty: no one file.")
     line: Annotated[int, Field(ge=1)] | None = None
     problem: Text = Field(description="What is wrong, in a sentence or two.")
     remedy: Annotated[str, Field(max_length=LONGEST_TEXT)] = Field(default="", description="What would put it right.")
@@ -54,6 +52,11 @@ class Answer(BaseModel):
     @property
     def qualified(self) -> bool:
         return self.verdict == "qualified"
+
+    @property
+    def gist(self) -> str:
+        """The summary in one plain line, without a full stop."""
+        return _plain(self.summary).rstrip(".")
 
     @property
     def found(self) -> tuple[Finding, ...]:

@@ -105,7 +105,7 @@ class ReviewStep(OnlookerStep):
                 work=context.work.id,
                 number=context.record.number,
                 verdict=answer.verdict,
-                summary=answer.summary,
+                summary=answer.gist,
                 findings=found,
                 rounds=context.task.rounds if context.task else 0,
                 max_rounds=policy.max_rounds,
@@ -114,8 +114,7 @@ class ReviewStep(OnlookerStep):
         if answer.qualified:
             return replace(result, findings=found)
         lines = "\n".join(f"- {finding}" for finding in found)
-        summary = " ".join(answer.summary.split()).rstrip(".")
-        reason = f"The reviewer sent it back: {summary}.\n\n{lines}"
+        reason = f"The reviewer sent it back: {answer.gist}.\n\n{lines}"
         return replace(result, verdict=Verdict.REOPENED, reason=reason, findings=found)
 
 
