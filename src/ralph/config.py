@@ -19,6 +19,7 @@ ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 Line = Annotated[str, Field(min_length=1, pattern=r"\S")]
 RoleName = Literal["planner", "questioner", "executor", "reviewer", "verifier"]
+SeverityName = Literal["critical", "major", "minor"]
 
 
 class Section(BaseModel):
@@ -84,6 +85,18 @@ class Verify(Section):
     timeout: Seconds = Field(default=900, description="Seconds each command may take.")
 
 
+class Review(Section):
+    """Another agent that looks at each task's work when its gates are green, before it is committed."""
+
+    enabled: bool = Field(default=True, description="false: nobody is asked.")
+    rounds: Annotated[int, Field(ge=0, le=100)] = Field(
+        default=2, description="How often a review may send a task back before it is blocked."
+    )
+    blocking: Annotated[tuple[SeverityName, ...], Field(min_length=1)] = Field(
+        default=("critical", "major"), description="Findings that send a task back; the others are only told."
+    )
+
+
 class Browser(Section):
     """Built-in page checks for UI stories."""
 
@@ -117,15 +130,16 @@ class Config(Section):
     )
     provider: Provider
     providers: dict[str, Provider] = Field(default_factory=dict, description="More agents, by name.")
-    roles: dict[RoleName, Role] = Field(
-        default_factory=dict, description="Which agent plays planner, questioner, executor, reviewer, verifier."
-    )
+    roles: dict[RoleName, Role] = Field(default_factory=dict, description=f"Which agent plays {', '.join(ROLES)}.")
     services: tuple[Service, ...] = ()
     verify: Verify = Field(
         default_factory=lambda: Verify(default=()), description="The gates as plain commands; required without gates."
     )
     gates: tuple[GateSetting, ...] | None = Field(
         default=None, description="The gates with names, in place of verify.default; null: verify.default."
+    )
+    review: Review = Field(
+        default_factory=lambda: Review(enabled=False), description="Reviews of each task; {} switches them on."
     )
     protect: tuple[Line, ...] = Field(
         default=(), description="Globs (as git reads them, ** for any depth) no agent may change."
@@ -139,6 +153,11 @@ class Config(Section):
         """Commands of verify.default that are not run, because `gates` is there instead."""
         known = {gate.command for gate in self.gates or ()}
         return tuple(line for line in self.verify.default if line not in known) if self.gates is not None else ()
+
+    @property
+    def working_roles(self) -> tuple[RoleName, ...]:
+        """Who is needed for a task."""
+        return ("executor", "reviewer") if self.review.enabled else ("executor",)
 
     def provider_for(self, role: str) -> Provider:
         """The agent that plays `role`, with the role's model."""

@@ -12,6 +12,7 @@ MARKERS = (".git", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "mi
 FEATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 FOLDER_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-(.+)")
 RALPH = ".ralph"
+ANSWERS = f"{RALPH}/run/answers"
 IGNORED = ("ralph.lock", "logs/", "run/", "screenshots/", "worktrees/", "run_state.json", "aggregate.json", ".*.tmp")
 SESSIONS = ".ralph-sessions"
 SPECS_PLAN, PROGRESS = "implementation.json", "PROGRESS.md"

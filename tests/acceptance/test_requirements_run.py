@@ -31,7 +31,7 @@ from tests.acceptance.requirements import (
 )
 from tests.conftest import RALPH, processes_in, wait_for
 
-VERIFIED = {"match": REVIEWING, "say": ["<ralph>VERIFIED</ralph>"]}
+QUALIFIED = {"match": REVIEWING, "answer": {"verdict": "qualified", "findings": [], "summary": "Good"}}
 BOTH = (does("T-001", "one.txt"), does("T-002", "two.txt"))
 
 
@@ -41,7 +41,7 @@ BOTH = (does("T-001", "one.txt"), does("T-002", "two.txt"))
 def test_r4_2_preflight_lists_every_check_then_comes_the_banner_the_loop_and_the_figures(founded: Founded) -> None:
     founded.steps(SETUP, WORK, VERIFY, REVIEW, COMMIT)
     founded.config("test -d .")
-    founded.script({"match": SETTING_UP, "write": {"README.md": "# Shop\n"}}, VERIFIED, *BOTH)
+    founded.script({"match": SETTING_UP, "write": {"README.md": "# Shop\n"}}, QUALIFIED, *BOTH)
 
     done = founded.ralph("run")
 
@@ -54,7 +54,7 @@ def test_r4_2_preflight_lists_every_check_then_comes_the_banner_the_loop_and_the
         "✓ work: prompt .ralph/prompts/LOOP_PROMPT.md",
         "✓ review: prompt review",
         "✓ executor: ralph",
-        "✓ verifier: ralph",
+        "✓ reviewer: ralph",
         "✓ git: shop, branch main",
         "✓ gates: test -d .",
     ]
@@ -745,22 +745,23 @@ def test_r4_3_git_commit_goes_through_a_persons_hooks(founded: Founded) -> None:
 def test_r4_3_a_review_sends_the_work_back_with_its_reason(founded: Founded) -> None:
     founded.steps(WORK, VERIFY, REVIEW, COMMIT)
     founded.tasks("One")
-    reset = ["<ralph>RESET:T-001</ralph>", "<ralph>REASON:there is no test</ralph>"]
+    untested = {"severity": "major", "problem": "there is no test"}
+    back = {"verdict": "failed", "findings": [untested], "summary": "It has no test"}
     founded.script(
-        {"match": REVIEWING, "times": 1, "say": reset},
-        VERIFIED,
+        {"match": REVIEWING, "times": 1, "answer": back},
+        QUALIFIED,
         does("T-001", "one.txt", times=1),
         does("T-001", "test.txt"),
     )
 
     done = founded.ralph("run")
 
-    assert "T-001 not accepted: The reviewer sent it back: there is no test" in done.stdout
+    assert "sent back: T-001 · The reviewer sent it back: It has no test" in done.stdout
     work, review, again, _ = founded.prompts()
     assert "`true`: passed" in review
     assert "there is no test" not in work
-    assert "The reviewer sent it back: there is no test" in again
-    assert founded.task()["loops"] == 1
+    assert "The reviewer sent it back: It has no test.\n\n- major: there is no test" in again
+    assert (founded.task()["loops"], founded.task()["review_rounds"]) == (0, 1)
     assert founded.commits_of("T-001") == 1
 
 
@@ -768,38 +769,40 @@ def test_r4_3_a_review_that_changes_files_is_undone_and_counts_for_nothing(anywh
     anywhere.steps(WORK, VERIFY, REVIEW, COMMIT)
     anywhere.tasks("One")
     meddle = "echo better > one.txt; echo more > extra.txt; git add -A; git commit -qm mine; echo left > left.txt"
-    anywhere.script({**VERIFIED, "times": 1, "run": [meddle]}, VERIFIED, does("T-001", "one.txt"))
+    anywhere.script({**QUALIFIED, "times": 1, "run": [meddle]}, QUALIFIED, does("T-001", "one.txt"))
 
     done = anywhere.ralph("run")
 
     assert "it changed the project, and was only to look at it" in done.stdout
-    assert anywhere.task()["loops"] == 1
+    assert "it changed the project, and was only to look at it" in anywhere.prompts()[2], "and it was asked again"
+    assert anywhere.task()["loops"] == 0
     assert anywhere.committed("one.txt") == "x"
     assert "extra.txt" not in anywhere.files_in("HEAD")
     assert not (anywhere.app / "left.txt").exists()
 
 
-def test_r4_3_a_reviews_verified_cannot_pass_a_red_gate(founded: Founded) -> None:
+def test_r4_3_a_red_gate_never_reaches_a_reviewer_even_where_it_may_fail(founded: Founded) -> None:
     founded.steps(WORK, {**VERIFY, "continue_on_error": True}, REVIEW, COMMIT, max_loops_per_task=1)
     founded.tasks("One")
     founded.config("false")
-    founded.script(VERIFIED, does("T-001", "one.txt"))
+    founded.script(QUALIFIED, does("T-001", "one.txt"))
 
     founded.ralph("run", code=3)
 
-    assert "`false`: FAILED" in founded.prompts()[1], "the reviewer was told"
+    assert len(founded.prompts()) == 1, "nobody was asked"
     assert founded.task()["status"] == "failed"
+    assert "The gate `false` failed" in founded.task()["notes"]
 
 
 @pytest.mark.parametrize("status", ["done", "failed"])
 def test_r4_3_a_reviewers_mark_in_the_plan_counts_for_nothing(founded: Founded, status: str) -> None:
     founded.steps(WORK, VERIFY, REVIEW, COMMIT)
     founded.tasks("One")
-    founded.script({"match": REVIEWING, "run": [marks("T-001", status)]}, does("T-001", "one.txt"))
+    founded.script({**QUALIFIED, "run": [marks("T-001", status)]}, does("T-001", "one.txt"))
 
     founded.ralph("run", "--once", code=3)
 
-    assert founded.task()["status"] == "in_progress", "a reviewer says VERIFIED or RESET, nothing else"
+    assert founded.task()["status"] == "in_progress", "what a reviewer says stands in its answer, and nowhere else"
 
 
 @pytest.mark.parametrize("kind", ["agent", "command"])
@@ -1099,12 +1102,14 @@ def test_r4_14_once_makes_one_loop_and_says_by_its_exit_code_what_it_came_to(fou
 def test_r4_14_the_model_comes_from_the_command_line_then_the_step_then_the_role(founded: Founded) -> None:
     founded.agent(
         'prompt=$(cat); echo "$1" >> ../../models\n'
-        'case "$prompt" in *"# Task Review"*) echo "<ralph>VERIFIED</ralph>";; *) date +%N > one.txt;; esac\n'
+        'file=$(echo "$prompt" | sed -n "s/.*to the file .\\([^ ]*\\).\\.$/\\1/p")\n'
+        'good=\'{"verdict": "qualified", "findings": [], "summary": "Good"}\'\n'
+        'case "$prompt" in *"# Task Review"*) echo "$good" > "$file";; *) date +%N > one.txt;; esac\n'
         'echo "<ralph>DONE</ralph>"\n'
     )
     config = founded.json("ralph.config.json")
     config["provider"]["modelArgs"] = ["{model}"]
-    config["roles"] = {"executor": {"model": "of-the-role"}, "verifier": {"model": "of-the-verifier"}}
+    config["roles"] = {"executor": {"model": "of-the-role"}, "reviewer": {"model": "of-the-reviewer"}}
     founded.write("ralph.config.json", json.dumps(config))
     founded.steps(WORK, VERIFY, REVIEW, COMMIT)
     founded.steps({**WORK, "config": {"model": "of-the-step"}}, VERIFY, COMMIT, name="own")
@@ -1116,7 +1121,7 @@ def test_r4_14_the_model_comes_from_the_command_line_then_the_step_then_the_role
 
     assert (founded.folder / "models").read_text().split() == [
         "of-the-role",
-        "of-the-verifier",
+        "of-the-reviewer",
         "of-the-step",
         "of-the-person",
     ]
@@ -1364,7 +1369,7 @@ def test_a_failed_task_takes_nothing_with_it_that_a_person_committed_meanwhile(f
 
 def test_r4_15_nothing_is_written_outside_of_the_project(founded: Founded) -> None:
     founded.steps(SETUP, WORK, VERIFY, REVIEW, COMMIT)
-    founded.script({"match": SETTING_UP, "write": {"README.md": "x"}}, VERIFIED, *BOTH)
+    founded.script({"match": SETTING_UP, "write": {"README.md": "x"}}, QUALIFIED, *BOTH)
     before = {name: data for name, data in founded.files().items() if not name.startswith("project/")}
 
     founded.ralph("run")

@@ -31,13 +31,15 @@ hang() {
     fi
 }
 """
-AGENT = """
+AGENT = r"""
 prompt=$(cat)
 case "$prompt" in
 *"# Ralph Setup"*)
     echo shop > README.md; hang setup ;;
 *"# Task Review"*)
-    hang review; echo '<ralph>VERIFIED</ralph>' ;;
+    hang review
+    file=$(echo "$prompt" | sed -n 's/.*to the file `\([^`]*\)`.*/\1/p')
+    echo '{"verdict": "qualified", "findings": [], "summary": "Good"}' > "$file" ;;
 *"ID:** T-001"*)
     echo one > one.txt; hang agent; flaky agent-retry || exit 1; echo '<ralph>DONE</ralph>' ;;
 *"ID:** T-002"*)

@@ -102,7 +102,11 @@ def test_no_checks_at_all_are_allowed_when_a_person_says_so() -> None:
         ({"roles": {"planner": {"provider": "fst"}}, "providers": {"fast": {"command": "x"}}},
          "roles.planner.provider: 'fst' is not among providers; did you mean 'fast'?"),
         ({"roles": {"verifier": {"provider": "zzz"}}}, "roles.verifier.provider: 'zzz' is not among providers"),
-        ({"roles": {"critic": {}}}, "roles.critic"),
+        ({"roles": {"reviewr": {}}}, "roles.reviewr: unknown key; did you mean 'reviewer'?"),
+        ({"review": {"rounds": -1}}, "review.rounds: expected greater than or equal to 0, found number -1"),
+        ({"review": {"blocking": []}}, "review.blocking"),
+        ({"review": {"blocking": ["major", "huge"]}}, "review.blocking[1]: expected"),
+        ({"review": {"round": 1}}, "review.round: unknown key; did you mean 'rounds'?"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_told_with_its_place_and_what_is_near(more: dict[str, Any], expected: str) -> None:
@@ -203,7 +207,9 @@ def test_init_never_overwrites_what_is_there(tmp_path: Path) -> None:
         {"provider": {"command": "x", "extra": 1}},
         {"providers": {"fast": {"command": "x", "extra": 1}}},
         {"roles": {"planner": {"extra": 1}}},
-        {"roles": {"critic": {}}},
+        {"roles": {"nobody": {}}},
+        {"review": {"rounds": -1}},
+        {"review": {"blocking": []}},
         {"services": [{"name": "a", "ready": "http://x", "extra": 1}]},
         {"verify": {"default": [], "extra": 1}},
         {"browser": {"extra": 1}},

@@ -16,6 +16,7 @@ from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.look import AttemptRef
 from ralph.journal.reader import PastAttempt, past_attempts
+from ralph.stores.findings import finding_entries
 from ralph.views import words
 from ralph.workflows.targets import find
 from ralph.workspace import RALPH
@@ -62,8 +63,8 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
     elif not rows:
         click.echo(f"No attempts at {target} are kept yet.")
     else:
-        for row in rows:
-            _print(row)
+        for ref, row in zip(shown, rows, strict=True):
+            _print(row, past.get((ref.task, ref.number)))
     return 0
 
 
@@ -81,6 +82,7 @@ def _row(
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",
         "reason": known.reason if known else "",
+        "findings": finding_entries(known.findings) if known else [],
         "diffstat": stat.strip() or "no change",
         "seconds": known.seconds if known else None,
         "costUsd": known.cost_usd if known else None,
@@ -90,13 +92,15 @@ def _row(
     }
 
 
-def _print(row: dict[str, object]) -> None:
+def _print(row: dict[str, object], known: PastAttempt | None) -> None:
     colour = {"passed": "green", "failed": "red", "blocked": "red"}.get(str(row["outcome"]), "yellow")
     click.echo(f"{row['attempt']!s:14} ", nl=False)
     click.secho(f"{row['outcome']!s:12}", fg=colour, nl=False)
     click.echo(f" {row['diffstat']}")
     if row["reason"]:
         click.echo(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 140)}")
+    for finding in known.findings if known else ():
+        click.secho(f"{'':15}{words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
 
 
 def _matching(refs: list[AttemptRef], wanted: str) -> list[AttemptRef]:

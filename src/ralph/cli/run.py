@@ -158,9 +158,9 @@ def _feature_job(workspace: Workspace, config: Config, name: str, options: Optio
             "--jobs needs commits.prdChanges: a story's work and its state land in one commit.",
             remedy="Set it to true in ralph.config.json, or run without --jobs.",
         )
-    for role in ("executor", "verifier"):
+    for role in (*config.working_roles, "verifier"):
         check_installed(config.provider_for(role), workspace.root)
-    for template in ("run", "verify"):
+    for template in ("run", "verify", *(["review"] if config.review.enabled else [])):
         prompts.check(template, workspace.root)
     located = features.locate(workspace, name)
     feature = located.feature

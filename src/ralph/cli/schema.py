@@ -16,6 +16,7 @@ SCHEMAS = {
     "research": ("ralph.stores.request_answers", "research_schema", "a request's .ralph/research.json"),
     "decisions": ("ralph.stores.request_answers", "decisions_schema", "a request's .ralph/decisions.json"),
     "session": ("ralph.workflows.session_report", "schema", "what `ralph session --json` prints"),
+    "review": ("ralph.stores.review", "schema_text", "what a reviewer answers about a task"),
     "steps": ("ralph.loop.pipeline", "schema_text", "a step configuration, .ralph/configs/*.json"),
     "run-state": ("ralph.views.reports", "state_schema", ".ralph/run_state.json"),
     "aggregate": ("ralph.views.reports", "aggregate_schema", ".ralph/aggregate.json"),

@@ -87,8 +87,10 @@ def command(
 
 def _job(workspace: Workspace, config: Config) -> Job:
     """Everything that can be wrong is found before anything is touched."""
-    check_installed(config.provider_for("executor"), workspace.root)
-    prompts.check("task", workspace.root)
+    for role in config.working_roles:
+        check_installed(config.provider_for(role), workspace.root)
+    for template in ("task", *(["review"] if config.review.enabled else [])):
+        prompts.check(template, workspace.root)
     plan = find(workspace, TARGET).needed_plan()
     if not plan.specs:
         raise RalphError(f"Nothing is planned yet: {SPECS_PLAN} has no specs.", remedy="Plan it: `ralph start plan`.")

@@ -22,8 +22,10 @@ from ralph.workspace import Workspace
 
 def request_job(workspace: Workspace, config: Config, options: Options) -> tuple[Job, Options]:
     """The run that was asked for; a plan that lives on its own branch goes on there, with one job at least."""
-    check_installed(config.provider_for("executor"), workspace.root)
-    prompts.check("request-task", workspace.root)
+    for role in config.working_roles:
+        check_installed(config.provider_for(role), workspace.root)
+    for template in ("request-task", *(["review"] if config.review.enabled else [])):
+        prompts.check(template, workspace.root)
     located = locate(workspace)
     if located is None:
         raise RalphError(

@@ -15,6 +15,7 @@ from ralph.errors import RalphError
 from ralph.journal.reader import Figures, figures
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
+from ralph.stores.findings import finding_entries
 from ralph.stores.request_files import ERRORS
 from ralph.views import words
 from ralph.workflows.targets import NO_PLANS, Target, everything, find, find_task
@@ -200,6 +201,10 @@ def _show_task(task: Task) -> None:
             click.echo(f"  {'✓' if gate.passed else '✗'} {gate.command}{optional} · {words.duration(gate.seconds)}")
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
         click.echo(f"  {words.cut(line, 300)}")
+    if task.rounds:
+        click.echo(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
+    for finding in task.findings if task.result else ():  # else they stand in the notes
+        click.secho(f"  {words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
     if task.notes:
         click.echo("\n" + task.notes)
 
@@ -230,6 +235,8 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
                 "attempts": task.attempts,
                 "commit": task.result.commit if task.result else None,
                 "notes": task.notes,
+                "reviewRounds": task.rounds,
+                "findings": finding_entries(task.findings),
                 "spec": task.spec or None,
             }
             for task in plan

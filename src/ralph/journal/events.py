@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
-from ralph.plan.model import GateResult, TaskState
+from ralph.plan.model import Finding, GateResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Kind, Verdict
 
@@ -177,6 +177,20 @@ class GateStarted(Event):
 class GateEnded(Event):
     work: str = ""
     result: GateResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reviewed(Event):
+    """A reviewer has judged a task's work, in an answer that can be used."""
+
+    target: str
+    work: str
+    number: int
+    verdict: str  # qualified or failed
+    summary: str
+    findings: tuple[Finding, ...]
+    rounds: int  # how often reviews sent it back before
+    max_rounds: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ralph.plan.model import Finding, Severity
+
 FILE = "journal.jsonl"
-JUDGED = ("passed", "failed", "unfinished", "blocked")  # the others say nothing about the work
+JUDGED = ("passed", "failed", "unfinished", "blocked", "reopened")  # the others say nothing about the work
+GREEN = ("passed", "reopened")  # a review comes only after green gates
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
@@ -27,6 +30,7 @@ class PastAttempt:
     seconds: float
     cost_usd: float | None
     at: str
+    findings: tuple[Finding, ...] = ()  # of its review
 
 
 def runs(logs: Path) -> list[Path]:
@@ -53,11 +57,17 @@ def events(run: Path, *names: str) -> Iterator[dict[str, object]]:
 def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]:
     """Every ended attempt of a target, by task and number."""
     found: dict[tuple[str, int], PastAttempt] = {}
+    reviews: dict[tuple[object, object], dict[str, object]] = {}  # the attempt may have ended in a later run
     for run in runs(logs):
-        for event in events(run, "attempt_ended"):
-            if event.get("target") == target:
+        for event in events(run, "reviewed", "attempt_ended"):
+            if event.get("target") != target:
+                continue
+            if event["event"] == "reviewed":
+                reviews[event.get("work"), event.get("number")] = event
+            else:
                 attempt = _attempt(run.name, event)
-                found[attempt.work, attempt.number] = attempt
+                review = reviews.get((attempt.work, attempt.number), {})
+                found[attempt.work, attempt.number] = replace(attempt, findings=_findings(review))
     return found
 
 
@@ -84,8 +94,21 @@ def figures(logs: Path, target: str) -> Figures:
             elif ours and event.get("kind") == "task" and event.get("verdict") in JUDGED and isinstance(number, int):
                 work = str(event.get("work"))
                 if number < first.get(work, (number + 1, False))[0]:
-                    first[work] = number, event["verdict"] == "passed"
+                    first[work] = number, event["verdict"] in GREEN
     return Figures(prompts=tuple(prompts), tasks=len(first), at_first=sum(passed for _, passed in first.values()))
+
+
+def _findings(review: dict[str, object]) -> tuple[Finding, ...]:
+    listed = review.get("findings")
+    return tuple(_finding(entry) for entry in listed if isinstance(entry, dict)) if isinstance(listed, list) else ()
+
+
+def _finding(entry: dict[str, object]) -> Finding:
+    severity = next((one for one in Severity if one.value == entry.get("severity")), Severity.MINOR)
+    line = entry.get("line")
+    file, problem, remedy = (str(entry.get(key) or "") for key in ("file", "problem", "remedy"))
+    line = line if isinstance(line, int) else None
+    return Finding(severity=severity, file=file, line=line, problem=problem, remedy=remedy)
 
 
 def _attempt(run: str, event: dict[str, object]) -> PastAttempt:

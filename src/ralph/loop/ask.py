@@ -10,6 +10,7 @@ from typing import TypeVar
 from ralph.errors import EXIT_INTERRUPTED, EXIT_LIMIT, RalphError
 from ralph.journal.events import Noted
 from ralph.journal.writer import now
+from ralph.loop.answer import clear, content, in_brief, told
 from ralph.loop.attempt import run_attempt, tell_begin, tell_end
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
@@ -18,24 +19,20 @@ from ralph.plan.work import Outcome, Verdict, Work
 
 T = TypeVar("T")
 TRIES = 3
-LARGEST_ANSWER = 16 << 20
 
 
 async def ask(run: Run, work: Work, answer: Path, read: Callable[[bytes], T]) -> T:
     """The agent's answer, as `read` understands it; what `read` refuses goes back to the agent."""
     mistakes = ""
     for number in range(1, TRIES + 1):
-        answer.parent.mkdir(parents=True, exist_ok=True)
-        answer.unlink(missing_ok=True)
+        clear(answer)
         outcome = await _attempt(run, work, number, mistakes)
         if outcome.verdict is Verdict.PASSED:
             try:
-                return read(_content(answer))
+                return read(content(answer))
             except RalphError as error:
-                mistakes = "\n".join((error.what, *(f"- {detail}" for detail in error.details)))
-                first = error.details[0] if error.details else error.what
-                more = f" (and {len(error.details) - 1} more)" if len(error.details) > 1 else ""
-                run.emit(Noted(text=f"The answer cannot be used: {first}{more}", warning=True))
+                mistakes = told(error)
+                run.emit(Noted(text=f"The answer cannot be used: {in_brief(error)}", warning=True))
         else:
             mistakes = outcome.reason
     raise RalphError(
@@ -73,14 +70,3 @@ async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
     if outcome.verdict is Verdict.LIMITED:
         raise RalphError(outcome.reason, remedy="Run this again later.", code=EXIT_LIMIT)
     return outcome
-
-
-def _content(answer: Path) -> bytes:
-    if answer.is_symlink() or not answer.is_file():
-        raise RalphError(f"The file {answer} was not written.")
-    if answer.stat().st_size > LARGEST_ANSWER:
-        raise RalphError(f"The file {answer} is too large.")
-    data = answer.read_bytes()
-    if not data.strip():
-        raise RalphError(f"The file {answer} is empty.")
-    return data

@@ -131,7 +131,7 @@ def _count(run: Run, step: Step, breaker: Breaker, result: StepResult) -> None:
     before = breaker.state
     if result.verdict is Verdict.FAILED:
         breaker.failed()
-    elif result.verdict in (Verdict.PASSED, Verdict.UNFINISHED, Verdict.BLOCKED):
+    elif result.verdict in (Verdict.PASSED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.REOPENED):
         breaker.succeeded()
     if breaker.state is not before:
         run.emit(

@@ -88,6 +88,7 @@ class Pipeline:
     once: tuple[StepSpec, ...]
     each: tuple[StepSpec, ...]
     plan: str  # the plan's file, relative to the project's root
+    declines_review: bool = False  # it names a review, and has switched it off
 
     @property
     def steps(self) -> tuple[StepSpec, ...]:
@@ -147,6 +148,7 @@ def _pipeline(file: PipelineFile, path: str) -> Pipeline:
         once=tuple(spec for step, spec in specs if "marker_file" in _given(step)),
         each=tuple(each),
         plan=str(Path(plans[0])) if plans else PLAN,
+        declines_review=any(step.type == "review" and not step.enabled for step in file.steps),
     )
 
 
@@ -186,7 +188,7 @@ def _rules(document: Json) -> Iterable[str]:
     """What the shape alone cannot say."""
     listed = document.get("steps")
     steps = [step if isinstance(step, dict) else {} for step in listed] if isinstance(listed, list) else []
-    works = verified = -1
+    works = verified = reviewed = -1
     labels: dict[str, int] = {}
     plans: set[str] = set()
     for index, step in enumerate(steps):
@@ -207,8 +209,12 @@ def _rules(document: Json) -> Iterable[str]:
         if kind and enabled and not config.get("marker_file"):
             works = index if _works(kind) else works
             verified = index if step.get("type") == "verify" else verified
+            reviewed = index if step.get("type") == "review" and reviewed < 0 else reviewed
     if works >= 0 and 0 <= verified < works:
         yield f"steps[{verified}]: the gates come before steps[{works}], so what that agent does is not verified"
+    if 0 <= reviewed < max(works, verified):
+        later = f"steps[{max(works, verified)}]"
+        yield f"steps[{reviewed}]: a review comes after the last agent and the gates, and {later} is behind it"
     if steps and works < 0:
         yield "steps: none of them lets an agent work in every loop, so no task would ever be done"
     if len(plans) > 1:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shlex
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
@@ -408,6 +409,21 @@ class Place:
         await self.repo.lay(before, paths, stage=False)
         self.made = {*self.made, *paths}.intersection((await self.repo.status()).untracked) - self.foreign
         return True
+
+    async def undo_since(self, before: str, changes: Changes) -> Changes:
+        """Put back what somebody changed who was only to look; the very same changes if that was nothing."""
+        now = changes.head
+        if changes.left:
+            now = await self.repo.snapshot(changes.left, "What was undone", changes.head)
+        if not await self.put_back(before, now):
+            return changes
+        changed = {path for path in (await self.repo.status()).changed if not self.is_own(path)}
+        return replace(changes, left=tuple(sorted(changed | self.made)))
+
+    def diff_command(self, base: str, now: str) -> str:
+        """How an agent sees what became of `base`, without Ralph's own files."""
+        own = (self.own, *sorted(self._own_files)) if self.own else ()
+        return shlex.join(["git", "diff", base, now, "--", ":(top)", *(f":(top,exclude){path}" for path in own)])
 
     @property
     def is_empty(self) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from ralph.plan.model import GateResult
+from ralph.plan.model import Finding, GateResult
 from ralph.plan.usage import Usage
 from ralph.plan.work import Kind, Verdict
 from ralph.stores import atomic
@@ -28,6 +28,7 @@ class StepResult:
     said: str = ""  # the agent's own reason
     usage: Usage = field(default_factory=Usage)
     gates: tuple[GateResult, ...] = ()
+    findings: tuple[Finding, ...] | None = None  # what a reviewer found; None: nobody has judged
     commit: str = ""
     summary: str = ""
     changed: bool = False  # whether it left anything that was not there before
@@ -55,6 +56,7 @@ class Record:
     persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
     agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
     only_looks: bool = False  # that agent was to change nothing in the project
+    shown: str = ""  # the files as a reviewer that is at work was given them; empty: none is
     steps: tuple[StepResult, ...] = ()
 
     def is_of(self, branch: str, root: Path) -> bool:
@@ -70,7 +72,7 @@ class Record:
         return any(result.commit and result.verdict is not Verdict.INTERRUPTED for result in self.steps)
 
     def add(self, result: StepResult) -> Record:
-        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False)
+        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False, shown="")
 
 
 def _readable(result: StepResult) -> StepResult:

@@ -39,21 +39,24 @@ async def rescue(place: Place, record: Record) -> None:
     """Keep what a killed attempt's agent had made so far."""
     place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
     changes = await place.changes(record.base, await place.straighten(record.base, record.ground))
+    if record.only_looks:
+        changes = await _without_new(place, changes, record)
+    if record.shown:
+        changes = await place.undo_since(record.shown, changes)
     ref = attempt_ref(record.target, record.work, record.number)
     commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
     await place.kept()
-    known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
-    if record.only_looks and changes.left:
-        commit = await _without_new(place, changes, known)
-    if changes.left and commit:
+    if changes.left:
+        known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
         place.remember_left(replace(known, commit=commit, parent=changes.head, also=""))
 
 
-async def _without_new(place: Place, changes: Changes, known: Left) -> str:
-    """What is uncommitted without files that are new: nobody was to make any, so they are a person's, made since."""
-    ours = set(await place.repo.between(known.parent, known.commit)) if known.commit else set()
-    paths = [path for path in changes.left if path not in place.made or path in ours]
-    return await place.repo.snapshot(paths, "What was there before a review", changes.head) if paths else ""
+async def _without_new(place: Place, changes: Changes, record: Record) -> Changes:
+    """Somebody was only to look: files that are new since then are a person's, made after the run was killed."""
+    given = await place.repo.paths_in(record.shown) if record.shown else []
+    place.foreign |= place.made - set(given)
+    place.made &= set(given)
+    return replace(changes, left=tuple(path for path in changes.left if path not in place.foreign))
 
 
 async def recover(run: Run, sites: Sites) -> Outcome | None:

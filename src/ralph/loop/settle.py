@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.plan.model import Failure, Plan, Result, Review, Spec, Task, TaskState, learn
+from ralph.plan.model import Failure, Finding, Plan, Result, Review, Severity, Spec, Task, TaskState, learn
 from ralph.plan.work import Kind, Outcome, Verdict, Work, standing
 
 LONGEST_NOTES = 6_000
 MOST_TRIED, LONGEST_TRIED = 8, 300
+UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED, Verdict.REOPENED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,8 @@ class Policy:
     holds: bool = False  # what passed stays uncommitted, with its state, until its whole spec is committed
     halts: bool = False  # once a task is blocked, nothing is begun any more
     restores: bool = True  # the files of a blocked task go back as they were; else its work stays where it is
+    max_rounds: int = 2  # how often a review may send a task back before it is blocked
+    blocking: frozenset[Severity] = frozenset({Severity.CRITICAL, Severity.MAJOR})  # findings that send it back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,6 +64,7 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
         attempts=outcome.number,
         base=base,
         tried=_tried(task, outcome),
+        findings=task.findings if outcome.findings is None else outcome.findings,
         seconds=task.seconds + outcome.seconds,
         usage=task.usage + outcome.usage,
     )
@@ -93,7 +97,7 @@ def resume(plan: Plan) -> Plan:
     def again(task: Task) -> Task:
         if task.state is not TaskState.BLOCKED:
             return task
-        return replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", result=None)
+        return replace(task, state=TaskState.PENDING, failures=0, idle=0, rounds=0, base="", result=None)
 
     return replace(plan, tasks=tuple(map(again, plan.tasks)), failure=None)
 
@@ -110,6 +114,8 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
         case Verdict.FAILED | Verdict.UNFINISHED:
             idle = 0 if outcome.changed else task.idle + 1
             return _unless_stuck(replace(_failed_once_more(task, outcome.reason, policy), idle=idle), policy)
+        case Verdict.REOPENED:
+            return _sent_back(task, outcome, policy)
         case Verdict.CONFLICTED:
             return replace(task, notes=_notes(outcome.reason))
         case _:
@@ -122,6 +128,31 @@ def _failed_once_more(task: Task, reason: str, policy: Policy) -> Task:
         failures = min(failures, policy.max_failures)
     state = TaskState.BLOCKED if failures == policy.max_failures else TaskState.PENDING
     return replace(task, state=state, failures=failures, result=None, notes=_notes(reason))
+
+
+def _sent_back(task: Task, outcome: Outcome, policy: Policy) -> Task:
+    """Its gates were green, so it costs no failure; but a review may not go on for ever, nor in a circle."""
+    found = outcome.findings or ()
+    if task.rounds and _same(_blocking(task.findings, policy), _blocking(found, policy)):
+        why = "Stalemate: two reviews in a row found the same. "
+    elif task.rounds >= policy.max_rounds:
+        why = f"No review round is left of {policy.max_rounds}. " if policy.max_rounds else ""
+    else:
+        return replace(task, rounds=task.rounds + 1, result=None, notes=_notes(outcome.reason))
+    return replace(task, state=TaskState.BLOCKED, result=None, notes=_notes(why + outcome.reason))
+
+
+def _blocking(findings: tuple[Finding, ...], policy: Policy) -> tuple[Finding, ...]:
+    return tuple(finding for finding in findings if finding.severity in policy.blocking)
+
+
+def _same(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> bool:
+    """Whether they name the same problems in the same files; lines move while one works."""
+    return {_essence(finding) for finding in before} == {_essence(finding) for finding in after}
+
+
+def _essence(finding: Finding) -> tuple[str, str]:
+    return finding.file, " ".join(finding.problem.split()).casefold().rstrip(".!")
 
 
 def _unless_stuck(task: Task, policy: Policy) -> Task:
@@ -193,14 +224,15 @@ def _settle_review(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
 
 def _reopen(task: Task, reason: str, policy: Policy) -> Task:
     """A reviewer sent it back: it begins anew on what is there now, later tasks' work included."""
-    return replace(_failed_once_more(task, f"Final verification: {reason}", policy), base="")
+    return replace(_failed_once_more(task, f"Final verification: {reason}", policy), base="", rounds=0)
 
 
 def retry_by_hand(plan: Plan, task_id: str) -> Plan:
     """A person wants a task tried again from the start."""
 
     def again(task: Task) -> Task:
-        return replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
+        fresh = replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
+        return replace(fresh, rounds=0, findings=())
 
     return _open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
 
@@ -233,7 +265,7 @@ def reopen_review(plan: Plan) -> Plan:
 
 def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
     """What attempts that did not pass came to, for the ones that follow; the last few, briefly."""
-    if outcome.verdict not in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED):
+    if outcome.verdict not in UNSUCCESSFUL:
         return task.tried
     said = outcome.reason.strip().split("\n", 1)[0]
     files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."

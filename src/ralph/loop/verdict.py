@@ -8,7 +8,7 @@ from ralph.plan.usage import Usage
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.verify.gates import red
 
-DECISIVE = frozenset({"agent", "verify", "review", "role"})
+DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
 """Steps without whose success nothing passes; `continue_on_error` only lets the steps after them run."""
 LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 
@@ -31,6 +31,7 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
         gates=_gates(record.steps),
         learnings=tuple(text for result in record.steps for text in result.learnings),
         reopened=reopened,
+        findings=next((result.findings for result in reversed(record.steps) if result.findings is not None), None),
         usage=usage,
         retry_at=last.retry_at if last else None,
         fatal=any(result.fatal for result in record.steps),
@@ -49,11 +50,11 @@ def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[
         return off.verdict, off.reason, ()
     if work.kind is Kind.REVIEW:
         return _judge_review(plan, record)
-    bad = next((result for result in record.steps if _counts_against(work, result)), None)
+    bad = next((result for result in record.steps if counts_against(work, result)), None)
     return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
 
 
-def _counts_against(work: Work, result: StepResult) -> bool:
+def counts_against(work: Work, result: StepResult) -> bool:
     """A failed step does, unless it may fail; the work itself and its gates may not, whatever is configured."""
     spec = next((spec for spec in work.steps if spec.label == result.step), None)
     tolerated = spec is not None and spec.resilience.continue_on_error and spec.type not in DECISIVE

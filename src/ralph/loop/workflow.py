@@ -13,6 +13,15 @@ from ralph.verify.gates import Gate
 
 
 @dataclass(frozen=True, kw_only=True)
+class Assignment:
+    """What a reviewer is to look at, and where its answer goes."""
+
+    answer: str  # the file, as the reviewer names it from where it works
+    diff: str  # the command that shows the task's work
+    mistakes: str = ""  # why its last answer could not be used
+
+
+@dataclass(frozen=True, kw_only=True)
 class Occasion:
     """What a prompt is wanted for."""
 
@@ -22,6 +31,7 @@ class Occasion:
     number: int
     earlier: tuple[StepResult, ...]
     mistakes: str = ""  # why the last try of this very step was not accepted
+    review: Assignment | None = None  # it is a reviewer who is asked
 
 
 @dataclass(frozen=True, kw_only=True)

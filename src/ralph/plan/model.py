@@ -32,6 +32,31 @@ class GateResult:
     log: str = ""
 
 
+class Severity(Enum):
+    """How much a reviewer's finding matters."""
+
+    CRITICAL = "critical"  # it is wrong, loses something, or opens a hole
+    MAJOR = "major"  # a criterion is not met, or something that matters is missing
+    MINOR = "minor"  # it could be better
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """One thing that a reviewer found."""
+
+    severity: Severity
+    problem: str
+    file: str = ""  # empty: it is not about one file
+    line: int | None = None
+    remedy: str = ""
+
+    def __str__(self) -> str:
+        """All of it in one line."""
+        where = f" {self.file}:{self.line}" if self.file and self.line else f" {self.file}" if self.file else ""
+        remedy = f" → {self.remedy}" if self.remedy else ""
+        return " ".join(f"{self.severity.value}{where}: {self.problem}{remedy}".split())
+
+
 @dataclass(frozen=True, kw_only=True)
 class Result:
     """What a passed task left behind."""
@@ -60,6 +85,8 @@ class Task:
     base: str = ""  # the commit this task's work began on; empty until it begins
     notes: str = ""
     tried: tuple[str, ...] = ()  # what earlier attempts did and came to, a line each
+    rounds: int = 0  # how often a review has sent it back
+    findings: tuple[Finding, ...] = ()  # what its last review found, whatever that came to
     seconds: float = 0.0  # of all settled attempts together
     usage: Usage = field(default_factory=Usage)  # likewise
     result: Result | None = None

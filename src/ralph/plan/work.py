@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from ralph.plan.model import GateResult, Plan, Review, Setup, Spec, Task
+from ralph.plan.model import Finding, GateResult, Plan, Review, Setup, Spec, Task
 from ralph.plan.usage import Usage
 
 
@@ -28,7 +28,7 @@ class Verdict(Enum):
     FAILED = "failed"
     UNFINISHED = "unfinished"  # the agent did not say that it is done: the next attempt goes on
     BLOCKED = "blocked"  # the agent says that it cannot go on
-    REOPENED = "reopened"  # a review sent tasks back
+    REOPENED = "reopened"  # a review sent it back, or the final one sent tasks back
     CONFLICTED = "conflicted"  # it collides with what landed meanwhile: costs nothing, comes again on top of that
     LIMITED = "limited"  # a usage limit: costs nothing, comes again later
     INTERRUPTED = "interrupted"  # a person or a crash ended it: costs nothing
@@ -142,6 +142,7 @@ class Outcome:
     gates: tuple[GateResult, ...] = ()
     learnings: tuple[str, ...] = ()
     reopened: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] | None = None  # what a review of the task found; None: there was none
     usage: Usage = field(default_factory=Usage)
     retry_at: float | None = None
     fatal: bool = False

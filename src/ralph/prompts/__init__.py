@@ -34,8 +34,8 @@ VARIABLES = {
         "learnings", "learningsFile", "doneMarker", "learningMarker",
     ),
     "review": (
-        "project", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "attempt", "verifyCommands",
-        "learnings", "verifiedMarker", "resetMarker", "reasonMarker",
+        "about", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "attempt", "verifyCommands",
+        "diffCommand", "lastFindings", "learnings", "blocking", "answerFile", "mistakes",
     ),
     "tasks-create": ("requirements", "answerFile", "mistakes"),
     "tasks-add": ("work", "requirements", "tasks", "nextId", "answerFile", "mistakes"),

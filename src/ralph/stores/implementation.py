@@ -13,6 +13,7 @@ from ralph.plan.usage import Usage
 from ralph.stores import atomic
 from ralph.stores import implementation_schema as schema
 from ralph.stores.document import update
+from ralph.stores.findings import finding_entries
 from ralph.validation import Json
 from ralph.workspace import PROGRESS, SPECS_PLAN
 
@@ -110,6 +111,8 @@ def _task(entry: schema.TaskEntry, spec: str) -> Task:
         base=entry.base_commit,
         notes=entry.notes,
         tried=tuple(entry.tried),
+        rounds=entry.review_rounds,
+        findings=tuple(one.finding for one in entry.findings),
         seconds=entry.seconds,
         usage=used,
         result=_result(entry.result),
@@ -154,6 +157,8 @@ def _task_entry(task: Task, current: str | None) -> Json:
         "status": _status(task.state, begun=task.id == current),
         "notes": task.notes,
         "tried": list(task.tried),
+        "reviewRounds": task.rounds,
+        "findings": finding_entries(task.findings),
         "retries": task.failures,
         "attempts": task.attempts,
         "baseCommit": task.base,

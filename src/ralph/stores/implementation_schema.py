@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 from ralph import validation
 from ralph.errors import RalphError
 from ralph.stores.prd_rules import LONGEST_ID, STORY_ID
+from ralph.stores.review import FindingEntry
 from ralph.validation import Json
 from ralph.workspace import SPECS_PLAN, is_inside
 
@@ -68,6 +69,8 @@ class TaskEntry(Part):
     covers: list[str] = Field(default=[], description="Tasks of the spec, word for word, that this one does as well.")
     notes: str = Field(default="", description="Set by Ralph: why it has not passed, or why it is blocked.")
     tried: list[str] = Field(default=[], description="Set by Ralph: what earlier attempts did and came to.")
+    review_rounds: Count = Field(default=0, description="Set by Ralph: how often a review sent it back.")
+    findings: list[FindingEntry] = Field(default=[], description="Set by Ralph: what its last review found.")
     retries: Count = Field(default=0, description="Set by Ralph: attempts that failed.")
     attempts: Count = Field(default=0, description="Set by Ralph: attempts that were made.")
     base_commit: str = Field(default="", description="Set by Ralph: the files its work began with.")

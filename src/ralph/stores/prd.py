@@ -11,11 +11,14 @@ import re
 from pathlib import Path
 
 from ralph import validation
-from ralph.plan.model import GateResult, Plan, Result, Review, Task, TaskState
+from ralph.plan.model import Finding, GateResult, Plan, Result, Review, Severity, Task, TaskState
 from ralph.stores import atomic
 from ralph.stores.document import update
+from ralph.stores.findings import LONGEST_FILE, LONGEST_TEXT, finding_entries
 from ralph.stores.prd_rules import BRANCH, LONGEST_BRANCH, LONGEST_ID, STORY_ID, broken_rules
 from ralph.validation import Json
+
+SEVERITIES = tuple(severity.value for severity in Severity)
 
 
 class PrdStore:
@@ -141,6 +144,8 @@ def _task(story: object) -> Task:
         base=_text(story, "baseCommit"),
         notes=_text(story, "notes"),
         tried=_texts(story, "tried"),
+        rounds=_count(story, "reviewRounds"),
+        findings=tuple(_finding(entry) for entry in _list(story, "findings")),
         result=_result(story.get("lastResult")),
     )
 
@@ -150,15 +155,23 @@ def _result(last: object) -> Result | None:
         return None
     if type(last) is not dict or not {"completedAt", "commit", "summary"} <= last.keys():
         raise _Unusual
-    gates = last.get("verify", [])
-    if type(gates) is not list:
-        raise _Unusual
     return Result(
         completed_at=_text(last, "completedAt"),
         commit=_text(last, "commit"),
         summary=_text(last, "summary"),
-        gates=tuple(_gate(gate) for gate in gates),
+        gates=tuple(_gate(gate) for gate in _list(last, "verify")),
     )
+
+
+def _finding(entry: object) -> Finding:
+    if type(entry) is not dict or entry.get("severity") not in SEVERITIES:
+        raise _Unusual
+    line = None if entry.get("line") is None else _count(entry, "line")
+    file, problem, remedy = (_text(entry, key) for key in ("file", "problem", "remedy"))
+    too_long = len(file) > LONGEST_FILE or max(len(problem), len(remedy)) > LONGEST_TEXT
+    if line == 0 or not problem.strip() or too_long:
+        raise _Unusual
+    return Finding(severity=Severity(entry["severity"]), file=file, line=line, problem=problem, remedy=remedy)
 
 
 def _gate(gate: object) -> GateResult:
@@ -175,6 +188,13 @@ def _gate(gate: object) -> GateResult:
 def _object(parent: Json, key: str) -> Json:
     value = parent.get(key, {})
     if type(value) is not dict:
+        raise _Unusual
+    return value
+
+
+def _list(parent: Json, key: str) -> list[object]:
+    value = parent.get(key, [])
+    if type(value) is not list:
         raise _Unusual
     return value
 
@@ -198,10 +218,10 @@ def _name(parent: Json, key: str, pattern: str, longest: int) -> str:
 
 
 def _texts(parent: Json, key: str) -> tuple[str, ...]:
-    value = parent.get(key, [])
-    if type(value) is not list or any(type(item) is not str for item in value):
+    value = _list(parent, key)
+    if any(type(item) is not str for item in value):
         raise _Unusual
-    return tuple(value)
+    return tuple(map(str, value))
 
 
 def _flag(parent: Json, key: str) -> bool:
@@ -234,6 +254,8 @@ def _story(task: Task) -> Json:
         "lastResult": _last_result(task.result),
         "notes": task.notes,
         "tried": list(task.tried),
+        "reviewRounds": task.rounds,
+        "findings": finding_entries(task.findings),
         "attempts": task.attempts,
         "baseCommit": task.base,
     }

@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 
 from ralph import validation
 from ralph.stores.prd_rules import BRANCH, LONGEST_BRANCH, LONGEST_ID, STORY_ID, broken_rules
+from ralph.stores.review import FindingEntry
 
 
 class Part(BaseModel):
@@ -50,6 +51,10 @@ class Story(Part):
     last_result: LastResult | None = None
     notes: str = ""
     tried: list[str] = Field(default=[], description="Set by Ralph: what earlier attempts did and came to.")
+    review_rounds: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Set by Ralph: how often a review sent it back."
+    )
+    findings: list[FindingEntry] = Field(default=[], description="Set by Ralph: what its last review found.")
     attempts: Annotated[int, Field(ge=0)] = Field(default=0, description="Set by Ralph.")
     base_commit: str = Field(default="", description="Set by Ralph: where the story's work began.")
 

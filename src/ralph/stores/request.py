@@ -14,6 +14,7 @@ from ralph.plan.usage import Usage
 from ralph.stores import atomic
 from ralph.stores import request_schema as schema
 from ralph.stores.document import update
+from ralph.stores.findings import finding_entries
 from ralph.stores.request_files import ERRORS, STATE, Files, OnDisk, result_file, task_file, task_names
 from ralph.validation import Json
 from ralph.workspace import RALPH
@@ -131,6 +132,8 @@ def _task(entry: schema.TaskFile, status: str) -> Task:
         base=entry.base_commit,
         notes=entry.notes,
         tried=tuple(entry.tried),
+        rounds=entry.review_rounds,
+        findings=tuple(one.finding for one in entry.findings),
         seconds=entry.seconds,
         usage=used,
         result=_result(entry.result),
@@ -176,6 +179,8 @@ def _task_entry(task: Task) -> Json:
         "attempts": task.attempts,
         "notes": task.notes,
         "tried": list(task.tried),
+        "review_rounds": task.rounds,
+        "findings": finding_entries(task.findings),
         "base_commit": task.base,
         "seconds": round(task.seconds, 3),
         "usage": schema.Used(**asdict(task.usage)).model_dump(),

@@ -12,6 +12,7 @@ from ralph import validation
 from ralph.errors import RalphError
 from ralph.plan.phases import UNPLANNED
 from ralph.stores.prd_rules import BRANCH, LONGEST_BRANCH, LONGEST_ID, STORY_ID, task_rules
+from ralph.stores.review import FindingEntry
 from ralph.validation import Json, Mistakes
 
 VERSION = "1.0"
@@ -101,6 +102,8 @@ class TaskFile(Part):
     attempts: Count = Field(default=0, description="Set by Ralph: attempts that were made.")
     notes: str = Field(default="", description="Set by Ralph: why it has not passed.")
     tried: list[str] = Field(default=[], description="Set by Ralph: what earlier attempts did and came to.")
+    review_rounds: Count = Field(default=0, description="Set by Ralph: how often a review sent it back.")
+    findings: list[FindingEntry] = Field(default=[], description="Set by Ralph: what its last review found.")
     base_commit: str = Field(default="", description="Set by Ralph: where its work began.")
     seconds: Annotated[float, Field(ge=0)] = Field(default=0.0, description="Set by Ralph.")
     usage: Used = Field(default_factory=Used, description="Set by Ralph.")

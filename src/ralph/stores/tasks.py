@@ -11,6 +11,7 @@ from ralph.plan import learnings
 from ralph.plan.model import GateResult, Plan, Result, Setup, Task, TaskState
 from ralph.stores import atomic, tasks_schema
 from ralph.stores.document import update
+from ralph.stores.findings import finding_entries
 from ralph.validation import Json
 
 STATES = {
@@ -114,6 +115,8 @@ def _task(entry: tasks_schema.Task) -> Task:
         base=entry.base_commit,
         notes=entry.notes,
         tried=tuple(entry.tried),
+        rounds=entry.review_rounds,
+        findings=tuple(one.finding for one in entry.findings),
         result=_result(entry.result),
     )
 
@@ -134,6 +137,8 @@ def _entry(task: Task, current: str | None) -> Json:
         "status": _status(task, current),
         "notes": task.notes,
         "tried": list(task.tried),
+        "review_rounds": task.rounds,
+        "findings": finding_entries(task.findings),
         "loops": task.failures,
         "idle_loops": task.idle,
         "attempts": task.attempts,

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ralph import validation
 from ralph.stores.prd_rules import LONGEST_ID, STORY_ID, task_rules
+from ralph.stores.review import FindingEntry
 from ralph.validation import Json
 from ralph.workspace import is_inside
 
@@ -47,6 +48,10 @@ class Task(Part):
     status: Literal["todo", "in_progress", "done", "failed"] = "todo"
     notes: str = Field(default="", description="Why it is not done yet.")
     tried: list[str] = Field(default=[], description="Set by Ralph: what earlier loops did and came to.")
+    review_rounds: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Set by Ralph: how often a review sent it back."
+    )
+    findings: list[FindingEntry] = Field(default=[], description="Set by Ralph: what its last review found.")
     loops: Annotated[int, Field(ge=0)] = Field(default=0, description="Set by Ralph: loops that did not finish it.")
     idle_loops: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Set by Ralph: loops in a row that changed nothing."

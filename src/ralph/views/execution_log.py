@@ -11,7 +11,7 @@ from ralph.stores.request_files import ERRORS, EXECUTION
 from ralph.validation import Json
 from ralph.views import words
 
-WRONG = ("failed", "blocked", "unfinished", "conflicted")
+WRONG = ("failed", "blocked", "unfinished", "conflicted", "reopened")
 
 
 class ExecutionLog:
@@ -46,6 +46,9 @@ def _told(event: Json) -> str:
             commit = f", commit {str(event['commit'])[:10]}" if event["commit"] and event["verdict"] == "passed" else ""
             said = f": {reason}" if reason else ""
             return f"{event['work']} attempt {event['number']} {event['verdict']}{commit}{said}"
+        case "reviewed" if isinstance(found := event.get("findings"), list):
+            summary = words.cut(words.first_line(str(event["summary"])), 300)
+            return f"{event['work']} review {event['verdict']}, {words.count(len(found), 'finding')}: {summary}"
         case "landed":
             return f"{event['work']} landed as {str(event['commit'])[:10]}"
         case "noted":

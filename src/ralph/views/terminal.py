@@ -24,6 +24,7 @@ class TerminalView:
         self._living = LivingLine(quiet=quiet)
         self._noun = "task"
         self._jobs = 1
+        self._reasons: dict[str, str] = {}  # why each work's last attempt was not accepted
         self._who = ""  # whom the next line is about, where tasks are done side by side
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
@@ -40,6 +41,7 @@ class TerminalView:
             e.ServiceStarted: self._service_started,
             e.GateStarted: self._gate_started,
             e.GateEnded: self._gate_ended,
+            e.Reviewed: self._reviewed,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
             e.AttemptEnded: self._attempt_ended,
@@ -147,6 +149,13 @@ class TerminalView:
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
+    def _reviewed(self, event: e.Reviewed) -> None:
+        good = event.verdict == "qualified"
+        mark, colour = ("✓", "green") if good else ("↺", "yellow")
+        self._line(f"    {mark} review: {event.verdict} · {words.cut(words.first_line(event.summary), 200)}", fg=colour)
+        for finding in event.findings:
+            self._line(f"        {words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
+
     def _step_retried(self, event: e.StepRetried) -> None:
         when = f" in {words.duration(event.delay)}" if event.delay else ""
         self._line(f"    {event.step} again{when}: {words.first_line(event.reason)}")
@@ -162,6 +171,7 @@ class TerminalView:
         self._living.end(event.work)
         if event.kind is Kind.FINISH and event.verdict is Verdict.PASSED:
             return  # how the spec was closed is told next
+        self._reasons[event.work] = event.reason
         reason = words.cut(words.first_line(event.reason), 300)
         match event.verdict:
             case Verdict.PASSED:
@@ -173,7 +183,8 @@ class TerminalView:
                 }[event.kind]
                 self._line(f"  ✓ {text} · {words.duration(event.seconds)}", fg="green", bold=True)
             case Verdict.REOPENED:
-                sent = f"sent back: {', '.join(event.reopened)} · " if event.reopened else ""
+                who = event.reopened or ((event.work,) if event.kind is Kind.TASK else ())
+                sent = f"sent back: {', '.join(who)} · " if who else ""
                 self._line(f"  ↺ {sent}{reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
@@ -191,6 +202,9 @@ class TerminalView:
 
     def _task_blocked(self, event: e.TaskBlocked) -> None:
         self._line(f"  ✗ {event.work} is blocked; its work is kept in {event.ref}", fg="red")
+        why = words.first_line(event.reason)
+        if why != words.first_line(self._reasons.get(event.work, "")):  # else it has just been said
+            self._line(f"    {words.cut(why, 300)}", fg="red")
 
     def _spec_closed(self, event: e.SpecClosed) -> None:
         commit = f" · {event.commit[:10]}" if event.commit else ", nothing to commit"

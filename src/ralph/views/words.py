@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ralph.plan.model import Task, TaskState
+from ralph.plan.model import Severity, Task, TaskState
 from ralph.plan.usage import Usage
 
 ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
 MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
 COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
+SEVERITY_COLOURS = {Severity.CRITICAL: "red", Severity.MAJOR: "yellow", Severity.MINOR: "cyan"}
 
 
 def duration(seconds: float) -> str:

@@ -15,6 +15,7 @@ from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Waitin
 from ralph.stores.prd import PrdStore
 from ralph.verify.gates import Gate, default_gates, plain_gates, red
 from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
+from ralph.workflows.reviewing import review_prompt, with_review, with_rounds
 from ralph.workspace import Feature
 
 FINAL = "final"
@@ -22,7 +23,7 @@ FINAL = "final"
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
-    StepSpec(type="review"),
+    StepSpec(type="final-review", name="review"),
 )
 
 
@@ -38,7 +39,7 @@ class FeatureWorkflow:
         self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
         self.guarded: tuple[str, ...] = ()
         self.state_message = config.commits.message
-        self.policy = Policy(max_failures=config.max_retries)
+        self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
         self._config = config
         self._project = project
         self.already_red: tuple[str, ...] = ()
@@ -68,7 +69,7 @@ class FeatureWorkflow:
             kind=Kind.TASK,
             id=task.id,
             title=task.title,
-            steps=STORY_STEPS,
+            steps=with_review(STORY_STEPS, self._config),
             claims=frozenset({"DONE"}),
         )
 
@@ -98,6 +99,12 @@ class FeatureWorkflow:
 
     def prompt(self, occasion: Occasion) -> Prompt:
         plan, work = occasion.plan, occasion.work
+        if occasion.review:
+            return Prompt(
+                text=review_prompt(
+                    occasion, self._config, self._project, about=plan.description, learnings=learned(plan)
+                )
+            )
         if work.kind is Kind.REVIEW:
             variables = self._final_variables(plan, occasion.earlier)
         else:

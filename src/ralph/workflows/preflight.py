@@ -20,11 +20,13 @@ from ralph.plan.work import Kind, StepSpec
 from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
 from ralph.workflows.requirements import REQUIREMENTS, Layout, marker_of, prompt_name
+from ralph.workflows.reviewing import reviewed
 from ralph.workspace import Workspace
 
 
 def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterator[Check]:
     """Look at everything; whoever asked decides what to do about it."""
+    pipeline = reviewed(pipeline, config)
     yield Check("good", f"{pipeline.path}: {', '.join(spec.label for spec in pipeline.steps)}")
     layout = Layout(workspace=workspace, plan=pipeline.plan)
     app: str | None = None
@@ -61,7 +63,8 @@ def _steps(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterator
         if isinstance(spec.settings, Asking):
             kind = Kind.SETUP if spec in pipeline.once else Kind.TASK
             yield _prompt(workspace, spec, prompt_name(kind, spec))
-            if spec.settings.allowed_tools and not takes_tools(config.provider_for("executor")):
+            role = "reviewer" if spec.type == "review" else "executor"
+            if spec.settings.allowed_tools and not takes_tools(config.provider_for(role)):
                 yield Check("note", f"{spec.label}: this agent has no switch for allowed_tools, so it is left out")
         marker = marker_of(spec)
         if marker and not _can_be_written(workspace.root / marker):
@@ -89,7 +92,7 @@ def _can_be_written(path: Path) -> bool:
 
 def _agents(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterator[Check]:
     kinds = [step_type(spec.type) for spec in pipeline.steps]
-    roles = ["executor", *(["verifier"] if any(issubclass(kind, ReviewStep) for kind in kinds) else [])]
+    roles = ["executor", *(["reviewer"] if any(issubclass(kind, ReviewStep) for kind in kinds) else [])]
     for role in roles:
         provider = config.provider_for(role)
         try:

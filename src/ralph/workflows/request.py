@@ -25,6 +25,7 @@ from ralph.workflows.phrases import (
     quoted,
     unfinished,
 )
+from ralph.workflows.reviewing import review_prompt, with_review, with_rounds
 
 STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 LONGEST_SUMMARY = 4_000
@@ -42,7 +43,7 @@ class RequestWorkflow:
         self.state_paths: tuple[str, ...] = self.plan_paths
         self.guarded: tuple[str, ...] = ()
         self.state_message = config.commits.message.replace("prd.json", "state.json")
-        self.policy = Policy(max_failures=config.max_retries, halts=True)
+        self.policy = with_rounds(Policy(max_failures=config.max_retries, halts=True), config)
         self.already_red: tuple[str, ...] = ()
         self._config = config
         self._project = project
@@ -69,7 +70,7 @@ class RequestWorkflow:
             kind=Kind.TASK,
             id=task.id,
             title=" ".join(task.title.split()),
-            steps=STEPS,
+            steps=with_review(STEPS, self._config),
             prompt="request-task",
             claims=frozenset({"DONE"}),
         )
@@ -91,6 +92,11 @@ class RequestWorkflow:
 
     def prompt(self, occasion: Occasion) -> Prompt:
         plan = occasion.plan
+        if occasion.review:
+            about = f"> {quoted(plan.description)}\n\n{self._summary()}"
+            return Prompt(
+                text=review_prompt(occasion, self._config, self._project, about=about, learnings=learned(plan))
+            )
         task = plan.find(occasion.work.id)
         assert task is not None, "work is made from the plan"
         variables = self._variables(plan, task, occasion.number)

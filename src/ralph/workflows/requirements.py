@@ -20,8 +20,9 @@ from ralph.plan.work import Ending, Finished, Kind, StepSpec, Verdict, Work
 from ralph.stores import tasks_schema
 from ralph.stores.tasks import TasksStore, notes
 from ralph.validation import Json
-from ralph.verify.gates import Gate, default_gates, plain_gates, red
+from ralph.verify.gates import Gate, default_gates, plain_gates
 from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, criteria, gate_list, unfinished
+from ralph.workflows.reviewing import TEMPLATE, review_prompt, reviewed, with_rounds
 from ralph.workspace import RALPH, Workspace
 
 TARGET = "requirements"
@@ -78,11 +79,11 @@ class RequirementsWorkflow:
         self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marked)
         self.guarded: tuple[str, ...] = ()
         self.state_message = config.commits.message
-        self.policy = Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after)
+        self.policy = with_rounds(Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after), config)
         self.already_red: tuple[str, ...] = ()
         self._root = workspace.root
         self._config = config
-        self._pipeline = pipeline
+        self._pipeline = reviewed(pipeline, config)
         self._folder = folder  # where agents work: paths in prompts are relative to it
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
@@ -144,6 +145,8 @@ class RequirementsWorkflow:
 
     def prompt(self, occasion: Occasion) -> Prompt:
         plan, work = occasion.plan, occasion.work
+        if occasion.review:
+            return self._review_prompt(plan, occasion)
         template = prompt_name(work.kind, occasion.step)
         settings = occasion.step.settings
         file = settings.prompt_file if isinstance(settings, Asking) else None
@@ -151,7 +154,6 @@ class RequirementsWorkflow:
         variables = {
             "SETUP_PROMPT": lambda: self._setup_variables(plan),
             "LOOP_PROMPT": lambda: self._loop_variables(plan, task, occasion),
-            "review": lambda: self._review_variables(plan, task, occasion),
         }[template]()
         text = prompts.render(template, variables, self._root, file=file)
         return Prompt(text=text, context=self.context(plan, task))
@@ -202,16 +204,11 @@ class RequirementsWorkflow:
             "learningMarker": LEARNING_MARKER,
         }
 
-    def _review_variables(self, plan: Plan, task: Task | None, occasion: Occasion) -> dict[str, object]:
-        gates = [gate for result in occasion.earlier for gate in result.gates]
-        state = [f"`{gate.command}`: {'FAILED' if red((gate,)) else 'passed'}" for gate in gates]
-        return {
-            **self._task_variables(task, occasion),
-            "verifyCommands": bullets(state) or "- (none are configured)",
-            "verifiedMarker": "<ralph>VERIFIED</ralph>",
-            "resetMarker": f"<ralph>RESET:{occasion.work.id}</ralph>",
-            "reasonMarker": "<ralph>REASON:what is missing</ralph>",
-        }
+    def _review_prompt(self, plan: Plan, occasion: Occasion) -> Prompt:
+        task = plan.find(occasion.work.id)
+        known = self._learnings(task, LONGEST_CONTEXT)
+        text = review_prompt(occasion, self._config, self._root, about=plan.description, learnings=known)
+        return Prompt(text=text, context=self.context(plan, task))
 
     def _task_variables(self, task: Task | None, occasion: Occasion) -> dict[str, object]:
         return {
@@ -234,7 +231,7 @@ class RequirementsWorkflow:
 def prompt_name(kind: Kind, step: StepSpec) -> str:
     """Which template, and so which variables, a step's prompt has."""
     if step.type == "review":
-        return "review"
+        return TEMPLATE
     return "SETUP_PROMPT" if kind is Kind.SETUP or marker_of(step) else "LOOP_PROMPT"
 
 

@@ -9,7 +9,10 @@ from ralph.plan.wording import says
 from ralph.stores.spec_files import SpecFile
 from ralph.validation import Json
 
-TASK_STATE = ("status", "notes", "tried", "retries", "attempts", "baseCommit", "seconds", "usage", "result")
+TASK_STATE = (
+    *("status", "notes", "tried", "retries", "attempts", "reviewRounds", "findings"),
+    *("baseCommit", "seconds", "usage", "result"),
+)
 SPEC_STATE = ("status", "notes", "attempts", "failures", "result")
 CLOSED = ("completed", "blocked")
 

@@ -16,6 +16,7 @@ from ralph.stores.spec_files import FOLDER
 from ralph.verify.gates import Gate, default_gates, plain_gates
 from ralph.views.progress import entry
 from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, gate_list, learned, unfinished
+from ralph.workflows.reviewing import review_prompt, with_review, with_rounds
 from ralph.workspace import PROGRESS, SPECS_PLAN
 
 TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="hold"))
@@ -36,7 +37,7 @@ class SpecsWorkflow:
         self.state_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
         self.guarded: tuple[str, ...] = (FOLDER,)
         self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
-        self.policy = Policy(max_failures=config.max_retries, holds=True)
+        self.policy = with_rounds(Policy(max_failures=config.max_retries, holds=True), config)
         self.already_red: tuple[str, ...] = ()
         self._config = config
         self._project = project
@@ -65,7 +66,7 @@ class SpecsWorkflow:
             kind=Kind.TASK,
             id=task.id,
             title=" ".join(task.title.split()),
-            steps=TASK_STEPS,
+            steps=with_review(TASK_STEPS, self._config),
             prompt="task",
             claims=frozenset({"DONE"}),
             spelled=DONE_MARKER,
@@ -111,6 +112,11 @@ class SpecsWorkflow:
         task = plan.find(work.id)
         spec = plan.find_spec(task.spec if task else work.id)
         assert spec is not None, "work is made from the plan"
+        if occasion.review:
+            about = "\n\n".join(filter(None, (f"{spec.name} ({spec.file})", spec.context, bullets(spec.criteria))))
+            return Prompt(
+                text=review_prompt(occasion, self._config, self._project, about=about, learnings=learned(plan))
+            )
         variables = self._spec_variables(plan, spec, occasion.number)
         if task:
             variables |= _task_variables(spec, task)

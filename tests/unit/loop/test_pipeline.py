@@ -341,6 +341,26 @@ def test_what_the_shape_alone_cannot_say_is_checked(content: Json, mistake: str)
     assert found[0].startswith(mistake)
 
 
+@pytest.mark.parametrize(
+    ("steps", "mistake"),
+    [
+        (
+            [AGENT, {"type": "review"}, {"type": "verify"}],
+            "steps[1]: a review comes after the last agent and the gates",
+        ),
+        ([{"type": "review"}, AGENT], "steps[0]: a review comes after the last agent and the gates, and steps[1] is"),
+        (
+            [AGENT, {"type": "review"}, {"name": "late", "type": "agent"}],
+            "steps[1]: a review comes after the last agent",
+        ),
+    ],
+)
+def test_only_work_whose_gates_are_green_is_reviewed(steps: list[Json], mistake: str) -> None:
+    found = mistakes(document(*steps))
+    assert len(found) == 1
+    assert found[0].startswith(mistake)
+
+
 NO_AGENT = "steps: none of them lets an agent work in every loop, so no task would ever be done"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ralph.loop import record as records
 from ralph.loop.record import Record, StepResult
-from ralph.plan.model import GateResult
+from ralph.plan.model import Finding, GateResult, Severity
 from ralph.plan.work import Kind, Usage, Verdict
 
 FULL = Record(
@@ -21,6 +21,7 @@ FULL = Record(
     branch="ralph/auth",
     began=12.5,
     persons=("notes é.txt",),
+    shown="def",
     steps=(
         StepResult(
             step="verify",
@@ -36,6 +37,12 @@ FULL = Record(
             retry_at=99.0,
             fatal=True,
         ),
+        StepResult(
+            step="review",
+            verdict=Verdict.REOPENED,
+            findings=(Finding(severity=Severity.MAJOR, file="a.py", line=3, problem="p", remedy="r"),),
+        ),
+        StepResult(step="look", verdict=Verdict.PASSED, findings=()),
     ),
 )
 
@@ -63,7 +70,8 @@ def test_half_a_record_is_no_record(tmp_path: Path) -> None:
 
 def test_a_record_grows_by_one_step_at_a_time() -> None:
     grown = FULL.add(StepResult(step="git-commit", verdict=Verdict.PASSED))
-    assert [result.step for result in grown.steps] == ["verify", "agent", "git-commit"]
+    assert [result.step for result in grown.steps] == ["verify", "agent", "review", "look", "git-commit"]
+    assert (FULL.shown, grown.shown) == ("def", ""), "whoever was shown something has ended"
     assert grown.result_of("agent") is FULL.steps[1]
     assert FULL.result_of("git-commit") is None
 

@@ -20,11 +20,12 @@ from ralph.loop.settle import (
     accept_by_hand,
     is_settled,
     reopen_review,
+    resume,
     retry_by_hand,
     settle,
 )
 from ralph.loop.verdict import conclude
-from ralph.plan.model import GateResult, Plan, Result, Review, Setup, Spec, Task, TaskState
+from ralph.plan.model import Finding, GateResult, Plan, Result, Review, Setup, Severity, Spec, Task, TaskState
 from ralph.plan.work import Ending, Finished, Kind, Outcome, StepSpec, Usage, Verdict, Work, standing
 from ralph.workflows.specs import SpecsWorkflow
 
@@ -641,7 +642,8 @@ def test_time_and_money_of_all_attempts_add_up(attempts: list[tuple[Verdict, flo
 def test_each_attempt_that_did_not_pass_leaves_a_line_and_the_last_ones_are_kept(verdicts: list[Verdict]) -> None:
     history = [outcome_of(number, verdict) for number, verdict in enumerate(verdicts, 1)]
     task = after_all(history, Policy(max_failures=0))
-    bad = [o.number for o in history[: task.attempts] if o.verdict in (*FINISHABLE, Verdict.CONFLICTED)]
+    unsuccessful = (*FINISHABLE, Verdict.CONFLICTED, Verdict.REOPENED)
+    bad = [o.number for o in history[: task.attempts] if o.verdict in unsuccessful]
     assert [int(line.split(":")[0].removeprefix("Attempt ")) for line in task.tried] == bad[-MOST_TRIED:]
 
 
@@ -671,3 +673,55 @@ def test_a_task_that_a_person_changes_opens_its_spec_and_no_other(change: Callab
     specs = tuple(Spec(id=name, name=name, state=TaskState.BLOCKED, attempts=2, notes="n") for name in "ab")
     opened = change(Plan(target="specs", tasks=(blocked,), specs=specs))
     assert opened.specs == (Spec(id="a", name="a", attempts=2), specs[1])
+
+
+def found(problem: str, severity: Severity = Severity.MAJOR, **more: object) -> Finding:
+    return replace(Finding(severity=severity, file="a.py", line=1, problem=problem), **more)
+
+
+def sent_back(number: int, *findings: Finding, **more: object) -> Outcome:
+    return outcome_of(number, Verdict.REOPENED, findings=findings, **more)
+
+
+@given(st.integers(0, 6), st.integers(1, 3))
+def test_a_review_sends_a_task_back_so_often_and_no_more(most: int, failures: int) -> None:
+    """Each time with something new; it costs no retry."""
+    history = [sent_back(number, found(f"problem {number}")) for number in range(1, 10)]
+    task = after_all(history, Policy(max_failures=failures, max_rounds=most))
+    assert (task.state, task.rounds, task.attempts, task.failures) == (TaskState.BLOCKED, most, most + 1, 0)
+    assert task.notes.endswith(f"reason {most + 1}")
+    assert task.findings == (found(f"problem {most + 1}"),)
+
+
+@given(
+    st.lists(st.sampled_from([Verdict.FAILED, Verdict.LIMITED, Verdict.INTERRUPTED, Verdict.CONFLICTED]), max_size=3)
+)
+def test_the_same_findings_twice_in_a_row_block_at_once(between: list[Verdict]) -> None:
+    """Whatever came to pass between the two reviews, and wherever the lines are by now."""
+    first = found("An empty cart raises"), found("Short", Severity.MINOR)
+    second = found("an empty  CART raises.", line=9, remedy="another"), found("Long", Severity.MINOR)
+    others = [outcome_of(number, verdict) for number, verdict in enumerate(between, 2)]
+    history = [sent_back(1, *first), *others, sent_back(len(others) + 2, *second)]
+    task = after_all(history, Policy(max_failures=0, max_rounds=9))
+    assert task.state is TaskState.BLOCKED
+    assert task.notes.startswith("Stalemate: two reviews in a row found the same. reason")
+
+
+@pytest.mark.parametrize(
+    "second",
+    [(found("another"),), (found("the same"), found("another")), (found("the same", file="b.py"),)],
+)
+def test_a_review_that_finds_something_else_is_no_stalemate(second: tuple[Finding, ...]) -> None:
+    task = after_all([sent_back(1, found("the same")), sent_back(2, *second)], Policy(max_rounds=9))
+    assert (task.state, task.rounds) == (TaskState.PENDING, 2)
+
+
+def test_what_a_good_review_found_is_remembered_and_a_person_can_begin_anew() -> None:
+    minor = found("Short", Severity.MINOR)
+    task = after_all([sent_back(1, found("bad")), outcome_of(2, Verdict.PASSED, findings=(minor,))], Policy())
+    assert (task.state, task.rounds, task.findings, task.notes) == (TaskState.PASSED, 1, (minor,), "")
+    blocked = replace(task, state=TaskState.BLOCKED)
+    plan = Plan(target="t", tasks=(blocked,))
+    assert resume(plan).tasks[0].rounds == 0
+    again = retry_by_hand(plan, task.id).tasks[0]
+    assert (again.rounds, again.findings) == (0, ())

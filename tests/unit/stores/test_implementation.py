@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.errors import RalphError
-from ralph.plan.model import GateResult, Plan, Result, Spec, Task, TaskState
+from ralph.plan.model import Finding, GateResult, Plan, Result, Severity, Spec, Task, TaskState
 from ralph.plan.usage import Usage
 from ralph.stores import implementation_schema as schema
 from ralph.stores.implementation import ImplementationStore
@@ -23,7 +23,10 @@ from ralph.validation import Mistakes
 
 Json = dict[str, Any]
 SCHEMA = jsonschema.Draft202012Validator(json.loads(schema.schema_text()))
-OF_A_TASK = {"status", "notes", "tried", "retries", "attempts", "baseCommit", "seconds", "usage", "result"}
+OF_A_TASK = {"status", "notes", "tried", "retries", "attempts", "baseCommit", "seconds", "usage", "result"} | {
+    *("reviewRounds", "findings")
+}
+FINDING = {"severity": "major", "file": "a.py", "line": 3, "problem": "p", "remedy": "r"}
 OF_A_SPEC = {"status", "notes", "attempts", "failures", "result"}
 OF_THE_FILE = {"updatedAt", "updatedBy", "startedAt", "learnings"}
 GATE = {"name": "t", "command": "make", "passed": True, "required": False, "seconds": 2.5}
@@ -71,6 +74,8 @@ def test_a_file_is_read_with_all_that_it_says() -> None:
         covers=["and this"],
         notes="n",
         tried=["Attempt 1: no."],
+        reviewRounds=2,
+        findings=[FINDING],
         retries=1,
         attempts=2,
         baseCommit="b0",
@@ -95,6 +100,8 @@ def test_a_file_is_read_with_all_that_it_says() -> None:
                 state=TaskState.PASSED,
                 notes="n",
                 tried=("Attempt 1: no.",),
+                rounds=2,
+                findings=(Finding(severity=Severity.MAJOR, file="a.py", line=3, problem="p", remedy="r"),),
                 failures=1,
                 attempts=2,
                 base="b0",
@@ -202,6 +209,8 @@ def tasks(draw: st.DrawFn, name: str) -> Json:
             "covers": st.lists(WORDS, max_size=2),
             "notes": WORDS,
             "tried": st.lists(WORDS, max_size=2),
+            "reviewRounds": COUNTS,
+            "findings": st.lists(st.just(FINDING).map(dict), max_size=2),
             "retries": COUNTS,
             "attempts": COUNTS,
             "baseCommit": WORDS,
@@ -300,7 +309,15 @@ def test_what_a_run_changed_is_what_the_next_one_reads(
     made, plan = store(content)
     result = Result(completed_at="now", commit="c9", summary="s") if state is TaskState.PASSED else None
     changed = tuple(
-        replace(one, state=state, attempts=number, tried=tuple(tried), result=result, usage=one.usage + Usage(calls=1))
+        replace(
+            one,
+            state=state,
+            attempts=number,
+            rounds=number,
+            tried=tuple(tried),
+            result=result,
+            usage=one.usage + Usage(calls=1),
+        )
         for one in plan.tasks
     )
     closed = () if state is TaskState.PENDING else plan.specs

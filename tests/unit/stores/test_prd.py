@@ -15,12 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.errors import RalphError
-from ralph.plan.model import GateResult, Plan, Result, Review, Task, TaskState
+from ralph.plan.model import Finding, GateResult, Plan, Result, Review, Severity, Task, TaskState
 from ralph.stores import prd_schema as prd
 from ralph.stores.prd import PrdStore
 from ralph.validation import Mistakes
 
-OWNED = {"passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit"}
+OWNED = {"passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit", "reviewRounds", "findings"}
 SCHEMA = jsonschema.Draft202012Validator(json.loads(prd.schema_text()))
 
 
@@ -182,6 +182,17 @@ def test_how_the_final_verification_stands_survives_a_save() -> None:
     made, plan = store(document())
     review = Review(attempts=2, failures=1, notes="n", verified_at="t", verified_commit="c")
     assert store(json.loads(made.render(replace(plan, review=review))))[1].review == review
+
+
+def test_what_a_review_found_survives_a_save_with_what_ralph_does_not_know_of_it() -> None:
+    known = {"severity": "minor", "problem": "Short", "ticket": 7}
+    made, plan = store(document({"id": "US-001", "reviewRounds": 2, "findings": [known]}))
+    assert plan.tasks[0].findings == (Finding(severity=Severity.MINOR, problem="Short"),)
+    long = Finding(severity=Severity.MAJOR, file="a.py", line=3, problem="p" * 1500, remedy="r")
+    task = replace(plan.tasks[0], rounds=3, findings=(long,))
+    saved = json.loads(made.render(replace(plan, tasks=(task,))))
+    assert saved["userStories"][0]["findings"][0]["ticket"] == 7
+    assert store(saved)[1].tasks[0] == task
 
 
 def test_what_a_gate_took_is_saved_to_the_millisecond() -> None:

@@ -16,6 +16,7 @@ from ralph.stores import prd, prd_schema
 ODD = st.sampled_from([None, True, 0, -1, 1.5, "", "x", "a b", "US-002", [], ["x"], [1], {}, {"a": 1}, "x\n"])
 GATE = {"name": "t", "command": "t", "passed": True, "seconds": 1}
 RESULT = {"completedAt": "t", "commit": "c", "summary": "s", "verify": [GATE]}
+FINDING = {"severity": "major", "file": "a.py", "line": 3, "problem": "p", "remedy": "r"}
 STORY = {
     "id": "US-001",
     "title": "One",
@@ -29,6 +30,8 @@ STORY = {
     "blocked": False,
     "lastResult": RESULT,
     "notes": "",
+    "reviewRounds": 1,
+    "findings": [FINDING],
     "attempts": 1,
     "baseCommit": "abc",
 }
@@ -47,6 +50,7 @@ PLACES: list[tuple[str | int, ...]] = [
     *[("run", key) for key in RUN],
     *[("run", "verification", key) for key in REVIEW],
     *[("userStories", 0, key) for key in STORY],
+    *[("userStories", 0, "findings", 0, key) for key in FINDING],
     *[("userStories", 0, "lastResult", key) for key in RESULT],
     *[("userStories", 0, "lastResult", "verify", 0, key) for key in GATE],
     ("userStories", 1),

@@ -13,7 +13,7 @@ import pytest
 
 from ralph.errors import RalphError
 from ralph.loop.settle import Policy, is_settled, settle
-from ralph.plan.model import Failure, GateResult, Plan, Result, TaskState
+from ralph.plan.model import Failure, Finding, GateResult, Plan, Result, Severity, TaskState
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.stores import request_answers as answers
 from ralph.stores import request_schema as schema
@@ -235,3 +235,12 @@ def test_good_answers_of_agents_are_taken() -> None:
     assert answers.parse_decisions(json.dumps({"decisions": [DECISION]}).encode()).decisions[0].answer is None
     for text in (answers.research_schema(), answers.decisions_schema()):
         jsonschema.Draft202012Validator.check_schema(json.loads(text))
+
+
+def test_rounds_and_findings_survive_a_save(tmp_path: Path) -> None:
+    store = written(tmp_path, state("task-001"), task("task-001"))
+    found = Finding(severity=Severity.CRITICAL, file="a.py", line=3, problem="p", remedy="r")
+    plan = store.load().change("task-001", lambda one: replace(one, rounds=2, findings=(found,)))
+    store.save(plan)
+    assert RequestStore(tmp_path).load().tasks[0] == plan.tasks[0]
+    jsonschema.validate(read(tmp_path, "tasks/task-001.json"), json.loads(schema.task_schema()))

@@ -15,13 +15,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.errors import RalphError
-from ralph.plan.model import GateResult, Plan, Result, Setup, Task, TaskState
+from ralph.plan.model import Finding, GateResult, Plan, Result, Setup, Severity, Task, TaskState
 from ralph.stores import tasks_schema
 from ralph.stores.tasks import LARGEST_NOTES, TasksStore, notes
 from ralph.validation import Mistakes
 
 Json = dict[str, Any]
-OWNED = {"status", "notes", "tried", "loops", "idle_loops", "attempts", "base_commit", "result"}
+OWNED = {"status", "notes", "tried", "loops", "idle_loops", "attempts", "base_commit", "result"} | {
+    *("review_rounds", "findings")
+}
 SCHEMA = jsonschema.Draft202012Validator(json.loads(tasks_schema.schema_text()))
 NOWHERE = Path("/nowhere/at/all")
 VERIFY = [{"name": "t", "command": "make", "passed": True, "seconds": 2.5}]
@@ -190,6 +192,18 @@ RESULTS = st.builds(
 )
 
 
+FINDINGS = st.lists(
+    st.builds(
+        Finding,
+        severity=st.sampled_from(Severity),
+        file=st.sampled_from(["", "a.py"]),
+        line=st.none() | st.integers(1, 9),
+        problem=st.just("p"),
+    ),
+    max_size=2,
+).map(tuple)
+
+
 @st.composite
 def worked_on(draw: st.DrawFn, plan: Plan) -> Plan:
     """The same plan after anything that a run can do to it."""
@@ -202,6 +216,8 @@ def worked_on(draw: st.DrawFn, plan: Plan) -> Plan:
             attempts=draw(COUNT),
             base=draw(TEXT),
             notes=draw(TEXT),
+            rounds=draw(COUNT),
+            findings=draw(FINDINGS),
             result=draw(st.none() | RESULTS),
         )
         for task in plan.tasks

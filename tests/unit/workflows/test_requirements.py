@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ralph import config
 from ralph.loop import pipeline
 from ralph.loop.settle import Policy
-from ralph.loop.workflow import Claimed, Occasion
+from ralph.loop.workflow import Assignment, Claimed, Occasion
 from ralph.plan.model import Plan, Setup, Task, TaskState
 from ralph.plan.work import Ending, Finished, Kind, Verdict, Work
 from ralph.stores import tasks_schema
@@ -378,9 +378,10 @@ def test_each_step_gets_the_prompt_that_suits_it(tmp_path: Path) -> None:
     for of, step, wanted in (
         (setup, setup.steps[0], ["It must greet.", "T-001 Title T-001 (to do)"]),
         (work, work.steps[0], ["T-001", "It greets", "the gate was red", "`make test`", "<ralph>DONE</ralph>"]),
-        (work, work.steps[2], ["T-001", "It greets", "<ralph>RESET:T-001</ralph>"]),
+        (work, work.steps[2], ["T-001", "It greets", "    git diff a b", "to the file `answer.json`"]),
     ):
-        prompt = made.prompt(Occasion(plan=plan(own), work=of, step=step, number=1, earlier=()))
+        review = Assignment(answer="answer.json", diff="git diff a b") if step.type == "review" else None
+        prompt = made.prompt(Occasion(plan=plan(own), work=of, step=step, number=1, earlier=(), review=review))
         assert [text for text in wanted if text not in prompt.text] == []
         assert prompt.context.startswith("You work in Ralph's loop number 1 on app.")
         assert prompt.context.endswith("- The port is 5433")

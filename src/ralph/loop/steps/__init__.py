@@ -8,6 +8,7 @@ from ralph.errors import RalphError
 from ralph.loop.steps.agent import AgentStep
 from ralph.loop.steps.base import Step
 from ralph.loop.steps.command import CommandStep
+from ralph.loop.steps.final_review import FinalReviewStep
 from ralph.loop.steps.git_commit import GitCommitStep
 from ralph.loop.steps.hold import HoldStep
 from ralph.loop.steps.noop import NoopStep
@@ -23,6 +24,7 @@ STEPS: dict[str, type[Step]] = {
     "verify": VerifyStep,
     "review": ReviewStep,
     "role": RoleStep,
+    "final-review": FinalReviewStep,
     "git-commit": GitCommitStep,
     "hold": HoldStep,
     "readme-check": ReadmeCheckStep,

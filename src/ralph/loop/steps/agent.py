@@ -80,6 +80,17 @@ class AgentStep(Step):
         own = {"model": asked_for or asking.model, "timeout": asking.timeout}
         return provider.model_copy(update={key: value for key, value in own.items() if value})
 
+    def occasion(self, context: Context) -> Occasion:
+        """What its prompt is wanted for."""
+        return Occasion(
+            plan=context.run.plan,
+            work=context.work,
+            step=self.spec,
+            number=context.record.number,
+            earlier=context.record.steps,
+            mistakes=context.mistakes,
+        )
+
     async def run(self, context: Context) -> StepResult:
         if context.place:
             await context.place.look()
@@ -106,15 +117,7 @@ class AgentStep(Step):
         run, provider = context.run, self.provider(context)
         run.logs.mkdir(parents=True, exist_ok=True)
         name = f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
-        occasion = Occasion(
-            plan=run.plan,
-            work=context.work,
-            step=self.spec,
-            number=context.record.number,
-            earlier=context.record.steps,
-            mistakes=context.mistakes,
-        )
-        wanted = run.workflow.prompt(occasion)
+        wanted = run.workflow.prompt(self.occasion(context))
         apart = takes_context(provider) and wanted.context
         text = wanted.text if apart or not wanted.context else f"{wanted.context}\n\n{wanted.text}"
         prompt = run.logs / f"{name}.prompt.md"
@@ -297,7 +300,7 @@ class AgentStep(Step):
         )
 
     def _verdict(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
-        failed = _failure(heard, self.provider(context), findings.wrongs)
+        failed = failure(heard, self.provider(context), findings.wrongs)
         if failed:
             return failed
         work, claims = context.work, self.claims(context.work)
@@ -317,7 +320,7 @@ class AgentStep(Step):
         return Verdict.PASSED, ""
 
 
-def _failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple[Verdict, str] | None:
+def failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple[Verdict, str] | None:
     """Why a call does not count, whatever the agent said."""
     report, ended = heard.report, heard.ended
     match report.trouble:

@@ -1,56 +1,116 @@
-"""The review step: an agent that only looks, and says VERIFIED or sends the work back. It cannot pass a red gate."""
+"""The review step: when the gates are green, an agent that only looks says what it found. It cannot pass a red gate."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+import os
+from dataclasses import replace
+from pathlib import Path
 
 from ralph.agent.call import Heard
-from ralph.loop.place import Changes, Place
+from ralph.errors import RalphError
+from ralph.journal.events import Noted, Reviewed
+from ralph.loop.answer import clear, content, told
+from ralph.loop.place import Place
 from ralph.loop.record import StepResult
-from ralph.loop.steps import base
-from ralph.loop.steps.agent import AgentStep, Asking, Findings
+from ralph.loop.steps.agent import Findings, failure
 from ralph.loop.steps.base import Context
-from ralph.plan.work import Kind, StepSpec, Verdict, Work
+from ralph.loop.steps.onlooker import OnlookerStep
+from ralph.loop.verdict import counts_against
+from ralph.loop.workflow import Assignment, Occasion
+from ralph.plan.model import Finding
+from ralph.plan.usage import Usage
+from ralph.plan.work import Verdict, Work
+from ralph.stores import review
+from ralph.workspace import ANSWERS
+
+TRIES = 3
 
 
-class ReviewStep(AgentStep):
-    Settings: ClassVar[type[base.Settings]] = Asking
-    may_claim = False
-    only_looks = True
-
-    def __init__(self, spec: StepSpec) -> None:
-        super().__init__(spec)
-        self._before = ""  # the project as the reviewer finds it
-
+class ReviewStep(OnlookerStep):
     def role(self, work: Work) -> str:
-        return "verifier"
+        return "reviewer"
 
     def claims(self, work: Work) -> frozenset[str]:
-        return frozenset({"VERIFIED", "RESET"})
+        return frozenset()
 
     async def run(self, context: Context) -> StepResult:
-        if context.place and context.work.kind is not Kind.REVIEW:
-            self._before = await context.place.freeze(f"{context.work.id}: before its review")
-        return await super().run(context)
+        """Ask until there is an answer that can be used, a few times; without one the work has not passed."""
+        if any(counts_against(context.work, result) for result in context.record.steps):
+            return self.failed("Nobody was asked to review it: it is not as far as that.")
+        await self.show(context, _place(context))
+        answer = _answer(context)
+        asking = replace(context, work=replace(context.work, writable=(*context.work.writable, str(answer))))
+        used, learned, mistakes = Usage(), tuple[str, ...](), context.mistakes
+        try:
+            for number in range(1, TRIES + 1):
+                clear(answer)
+                result = await super().run(asking.at_try((context.turn - 1) * TRIES + number, mistakes))
+                used, learned = used + result.usage, (*learned, *result.learnings)
+                result = replace(result, usage=used, learnings=learned)
+                if result.verdict is not Verdict.FAILED:
+                    return result
+                mistakes = result.reason
+                brief = " ".join(result.reason.splitlines()[:2])
+                context.run.emit(Noted(text=f"The review cannot be used: {brief}", warning=True))
+            return replace(result, reason=f"The reviewer gave no usable answer in {TRIES} tries. {mistakes}")
+        finally:
+            clear(answer)
 
-    async def _meddled(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
-        if not self._before:
-            if not changes.any:
-                return ()
-            message = f"chore: undo what {context.work.id} changed"
-            await place.restore(context.record.base, message, context.record.target)
-        elif not await place.put_back(self._before, commit):
-            return ()
-        return ("it changed the project, and was only to look at it",)
+    def occasion(self, context: Context) -> Occasion:
+        task = context.task
+        base = (task.base if task else "") or context.record.ground or context.record.base
+        assignment = Assignment(
+            answer=os.path.relpath(_answer(context), context.cwd),
+            diff=_place(context).diff_command(base, self.shown),
+            mistakes=context.mistakes,
+        )
+        return replace(super().occasion(context), review=assignment)
 
-    async def _has_work(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
-        return True
+    def _verdict(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
+        """Whether the call counts; what it says about the work stands in its answer and nowhere else."""
+        return failure(heard, self.provider(context), findings.wrongs) or (Verdict.PASSED, "")
 
-    async def _moved(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
-        return False
+    def _judge(self, context: Context, heard: Heard | None, findings: Findings) -> StepResult:
+        result = super()._judge(context, heard, findings)
+        if result.verdict is not Verdict.PASSED:
+            return result
+        policy = context.run.workflow.policy
+        try:
+            answer = review.parse(content(_answer(context)), policy.blocking)
+        except RalphError as error:
+            file = _answer(context)
+            reason = told(error).replace(str(file), os.path.relpath(file, context.cwd))
+            return replace(result, verdict=Verdict.FAILED, reason=reason)
+        found = tuple(sorted(answer.found, key=_weight))
+        context.run.emit(
+            Reviewed(
+                target=context.record.target,
+                work=context.work.id,
+                number=context.record.number,
+                verdict=answer.verdict,
+                summary=answer.gist,
+                findings=found,
+                rounds=context.task.rounds if context.task else 0,
+                max_rounds=policy.max_rounds,
+            )
+        )
+        if answer.qualified:
+            return replace(result, findings=found)
+        lines = "\n".join(f"- {finding}" for finding in found)
+        reason = f"The reviewer sent it back: {answer.gist}.\n\n{lines}"
+        return replace(result, verdict=Verdict.REOPENED, reason=reason, findings=found)
 
-    def _accept(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
-        """The final review's RESET names tasks and is judged with the plan; a task's own sends that task back."""
-        if context.work.kind is not Kind.REVIEW and "RESET" in heard.claims:
-            return Verdict.FAILED, f"The reviewer sent it back: {heard.reason or 'it gave no reason'}"
-        return Verdict.PASSED, ""
+
+def _weight(finding: Finding) -> int:
+    return review.SEVERITIES.index(finding.severity.value)
+
+
+def _place(context: Context) -> Place:
+    assert context.place is not None, "work that is reviewed has a place"
+    return context.place
+
+
+def _answer(context: Context) -> Path:
+    """Where the reviewer's answer goes: below the checkout it works in, where no other reviewer's does."""
+    place = _place(context)
+    return (place.project or place.root) / ANSWERS / f"{context.work.id}-{context.record.number}.review.json"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ralph.agent.call import Heard
+from ralph.loop.record import StepResult
 from ralph.loop.steps.agent import Findings
 from ralph.loop.steps.base import Context
-from ralph.loop.steps.review import ReviewStep
+from ralph.loop.steps.onlooker import OnlookerStep
 from ralph.plan.work import Verdict, Work
 
 
-class RoleStep(ReviewStep):
+class RoleStep(OnlookerStep):
     offered = False
 
     def role(self, work: Work) -> str:
@@ -17,6 +18,11 @@ class RoleStep(ReviewStep):
 
     def claims(self, work: Work) -> frozenset[str]:
         return frozenset()
+
+    async def run(self, context: Context) -> StepResult:
+        if context.place:
+            await self.show(context, context.place)
+        return await super().run(context)
 
     def _accept(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
         return Verdict.PASSED, ""

@@ -1,0 +1,41 @@
+"""The file in which an agent answers: how it is read, and how it is taken away."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from ralph.errors import RalphError
+
+LARGEST = 16 << 20
+
+
+def content(answer: Path) -> bytes:
+    """What an agent wrote there, if it is a file of a sensible size."""
+    if answer.is_symlink() or not answer.is_file():
+        raise RalphError(f"The file {answer} was not written.")
+    if answer.stat().st_size > LARGEST:
+        raise RalphError(f"The file {answer} is too large.")
+    data = answer.read_bytes()
+    if not data.strip():
+        raise RalphError(f"The file {answer} is empty.")
+    return data
+
+
+def clear(answer: Path) -> None:
+    """Make room for an answer; whatever lies there is not one."""
+    answer.parent.mkdir(parents=True, exist_ok=True)
+    if answer.is_dir() and not answer.is_symlink():
+        shutil.rmtree(answer)
+    answer.unlink(missing_ok=True)
+
+
+def told(error: RalphError) -> str:
+    """What is wrong with an answer, for the agent that is to write it again."""
+    return "\n".join((error.what, *(f"- {detail}" for detail in error.details)))
+
+
+def in_brief(error: RalphError) -> str:
+    """The same in a line, for a person."""
+    first = error.details[0] if error.details else error.what
+    return first + (f" (and {len(error.details) - 1} more)" if len(error.details) > 1 else "")
