@@ -281,7 +281,7 @@ def test_the_reviewer_may_be_another_program_and_must_be_there(auth: Project) ->
 
 
 def test_a_kill_during_the_review_does_not_run_the_executor_again(auth: Project) -> None:
-    """What the reviewer had changed by then is undone as well, committed or not; a new file may be a person's by now."""
+    """What the reviewer had changed by then is undone, committed or not; a new file may be a person's by now."""
     meddles = "echo reviewed > one.txt; echo more > extra.txt; git commit -qam better; echo last > app.txt"
     hangs = f"{meddles}; touch {auth.folder}/begun; sleep 300"
     auth.script(answers(run=[hangs], times=1), answers(), {**does("US-001", "one.txt", times=1), "run": []}, VERIFIED)
