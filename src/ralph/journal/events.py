@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
-from ralph.plan.model import GateResult, TaskState
+from ralph.plan.model import GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Kind, Verdict
 
@@ -177,6 +177,15 @@ class GateStarted(Event):
 class GateEnded(Event):
     work: str = ""
     result: GateResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageChecked(Event):
+    """A page of a UI story was opened in a browser."""
+
+    work: str = ""
+    number: int = 0  # of the attempt; 0: nobody's
+    result: PageResult
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,6 +24,7 @@ class TerminalView:
         self._living = LivingLine(quiet=quiet)
         self._noun = "task"
         self._jobs = 1
+        self._found: set[str] = set()  # whose findings in the browser were just told
         self._who = ""  # whom the next line is about, where tasks are done side by side
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
@@ -40,6 +41,7 @@ class TerminalView:
             e.ServiceStarted: self._service_started,
             e.GateStarted: self._gate_started,
             e.GateEnded: self._gate_ended,
+            e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
             e.AttemptEnded: self._attempt_ended,
@@ -96,6 +98,7 @@ class TerminalView:
         tries = f", try {event.failures + 1}{most}" if event.failures else ""
         again = ", going on" if event.resumed else ""
         self._living.end("")
+        self._found.discard(event.work)
         far = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} "
         self._living.at = far + words.cut(event.title, 30) if self._jobs == 1 else far
         progress = far if event.tasks else ""
@@ -145,6 +148,18 @@ class TerminalView:
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
+    def _page_checked(self, event: e.PageChecked) -> None:
+        result = event.result
+        shot = f" · {result.screenshot}" if result.screenshot else ""
+        about = f"page {result.page} · {words.duration(result.seconds)}"
+        if result.passed:
+            self._line(f"    ✓ {about}{shot}", fg="green")
+            return
+        self._found.add(event.work)
+        self._line(f"    ✗ {about} · {words.count(len(result.findings), 'finding')}{shot}", fg="red")
+        for finding in result.findings:
+            self._line(f"        {finding.kind}: {words.cut(finding.text, 150)}", dim=True)
+
     def _step_retried(self, event: e.StepRetried) -> None:
         self._line(f"    {event.step} again in {words.duration(event.delay)}: {words.first_line(event.reason)}")
 
@@ -173,7 +188,7 @@ class TerminalView:
                 self._line(f"  ↺ sent back: {', '.join(event.reopened)} · {reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
-                shown = any(not gate.passed for gate in event.gates)  # a gate's own output stands above
+                shown = any(not gate.passed for gate in event.gates) or event.work in self._found  # it stands above
                 for line in [] if shown else event.reason.strip().splitlines()[1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:
