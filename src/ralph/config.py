@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,6 +19,7 @@ ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
 
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
 Line = Annotated[str, Field(min_length=1, pattern=r"\S")]
+READY = r"^(https?://\S+|tcp://\S+:(\d+|\$\{RALPH_PORT\})|log:.*\S.*)$"
 RoleName = Literal["planner", "questioner", "executor", "reviewer", "verifier"]
 SeverityName = Literal["critical", "major", "minor"]
 
@@ -63,7 +65,9 @@ class Service(Section):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
     start: Line | None = Field(default=None, description="Command that starts it; without one a person manages it.")
-    ready: Annotated[str, Field(pattern=r"^https?://")] = Field(description="A URL that answers when it is up.")
+    ready: Annotated[str, Field(pattern=READY)] = Field(
+        description="When it is up: a URL that answers, tcp://HOST:PORT, or log:REGEX in its output."
+    )
     ready_timeout: Seconds = Field(default=30, description="Seconds to wait for that.")
     restart_before_verify: bool = Field(default=True, description="Start it anew before UI checks.")
 
@@ -100,10 +104,19 @@ class Review(Section):
 class Browser(Section):
     """Built-in page checks for UI stories."""
 
-    enabled: bool = True
+    enabled: bool = Field(default=True, description="false: pages are not looked at, only verify.ui is run.")
     executable_path: str = Field(default="", description="Path to Chrome or Chromium; empty: found.")
-    headless: bool = True
-    screenshot_dir: Line = ".ralph/screenshots"
+    headless: bool = Field(default=True, description="false: the browser is shown on your screen.")
+    screenshot_dir: Line = Field(default=".ralph/screenshots", description="Where screenshots go; never into git.")
+    base_url: str = Field(
+        default="",
+        pattern=r"^(https?://\S+)?$",
+        description="What paths in criteria belong to; empty: the first service with a URL.",
+    )
+    timeout: Seconds = Field(default=30, description="Seconds a page may take to load.")
+    ignore: tuple[Line, ...] = Field(
+        default=(), description="Regular expressions: findings that match are known, and none."
+    )
 
 
 class Commits(Section):
@@ -206,6 +219,8 @@ def _rules(document: validation.Json) -> Iterable[str]:
     if "verify" not in document and document.get("gates") is None:
         yield "verify: missing, and required (or gates instead)"
     yield from _repeated_names(document, "services")
+    yield from _services(document)
+    yield from _ignored(document)
     yield from _repeated_names(document, "gates")
     providers = document.get("providers")
     names = list(providers) if isinstance(providers, dict) else []
@@ -215,6 +230,31 @@ def _rules(document: validation.Json) -> Iterable[str]:
         if isinstance(wanted, str) and wanted not in names:
             near = validation.nearest(wanted, names)
             yield f"roles.{role}.provider: {wanted!r} is not among providers{near}"
+
+
+def _services(document: validation.Json) -> Iterable[str]:
+    listed = document.get("services")
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        ready = item.get("ready") if isinstance(item, dict) else None
+        if isinstance(ready, str) and ready.startswith("log:"):
+            yield from _pattern(f"services[{index}].ready", ready.removeprefix("log:"))
+            if not item.get("start"):
+                yield f"services[{index}].ready: only the output of a service with a start command can be read"
+
+
+def _ignored(document: validation.Json) -> Iterable[str]:
+    browser = document.get("browser")
+    listed = browser.get("ignore") if isinstance(browser, dict) else None
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(item, str):
+            yield from _pattern(f"browser.ignore[{index}]", item)
+
+
+def _pattern(where: str, text: str) -> Iterable[str]:
+    try:
+        re.compile(text)
+    except re.error as error:
+        yield f"{where}: {text!r} is no regular expression ({error})"
 
 
 def _repeated_names(document: validation.Json, key: str) -> Iterable[str]:

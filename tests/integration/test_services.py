@@ -21,7 +21,8 @@ from typing import Any
 import pytest
 
 from ralph.config import Service
-from ralph.verify.services import ServiceFailure, Services, is_ready
+from ralph.verify.ready import is_ready
+from ralph.verify.services import ServiceFailure, Services
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, in_the_background, numbers, until
 
@@ -91,6 +92,7 @@ class Told:
 
     def __init__(self) -> None:
         self.ready: list[str] = []
+        self.notes: list[str] = []
 
     def services(self, folder: Path, *services: Service) -> Services:
         return Services(
@@ -99,6 +101,7 @@ class Told:
             logs=folder,
             owner="test",
             started=lambda service, seconds: self.ready.append(service.name),
+            noted=self.notes.append,
         )
 
 
@@ -200,8 +203,10 @@ def test_a_service_that_is_to_keep_running_is_not_started_anew(web: Web) -> None
 
 
 def test_a_service_that_is_to_keep_running_and_died_is_started_again(web: Web) -> None:
+    told = Told()
+
     async def check() -> tuple[int, int]:
-        async with Told().services(web.folder, web.service(restart_before_verify=False)) as services:
+        async with told.services(web.folder, web.service(restart_before_verify=False)) as services:
             await services.prepare()
             first = web.pid()
             os.kill(first, signal.SIGKILL)
@@ -213,6 +218,7 @@ def test_a_service_that_is_to_keep_running_and_died_is_started_again(web: Web) -
     first, second = asyncio.run(check())
 
     assert first != second
+    assert told.notes == ["The service 'web' died after its last check (signal 9): it is started again."]
 
 
 def test_several_services_are_all_up_and_all_ended(tmp_path: Path) -> None:
@@ -333,7 +339,7 @@ def test_a_service_that_died_during_the_checks_is_noticed(web: Web) -> None:
 
     text = asyncio.run(check())
 
-    assert text.startswith("The service 'web' died during the checks.")
+    assert text.startswith("The service 'web' died during the checks (signal 9).")
     assert "serving as" in text
 
 
@@ -343,6 +349,60 @@ def _noticed(services: Services) -> str:
     except ServiceFailure as failure:
         return str(failure)
     return ""
+
+
+# whose port it is
+
+
+def test_a_port_that_somebody_else_holds_is_said_and_by_which_process(web: Web, tmp_path: Path) -> None:
+    wrong = Web(tmp_path, "404 Not Found")
+    with in_the_background(*wrong.argv, cwd=tmp_path) as process:
+        wait_for(lambda: _listens(wrong.port))
+
+        text = failure(tmp_path, wrong.service())
+
+    assert text.startswith(f"The service 'web' cannot be started: port {wrong.port} is held by python")
+    assert f"(process {process.pid})" in text
+    assert not (tmp_path / "service-web-1.log").exists(), "nothing was started"
+
+
+def test_whose_service_is_used_is_said_once(web: Web) -> None:
+    told = Told()
+
+    async def check() -> None:
+        async with told.services(web.folder, web.service()) as services:
+            await services.prepare()
+            await services.prepare()
+
+    with web.started_by_a_person() as pid:
+        asyncio.run(check())
+
+    assert len(told.notes) == 1
+    assert told.notes[0].startswith(f"The service 'web' was up already at {web.url}, from python")
+    assert f"(process {pid}): it is used as it is" in told.notes[0]
+
+
+def test_services_that_ask_for_a_port_get_a_free_one_each_and_know_one_another_s(tmp_path: Path) -> None:
+    (tmp_path / "server.py").write_text(SERVER)
+    start = (
+        f"echo $RALPH_PORT $RALPH_PORT_ONE $RALPH_PORT_THE_OTHER; exec {sys.executable} server.py $RALPH_PORT '200 OK'"
+    )
+    wanted = [Service(name=name, start=start, ready="http://127.0.0.1:${RALPH_PORT}/") for name in ("one", "the-other")]
+
+    async def check() -> tuple[dict[str, str], list[str]]:
+        async with Told().services(tmp_path, *wanted) as services:
+            await services.prepare()
+            services.check_alive()
+            return services.variables, [service.ready for service in services.services]
+
+    variables, ready = asyncio.run(check())
+
+    one, other = variables["RALPH_PORT_ONE"], variables["RALPH_PORT_THE_OTHER"]
+    assert one != other
+    assert variables["RALPH_PORT"] == one
+    assert ready == [f"http://127.0.0.1:{one}/", f"http://127.0.0.1:{other}/"]
+    said = [(tmp_path / f"service-{name}.log").read_text().splitlines()[0] for name in ("one-1", "the-other-2")]
+    assert said == [f"{one} {one} {other}", f"{other} {one} {other}"]
 
 
 # a person's
@@ -386,6 +446,56 @@ def test_ours_is_used_and_ended_while_a_person_s_other_one_goes_on(tmp_path: Pat
 
 
 # what counts as ready
+
+
+def test_a_service_can_be_ready_by_its_port(tmp_path: Path) -> None:
+    web = Web(tmp_path, "500 Internal Server Error")
+    told = Told()
+
+    async def check() -> None:
+        async with told.services(tmp_path, web.service(ready=f"tcp://127.0.0.1:{web.port}")) as services:
+            await services.prepare()
+
+    asyncio.run(check())
+
+    assert told.ready == ["web"]
+
+
+def test_a_service_can_be_ready_by_a_line_of_its_output(tmp_path: Path) -> None:
+    told = Told()
+    start = "printf 'compiling\\n\\033[32mserv'; sleep 0.1; printf 'ing\\033[0m on port 80'; exec sleep 300"
+    service = Service(name="web", start=start, ready="log:^serving on port \\d+$")
+
+    async def check() -> None:
+        async with told.services(tmp_path, service) as services:
+            await services.prepare()
+            await services.prepare()
+
+    asyncio.run(check())
+
+    assert told.ready == ["web", "web"], "each time anew"
+
+
+def test_a_service_that_never_says_so_is_told_with_what_it_said_instead(tmp_path: Path) -> None:
+    service = Service(name="web", start=f"echo compiling; exec sleep {FOREVER}", ready="log:ready", ready_timeout=0.5)
+
+    text = failure(tmp_path, service)
+
+    assert text == "The service 'web' did not say 'ready' within 0.5 s.\n\ncompiling"
+
+
+def test_services_are_started_in_order_each_when_the_one_before_is_ready(tmp_path: Path) -> None:
+    first = Service(name="one", start="sleep 0.3; touch one; echo up; exec sleep 300", ready="log:up")
+    second = Service(name="two", start="test -f one && echo up && exec sleep 300", ready="log:up")
+    told = Told()
+
+    async def check() -> None:
+        async with told.services(tmp_path, first, second) as services:
+            await services.prepare()
+
+    asyncio.run(check())
+
+    assert told.ready == ["one", "two"]
 
 
 @pytest.mark.parametrize(

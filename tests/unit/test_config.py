@@ -53,6 +53,9 @@ def mistakes(**more: Any) -> list[str]:
         ("browser.executable_path", ""),
         ("browser.headless", True),
         ("browser.screenshot_dir", ".ralph/screenshots"),
+        ("browser.base_url", ""),
+        ("browser.timeout", 30),
+        ("browser.ignore", ()),
         ("commits.prd_changes", True),
         ("commits.message", "chore: update prd.json"),
     ],
@@ -113,6 +116,39 @@ def test_a_mistake_is_told_with_its_place_and_what_is_near(more: dict[str, Any],
     found = mistakes(**more)
     assert len(found) == 1
     assert found[0].startswith(expected)
+
+
+@pytest.mark.parametrize(
+    "ready",
+    [
+        "http://localhost:3000",
+        "https://localhost/health?x=1",
+        "http://localhost:${RALPH_PORT}/",
+        "tcp://localhost:5432",
+        "tcp://127.0.0.1:${RALPH_PORT}",
+        "log:Ready in \\d+ ms",
+    ],
+)
+def test_a_service_is_ready_by_url_by_port_or_by_a_line_of_its_output(ready: str) -> None:
+    document = {**LEAST, "services": [{"name": "dev", "start": "run", "ready": ready}]}
+
+    assert parsed(**document).services[0].ready == ready
+    jsonschema.validate(document, configuration.schema())
+
+
+@pytest.mark.parametrize("ready", ["", "localhost:3000", "tcp://localhost", "tcp://localhost:http", "log:", "ftp://x"])
+def test_anything_else_is_no_readiness(ready: str) -> None:
+    assert mistakes(services=[{"name": "dev", "start": "run", "ready": ready}])[0].startswith("services[0].ready")
+
+
+def test_patterns_must_be_regular_expressions_and_only_our_own_output_can_be_read() -> None:
+    assert mistakes(services=[{"name": "dev", "start": "run", "ready": "log:(up"}]) == [
+        "services[0].ready: '(up' is no regular expression (missing ), unterminated subpattern at position 0)"
+    ]
+    assert mistakes(services=[{"name": "dev", "ready": "log:up"}]) == [
+        "services[0].ready: only the output of a service with a start command can be read"
+    ]
+    assert mistakes(browser={"ignore": ["fine", "[bad"]})[0].startswith("browser.ignore[1]: '[bad' is no regular")
 
 
 def test_two_services_of_one_name_are_a_mistake() -> None:

@@ -19,6 +19,7 @@ STORY = {
     "failure": "",
     "tried": "",
     "ui": False,
+    "pages": "",
     "protected": "",
     "verifyCommands": "- `make test`",
     "alreadyRed": "",
@@ -48,6 +49,13 @@ def test_a_story_prompt_holds_all_that_the_agent_must_know(tmp_path: Path) -> No
     assert "{{" not in text
     assert "{%" not in text
     assert "What Went Wrong Before" not in text
+
+
+def test_a_ui_story_s_prompt_names_the_pages_that_will_be_opened(tmp_path: Path) -> None:
+    text = prompts.render("run", {**STORY, "ui": True, "pages": "`/login`"}, tmp_path)
+    assert "these pages are opened in a browser: `/login`." in text
+    assert "succeed, and all pages are right." in text
+    assert "browser" not in prompts.render("run", STORY, tmp_path)
 
 
 def test_a_second_attempt_is_told_what_went_wrong(tmp_path: Path) -> None:

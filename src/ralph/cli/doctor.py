@@ -24,6 +24,8 @@ from ralph.git import look
 from ralph.plan.phases import GOING_ON
 from ralph.process.now import capture_now
 from ralph.stores import lock
+from ralph.verify.browser import check_installed as check_browser
+from ralph.verify.browser import playwright_version
 from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
 from ralph.workflows.targets import REQUEST, REQUIREMENTS, SPECS, find, has_requirements, has_specs
@@ -65,6 +67,7 @@ def examine() -> Iterator[Check]:
     yield Check("good", configuration.NAME)
     yield from _agents(workspace, config)
     yield from _gates(config)
+    yield from _browser(config)
     if requirements:
         yield from _preflight(workspace, config)
     if has_specs(workspace):
@@ -169,6 +172,21 @@ def _agents(workspace: Workspace, config: Config) -> Iterator[Check]:
         script = provider.args[1] if provider.args[:1] == ("scripted",) and len(provider.args) > 1 else ""
         if script and not (workspace.root / script).is_file():
             yield Check("bad", f"the script {script} is not there", "Write it: `ralph scripted --help` shows one.")
+
+
+def _browser(config: Config) -> Iterator[Check]:
+    """What UI stories are looked at with."""
+    settings = config.browser
+    if not settings.enabled:
+        yield Check("note", "the browser is switched off: pages of UI stories are not looked at")
+        return
+    try:
+        path = check_browser(settings)
+    except RalphError as error:
+        is_needed = bool(config.services or config.verify.ui)
+        yield Check("bad" if is_needed else "note", error.what, error.remedy)
+        return
+    yield Check("good", f"browser {path}, driven by Playwright {playwright_version()}")
 
 
 def _gates(config: Config) -> Iterator[Check]:

@@ -12,13 +12,13 @@ import click
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.errors import RalphError
-from ralph.journal.reader import Figures, figures
+from ralph.journal.reader import Figures, figures, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
 from ralph.stores.findings import finding_entries
 from ralph.stores.request_files import ERRORS
 from ralph.views import words
-from ralph.workflows.targets import NO_PLANS, Target, everything, find, find_task
+from ralph.workflows.targets import NO_PLANS, Target, everything, find, find_by_task, find_task
 from ralph.workspace import Workspace
 
 
@@ -29,6 +29,7 @@ Examples:
   ralph status                       every plan of this project
   ralph status auth                  every story of one feature
   ralph status auth --task US-003    all there is to know about one story
+  ralph status --task US-003         the same, where only one plan has that story
   ralph status requirements          the tasks made from requirements
   ralph status request               the tasks of a request
   ralph status specs                 the tasks of every spec""",
@@ -40,7 +41,7 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
     """Show where TARGET stands: a feature, `request`, `requirements`, `specs`, or, without one, all there is."""
     workspace = workspaces.find(Path.cwd())
     if task and not target:
-        raise RalphError("--task needs a target.", remedy=f"For example: ralph status auth --task {task}")
+        target = find_by_task(workspace, task).name
     if not target and not as_json:
         return _show_all(workspace)
     found = [find(workspace, target)] if target else everything(workspace)
@@ -48,7 +49,11 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
         click.echo(json.dumps([_as_json(workspace, item, item.plan()) for item in found], indent=2))
     else:
         plan = found[0].needed_plan()
-        _show_task(find_task(plan, task)) if task else _show(workspace, found[0], plan)
+        if task:
+            _show_task(find_task(plan, task))
+            _show_pages(workspace, found[0], task)
+        else:
+            _show(workspace, found[0], plan)
     return 0
 
 
@@ -209,10 +214,25 @@ def _show_task(task: Task) -> None:
         click.echo("\n" + task.notes)
 
 
+def _show_pages(workspace: Workspace, target: Target, task: str) -> None:
+    """What the browser saw after each attempt; before the next one it was the same."""
+    attempt = None
+    for seen in seen_pages(workspace.logs, target.name).get(task, ()):
+        if seen.number != attempt:
+            attempt = seen.number
+            click.secho(f"\nIn the browser, after attempt {attempt}:", bold=True)
+        colour = "red" if seen.findings else "green"
+        shot = f" · {seen.screenshot}" if seen.screenshot else ""
+        click.secho(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)
+        for finding in seen.findings:
+            click.echo(f"      {words.cut(finding, 300)}")
+
+
 def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[str, object]:
     head: dict[str, object] = {"target": target.name, "workflow": target.workflow, "file": target.file}
     if plan is None:
         return {**head, "finalized": False}
+    pages = seen_pages(workspace.logs, target.name)
     return {
         **head,
         "finalized": True,
@@ -238,6 +258,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
                 "reviewRounds": task.rounds,
                 "findings": finding_entries(task.findings),
                 "spec": task.spec or None,
+                "pages": [asdict(seen) for seen in pages.get(task.id, ())],
             }
             for task in plan
         ],

@@ -1,9 +1,11 @@
-"""`ralph verify`: the gates, without any agent."""
+"""`ralph verify`: the gates and the pages, without any agent."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -14,18 +16,21 @@ from ralph.cli.complete import targets
 from ralph.config import Config
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import look
-from ralph.journal.events import GateEnded, GateStarted, ServiceStarted
+from ralph.journal.events import GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.loop.run import Interrupt
 from ralph.plan.model import GateResult, Plan, Task
-from ralph.process import tree
-from ralph.verify import gates
+from ralph.process import environment, tree
+from ralph.verify import gates, pages
+from ralph.verify.browser import Browser
 from ralph.verify.gates import Bench
+from ralph.verify.pages import Look, Shots
 from ralph.verify.services import Services
-from ralph.verify.suite import Checked, check
+from ralph.verify.suite import Checked, UiWork, check
+from ralph.verify.urls import pages_in
 from ralph.views.terminal import TerminalView
 from ralph.workflows.feature import FeatureWorkflow
-from ralph.workflows.targets import REQUIREMENTS, Target, find, find_task, has_requirements
+from ralph.workflows.targets import REQUIREMENTS, Target, find, find_by_task, find_task, has_requirements
 from ralph.workspace import Feature, Workspace
 
 
@@ -35,17 +40,24 @@ from ralph.workspace import Feature, Workspace
 Examples:
   ralph verify                       every gate, in this checkout
   ralph verify auth --story US-003   the gates that story has to pass
+  ralph verify --story US-003        the same, where only one plan has that story
+  ralph verify auth --headed         with the browser on your screen
   ralph verify requirements          every gate, where the application is""",
 )
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--story", "--task", help="Only the gates of this story or task.")
+@click.option("--story", "--task", help="Only the gates and pages of this story or task.")
+@click.option("--headed", is_flag=True, help="Show the browser.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(target: str | None, story: str | None, as_json: bool) -> int:
-    """Run the gates on the files as they are in this checkout. No agent, no cache, no change to any plan."""
+def command(target: str | None, story: str | None, headed: bool, as_json: bool) -> int:
+    """Run the gates, and look at the pages of UI stories, with the files as they are in this checkout. No agent,
+    no cache, no change to any plan."""
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
+    if headed:
+        shown = config.browser.model_copy(update={"headless": False})
+        config = config.model_copy(update={"browser": shown})
     if story and not target:
-        raise RalphError("--story needs a target.", remedy=f"For example: ralph verify auth --story {story}")
+        target = find_by_task(workspace, story).name
     name = target or (REQUIREMENTS if has_requirements(workspace) else "")
     found = find(workspace, name) if name else None
     plan = found.needed_plan() if found and target else Plan(target="")
@@ -56,9 +68,14 @@ def command(target: str | None, story: str | None, as_json: bool) -> int:
     folder = found.repo if found else workspace.root
     checked = asyncio.run(_check(workspace, folder, config, workflow, plan, task, as_json))
     if as_json:
-        answer = {"green": not checked.reason, "problem": checked.problem, "gates": _rows(checked.results)}
+        answer = {
+            "green": not checked.reason,
+            "problem": checked.problem,
+            "gates": _rows(checked.results),
+            "pages": [asdict(page) for page in checked.pages],
+        }
         click.echo(json.dumps(answer, indent=2))
-    elif not any(result.required for result in checked.results) and not checked.problem:
+    elif not any(result.required for result in checked.results) and not checked.problem and not checked.pages:
         what = "None of the gates is required" if checked.results else "No gates are configured"
         click.secho(f"{what}: nothing was verified.", fg="yellow")
     else:
@@ -87,27 +104,31 @@ async def _check(
     workspace.keep_out_of_git()
     logs = workspace.logs / f"{run_id}-verify"
     logs.mkdir(parents=True)
-    bench = Bench(
-        cwd=folder,
-        logs=logs,
-        owner=run_id,
-        label="verify",
-        started=lambda gate: view(GateStarted(gate=gate.name, command=gate.command)),
-        ended=lambda result: view(GateEnded(result=result)),
-    )
+
+    def noted(text: str) -> None:
+        view(Noted(text=text))
+
     services = Services(
         services=config.services,
         cwd=folder,
         logs=logs,
         owner=run_id,
         started=lambda service, s: view(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
+        noted=noted,
+    )
+    bench = Bench(
+        cwd=folder,
+        logs=logs,
+        owner=run_id,
+        label="verify",
+        variables=services.variables,
+        started=lambda gate: view(GateStarted(gate=gate.name, command=gate.command)),
+        ended=lambda result: view(GateEnded(result=result)),
     )
     with interrupt.on_signals():
-        async with services:
-            is_ui = workflow.is_ui(plan, task)
-            work = asyncio.create_task(
-                check(workflow.gates(task), workflow.ui_gates(task), services, bench, is_ui=is_ui)
-            )
+        async with services, Browser(config.browser, run_id, noted) as browser:
+            ui = _ui_work(workspace, workflow, plan, task, services, browser, view)
+            work = asyncio.create_task(check(workflow.gates(task), bench, ui))
             with interrupt.scope(work):
                 try:
                     return await work
@@ -115,13 +136,45 @@ async def _check(
                     raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
 
 
+def _ui_work(
+    workspace: Workspace,
+    workflow: FeatureWorkflow,
+    plan: Plan,
+    task: Task | None,
+    services: Services,
+    browser: Browser,
+    view: TerminalView,
+) -> UiWork | None:
+    if not workflow.is_ui(plan, task):
+        return None
+    tasks = [task] if task else [one for one in plan if workflow.is_ui(plan, one)]
+    look = Look(
+        pages=pages_in(criterion for one in tasks for criterion in one.criteria),
+        browser=browser,
+        shots=Shots(
+            root=workspace.root,
+            folder=workspace.root / browser.settings.screenshot_dir,
+            work=task.id if task else plan.target or "all",
+            attempt="verify",
+        ),
+        seen=lambda result: view(PageChecked(result=result)),
+        secrets=environment.secrets_in(os.environ),
+    )
+    looks = browser.settings.enabled and (task is not None or bool(tasks))
+    return UiWork(services=services, gates=workflow.ui_gates(task), look=look if looks else None)
+
+
 def _explain(checked: Checked) -> None:
     for result in gates.red(checked.results):
         click.echo(f"\n{result.command}: {result.reason}\n{result.output}\n→ {result.log}")
     if checked.problem:
         click.echo(f"\n{checked.problem}")
+    told = pages.explain(checked.pages)
+    if told:
+        click.echo(f"\n{told}")
     if not checked.reason:
-        click.secho("All gates are green.", fg="green", bold=True)
+        also = " and the pages" if checked.pages else ""
+        click.secho(f"All gates{also} are green.", fg="green", bold=True)
 
 
 def _rows(results: tuple[GateResult, ...]) -> list[dict[str, object]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 
-from ralph.plan.model import Finding, GateResult, TaskState
+from ralph.plan.model import Finding, GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Kind, Verdict
 
@@ -191,6 +191,15 @@ class Reviewed(Event):
     findings: tuple[Finding, ...]
     rounds: int  # how often reviews sent it back before
     max_rounds: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageChecked(Event):
+    """A page of a UI story was opened in a browser."""
+
+    work: str = ""
+    number: int = 0  # of the attempt; 0: nobody's
+    result: PageResult
 
 
 @dataclass(frozen=True, kw_only=True)

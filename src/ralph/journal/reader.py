@@ -72,6 +72,29 @@ def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]
 
 
 @dataclass(frozen=True, kw_only=True)
+class SeenPage:
+    """What the journal says of a page that was looked at after an attempt."""
+
+    number: int  # of the attempt
+    page: str
+    screenshot: str
+    findings: tuple[str, ...]  # kind and text
+
+
+def seen_pages(logs: Path, target: str) -> dict[str, list[SeenPage]]:
+    """Every page of a target that was looked at, by task, attempt after attempt."""
+    found: dict[str, list[SeenPage]] = {}
+    for run in runs(logs):
+        ours = False
+        for event in events(run, "run_started", "page_checked"):
+            if event["event"] == "run_started":
+                ours = event.get("target") == target
+            elif ours:
+                found.setdefault(str(event.get("work")), []).append(_seen(event))
+    return found
+
+
+@dataclass(frozen=True, kw_only=True)
 class Figures:
     """How well a target's tasks went: how much agents had to read, and how often the first attempt was good."""
 
@@ -109,6 +132,17 @@ def _finding(entry: dict[str, object]) -> Finding:
     file, problem, remedy = (str(entry.get(key) or "") for key in ("file", "problem", "remedy"))
     line = line if isinstance(line, int) else None
     return Finding(severity=severity, file=file, line=line, problem=problem, remedy=remedy)
+
+
+def _seen(event: dict[str, object]) -> SeenPage:
+    number, result = event.get("number"), event.get("result")
+    told = result if isinstance(result, dict) else {}
+    return SeenPage(
+        number=number if isinstance(number, int) else 0,
+        page=str(told.get("page", "")),
+        screenshot=str(told.get("screenshot", "")),
+        findings=tuple(f"{one.get('kind')}: {one.get('text')}" for one in told.get("findings", ())),
+    )
 
 
 def _attempt(run: str, event: dict[str, object]) -> PastAttempt:

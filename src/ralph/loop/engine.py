@@ -33,6 +33,7 @@ from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.process import environment, tree
 from ralph.stores import atomic, lock
+from ralph.verify.browser import Browser
 from ralph.verify.services import Services
 from ralph.workspace import Workspace
 
@@ -85,7 +86,10 @@ async def engage(
         plan = workflow.store.load()
         place.foreign -= {place.in_repo(path) for path in workflow.state_paths}
         with shield.raised(place.repo.common_dir, sorted(place.foreign)):
-            async with _services(config, place.root, journal, run_id) as services:
+            async with (
+                _services(config, place.root, journal, run_id) as services,
+                Browser(config.browser, run_id, _noting(journal)) as browser,
+            ):
                 run = Run(
                     id=run_id,
                     workspace=workspace,
@@ -95,8 +99,12 @@ async def engage(
                     journal=journal,
                     owner=owner,
                     home=Site(
-                        folder=workspace.root, services=services, place=place, variables=dict(place.repo.identity)
+                        folder=workspace.root,
+                        services=services,
+                        place=place,
+                        variables={**place.repo.identity, **services.variables},
                     ),
+                    browser=browser if config.browser.enabled else None,
                     lands=wanted.lands,
                     interrupt=interrupt,
                     numbers=_numbers(place.repo.top, wanted.target),
@@ -114,6 +122,7 @@ async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunE
     began = time.monotonic()
     metrics = Metrics()
     run.journal.listen(metrics)
+    run.check_browser()
     await _forget_stale_verification(run, place)
     if run.workflow.policy.halts:
         await run.save(resume(run.plan), commit=False)
@@ -232,7 +241,12 @@ def _services(config: Config, cwd: Path, journal: Journal, run_id: str) -> Servi
         started=lambda service, seconds: journal.emit(
             ServiceStarted(service=service.name, ready=service.ready, seconds=seconds)
         ),
+        noted=_noting(journal),
     )
+
+
+def _noting(journal: Journal) -> Callable[[str], None]:
+    return lambda text: journal.emit(Noted(text=text))
 
 
 def _numbers(root: Path, target: str) -> dict[str, int]:

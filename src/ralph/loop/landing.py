@@ -103,15 +103,16 @@ async def _bring_together(run: Run, home: Place, work: Work, record: Record, out
     undone = run.logs / f"{work.id}-{record.number}-undone-where-it-landed"
     bench = run.bench(run.home, f"{work.id}-{record.number}-landing", work.id)
     async with Protection.around(run, run.home, work, tip, undone) as protection:
-        gates, ui_gates = run.workflow.gates(task), run.workflow.ui_gates(task)
-        checked = await cancellable(run, check(gates, ui_gates, run.home.services, bench, is_ui=is_ui))
+        ui = run.ui_work(task, work.id, record.number)
+        checked = await cancellable(run, check(run.workflow.gates(task), bench, ui))
     if checked is None:
         return replace(outcome, verdict=Verdict.INTERRUPTED)
     reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
     if not reason:
         return replace(outcome, gates=checked.results)
-    together = "Together with what has landed meanwhile it is not green any more."
-    return replace(outcome, verdict=Verdict.FAILED, reason=f"{together} {reason}", gates=checked.results)
+    if has_moved:
+        reason = f"Together with what has landed meanwhile it is not green any more. {reason}"
+    return replace(outcome, verdict=Verdict.FAILED, reason=reason, gates=checked.results)
 
 
 async def _has_moved(run: Run, home: Place, base: str, tip: str) -> bool:

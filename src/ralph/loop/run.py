@@ -15,7 +15,7 @@ from typing import Any
 
 from ralph.config import Config
 from ralph.errors import EXIT_INTERRUPTED
-from ralph.journal.events import Event, GateEnded, GateStarted
+from ralph.journal.events import Event, GateEnded, GateStarted, PageChecked
 from ralph.journal.writer import Journal
 from ralph.loop import record as records
 from ralph.loop import trusted
@@ -24,12 +24,16 @@ from ralph.loop.place import Place
 from ralph.loop.record import Record
 from ralph.loop.site import Site
 from ralph.loop.workflow import Workflow
-from ralph.plan.model import GateResult, Plan
+from ralph.plan.model import GateResult, Plan, Task, TaskState
 from ralph.plan.work import StepSpec
-from ralph.process import tree
+from ralph.process import environment, tree
 from ralph.stores.lock import Owner
+from ralph.verify.browser import Browser, check_installed
 from ralph.verify.gates import Bench
 from ralph.verify.guard import Guard
+from ralph.verify.pages import Look, Shots
+from ralph.verify.suite import UiWork
+from ralph.verify.urls import Page, pages_in
 from ralph.workspace import Workspace
 
 
@@ -98,6 +102,7 @@ class Run:
     journal: Journal
     owner: Owner
     home: Site  # where the plan is, and where work is done that is not done side by side
+    browser: Browser | None = None  # None: no page is looked at
     lands: bool = False  # tasks are done side by side, and only what has passed comes onto the branch
     gates_at_home: bool = False  # they have run where work lands: what lies about there is theirs
     model: str = ""  # asked for on the command line: comes before any that is configured
@@ -143,6 +148,34 @@ class Run:
             started=lambda gate: self.emit(GateStarted(work=work, gate=gate.name, command=gate.command)),
             ended=lambda result: self.emit(GateEnded(work=work, result=result)),
         )
+
+    def ui_work(self, task: Task | None, work: str, number: int) -> UiWork | None:
+        """What is checked beside the gates, where work comes together; None: this is no UI work."""
+        if not self.workflow.is_ui(self.plan, task):
+            return None
+        look = None
+        if self.browser:
+            folder = self.workspace.root / self.config.browser.screenshot_dir
+            look = Look(
+                pages=self._pages(task),
+                browser=self.browser,
+                shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number)),
+                seen=lambda result: self.emit(PageChecked(work=work, number=number, result=result)),
+                secrets=environment.secrets_in(os.environ),
+            )
+        return UiWork(services=self.home.services, gates=self.workflow.ui_gates(task), look=look)
+
+    def check_browser(self) -> None:
+        """Whether the browser that tasks need is here, before anybody works on them."""
+        waiting = [task for task in self.plan if task.state is TaskState.PENDING]
+        needed = [task for task in waiting if self.workflow.is_ui(self.plan, task)]
+        if self.browser and needed and (self.home.services.url or any(map(self._pages, needed))):
+            check_installed(self.browser.settings)
+
+    def _pages(self, task: Task | None) -> tuple[Page, ...]:
+        """The pages of a task, or of all of them."""
+        tasks = [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
+        return pages_in(criterion for one in tasks for criterion in one.criteria)
 
     def note(self, record: Record) -> None:
         """Write an attempt down; whoever guards Ralph's files meanwhile learns that it was us."""

@@ -22,7 +22,7 @@ from ralph.loop.recover import rescue
 from ralph.loop.run import Run
 from ralph.loop.site import Site
 from ralph.plan.work import Work
-from ralph.verify.services import Services
+from ralph.verify.services import Services, assign_ports, port_variables
 
 
 @dataclass
@@ -124,7 +124,8 @@ class Slots:
         scratch = self.cleanup.enter_context(
             tempfile.TemporaryDirectory(prefix=f"{self._scratch}{number}-", ignore_cleanup_errors=True)
         )
-        variables = {"RALPH_SLOT": str(number), "RALPH_WORKTREE": str(folder), "TMPDIR": scratch}
+        ports = port_variables(assign_ports(run.config.services))
+        variables = {"RALPH_SLOT": str(number), "RALPH_WORKTREE": str(folder), "TMPDIR": scratch, **ports}
         services = Services((), place.root, run.logs, run.id, lambda *_: None)  # pages are looked at where it lands
         return Site(
             folder=run.workspace.root,

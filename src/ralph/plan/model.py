@@ -58,6 +58,36 @@ class Finding:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PageFinding:
+    """Something that is wrong with a page."""
+
+    page: str  # as the criterion names it
+    kind: str  # status, load, request, console, exception, banner, overlay, blank, crash
+    text: str
+    screenshot: str = ""
+
+    @property
+    def line(self) -> str:
+        return f"{self.page} · {self.kind} · {self.text}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageResult:
+    """One page and what a browser found there."""
+
+    page: str
+    url: str
+    seconds: float
+    status: int | None = None  # None: nothing was answered
+    findings: tuple[PageFinding, ...] = ()
+    screenshot: str = ""  # relative to the project's root, where it lies below it
+
+    @property
+    def passed(self) -> bool:
+        return not self.findings
+
+
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """What a passed task left behind."""
 

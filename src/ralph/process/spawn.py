@@ -94,6 +94,11 @@ class Child:
     def running(self) -> bool:
         return not self._ended.is_set()
 
+    @property
+    def code(self) -> int | None:
+        """Its exit code; None while it runs."""
+        return None if self.running() else self._popen.wait()
+
     async def exited(self) -> int:
         await self._ended.wait()
         return self._popen.wait()
@@ -197,6 +202,11 @@ async def finished(work: Coroutine[Any, Any, T]) -> T:
     return task.result()
 
 
+def new_mark(owner: str) -> str:
+    """What a child of `owner` is known by, together with all that stems from it."""
+    return f"{owner}.{next(_numbers)}"
+
+
 @asynccontextmanager
 async def spawn(
     argv: Sequence[str],
@@ -210,7 +220,7 @@ async def spawn(
     grace: float = 5.0,
 ) -> AsyncIterator[Child]:
     """Start a program; when the block ends, in whatever way, its whole tree ends too."""
-    mark = f"{owner}.{next(_numbers)}"
+    mark = new_mark(owner)
     child, descriptors = _start(argv, cwd, {**env, MARK: mark}, mark, stdin, separate=err is not None)
     try:
         child.read(descriptors[0], out)

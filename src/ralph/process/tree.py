@@ -6,12 +6,16 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
-from ralph.process.table import Entry, birth_of, mark_of, present, read, table, with_descendants
+from ralph.process.table import MARK, Entry, birth_of, mark_of, present, read, table, with_descendants
 
 _living: dict[int, str] = {}
 """Our direct children that are still meant to run, with their marks."""
+
+_expected: set[str] = set()
+"""The marks of children that are just being started for us."""
 
 _looking: set[asyncio.Task[None]] = set()
 """Where the system has no event for it: who waits for a child's end."""
@@ -26,6 +30,31 @@ def register(pid: int, mark: str) -> None:
 
 def forget(pid: int) -> None:
     _living.pop(pid, None)
+
+
+@contextmanager
+def started_elsewhere(mark: str) -> Iterator[None]:
+    """A library starts a child for us, which gets our environment: there it finds its mark, and we find the child."""
+    assert not _expected, "one at a time: the environment is everybody's"
+    _expected.add(mark)
+    before = os.environ.get(MARK)
+    os.environ[MARK] = mark
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[MARK]
+        else:
+            os.environ[MARK] = before
+        for entry in table():
+            if entry.parent == os.getpid() and mark_of(entry.pid) == mark:
+                register(entry.pid, mark)
+        _expected.discard(mark)
+
+
+def registered(mark: str) -> int:
+    """The number of our direct child with this mark; 0: there is none any more."""
+    return next((pid for pid, found in _living.items() if found == mark), 0)
 
 
 def adopt_orphans() -> None:
@@ -102,7 +131,7 @@ def _is_orphan_of(pid: int, mark: str) -> bool:
     found = mark_of(pid)
     if found is None:  # it cleared its environment: it may be anybody's, so it goes with the last of them
         return set(_living.values()) <= {mark, ""}
-    return found == mark or found not in _living.values()
+    return found == mark or (found not in _living.values() and found not in _expected)
 
 
 def has_children() -> bool:

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 VARIABLES = {
     "run": (
         "feature", "storyId", "storyTitle", "storyDescription", "acceptanceCriteria", "attempt", "failure",
-        "tried", "ui", "protected", "verifyCommands", "alreadyRed", "learnings", "doneMarker", "learningMarker",
+        "tried", "ui", "pages", "protected", "verifyCommands", "alreadyRed", "learnings", "doneMarker",
+        "learningMarker",
     ),
     "verify": (
         "feature", "verifyCommands", "suiteIsRed", "failure", "storySummaries", "learnings", "verifiedMarker",

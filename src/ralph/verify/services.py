@@ -4,24 +4,35 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from ralph.config import Service
-from ralph.process import environment, spawn
+from ralph.process import environment, ports, spawn
 from ralph.process.spawn import Child
 from ralph.verify.output import useful
+from ralph.verify.ready import Output, is_ready, local_port, until_ready
 
-PAUSE = 0.1
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+PORT = "RALPH_PORT"
 
 
 class ServiceFailure(Exception):
     """A service is not up; the text says which, why, and its last words."""
+
+
+def assign_ports(services: Iterable[Service]) -> dict[str, int]:
+    """A free port for each service that asks for one with ${RALPH_PORT}."""
+    return {one.name: ports.free_port() for one in services if PORT in f"{one.start} {one.ready}"}
+
+
+def port_variables(assigned: Mapping[str, int]) -> dict[str, str]:
+    """For gates, agents and services: RALPH_PORT is the first service's, RALPH_PORT_<NAME> any one's."""
+    named = {f"{PORT}_{re.sub(r'[^A-Z0-9]', '_', name.upper())}": str(port) for name, port in assigned.items()}
+    first = {PORT: str(next(iter(assigned.values())))} if assigned else {}
+    return first | named
 
 
 @dataclass
@@ -30,10 +41,18 @@ class _Running:
     stack: AsyncExitStack
     log: Path
     flush: Callable[[], object]
+    output: Output
+
+    @property
+    def end(self) -> str:
+        """How it came to its end."""
+        code = self.child.code or 0
+        return f"signal {-code}" if code < 0 else f"exit code {code}"
 
     def last_words(self) -> str:
         self.flush()
-        return useful(self.log)
+        words = useful(self.log)
+        return f"\n\n{words}" if words else ""
 
 
 @dataclass
@@ -45,8 +64,28 @@ class Services:
     logs: Path
     owner: str
     started: Callable[[Service, float], None]
+    noted: Callable[[str], None] = lambda text: None
+    _ports: dict[str, int] = field(default_factory=dict)
     _running: dict[str, _Running] = field(default_factory=dict)
+    _told: set[str] = field(default_factory=set)
     _lives: int = 0
+
+    def __post_init__(self) -> None:
+        self._ports = assign_ports(self.services)
+        self.services = tuple(self._with_port(service) for service in self.services)
+
+    def _with_port(self, service: Service) -> Service:
+        port = str(self._ports.get(service.name, ""))
+        return service.model_copy(update={"ready": service.ready.replace(f"${{{PORT}}}", port)})
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return port_variables(self._ports)
+
+    @property
+    def url(self) -> str:
+        """Where the application is: the first service that is ready by a URL; empty if none is."""
+        return next((service.ready for service in self.services if service.ready.startswith("http")), "")
 
     async def __aenter__(self) -> Services:
         return self
@@ -59,7 +98,7 @@ class Services:
             await self._end(name)
 
     async def prepare(self) -> None:
-        """Everything up, and fresh where that is wanted."""
+        """Everything up, in the order of the configuration, and fresh where that is wanted."""
         for service in self.services:
             await self._prepare(service)
 
@@ -67,26 +106,53 @@ class Services:
         """None of those we started has died since."""
         for name, running in self._running.items():
             if not running.child.running():
-                raise ServiceFailure(f"The service {name!r} died during the checks.\n\n{running.last_words()}")
+                how = f"died during the checks ({running.end})"
+                raise ServiceFailure(f"The service {name!r} {how}.{running.last_words()}")
 
     async def _prepare(self, service: Service) -> None:
         ours = self._running.get(service.name)
-        if service.start is None:
-            if not await is_ready(service.ready):
-                raise ServiceFailure(
-                    f"The service {service.name!r} does not answer at {service.ready}, and it has no start "
-                    "command: a person is to start it."
-                )
-        elif ours and ours.child.running() and not service.restart_before_verify:
+        if ours and ours.child.running() and not service.restart_before_verify:
             await self._wait(service, ours)
-        elif ours or not await is_ready(service.ready):
+        elif not ours and await is_ready(service.ready):
+            self._tell_whose(service)
+        elif service.start is None:
+            raise ServiceFailure(
+                f"The service {service.name!r} does not answer at {service.ready}, and it has no start "
+                "command: a person is to start it."
+            )
+        else:
+            if ours and not ours.child.running():
+                how = f"died after its last check ({ours.end})"
+                self.noted(f"The service {service.name!r} {how}: it is started again.")
             await self._end(service.name)
+            self._check_port(service)
             await self._start(service, service.start)
+
+    def _tell_whose(self, service: Service) -> None:
+        """Once: what is up already may be old, and is not ours to restart."""
+        if service.start is None or service.name in self._told:
+            return
+        self._told.add(service.name)
+        port = local_port(service.ready)
+        holder = ports.holder(port) if port else None
+        whose = f", from {holder}" if holder and holder.pid else ""
+        text = f"The service {service.name!r} was up already at {service.ready}{whose}"
+        self.noted(f"{text}: it is used as it is, and never restarted or ended.")
+
+    def _check_port(self, service: Service) -> None:
+        port = local_port(service.ready)
+        holder = ports.holder(port) if port else None
+        if holder:
+            raise ServiceFailure(
+                f"The service {service.name!r} cannot be started: port {port} is held by {holder}, which does not "
+                f"answer at {service.ready}. End that program, or use another port."
+            )
 
     async def _start(self, service: Service, command: str) -> None:
         self._lives += 1
         log = self.logs / f"service-{service.name}-{self._lives}.log"
         redactor = environment.Redactor(environment.secrets_in(os.environ))
+        output = Output(service.ready)
         stack = AsyncExitStack()
         log.unlink(missing_ok=True)  # an agent may have put something there
         file = stack.enter_context(log.open("xb", buffering=0))
@@ -94,37 +160,49 @@ class Services:
         def flush() -> None:
             file.write(redactor.flush())
 
+        def hear(data: bytes) -> None:
+            file.write(redactor.feed(data))
+            output.hear(data)
+
         stack.callback(flush)
+        own = {PORT: str(self._ports[service.name])} if service.name in self._ports else {}
         child = await stack.enter_async_context(
             spawn.spawn(
                 ["/bin/sh", "-c", command],
                 cwd=self.cwd,
-                env=os.environ,
+                env={**os.environ, **self.variables, **own},
                 owner=self.owner,
-                out=lambda data: file.write(redactor.feed(data)),
+                out=hear,
                 grace=3.0,
             )
         )
-        running = _Running(child=child, stack=stack, log=log, flush=flush)
+        running = _Running(child=child, stack=stack, log=log, flush=flush, output=output)
         self._running[service.name] = running
-        await self._wait(service, running)
+        try:
+            await self._wait(service, running)
+        except ServiceFailure:
+            await self._end(service.name)
+            raise
 
     async def _wait(self, service: Service, running: _Running) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
-        while not await is_ready(service.ready):
-            if not running.child.running():
-                code = await running.child.exited()
-                raise ServiceFailure(
-                    f"The service {service.name!r} ended with exit code {code} before it was ready."
-                    f"\n\n{running.last_words()}"
-                )
-            if loop.time() - began > service.ready_timeout:
-                raise ServiceFailure(
-                    f"The service {service.name!r} did not answer at {service.ready} within "
-                    f"{service.ready_timeout:g} s.\n\n{running.last_words()}"
-                )
-            await asyncio.sleep(PAUSE)
+        ready = asyncio.ensure_future(until_ready(service.ready, running.output))
+        ended = asyncio.ensure_future(running.child.exited())
+        try:
+            await asyncio.wait((ready, ended), timeout=service.ready_timeout, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for waiting in (ready, ended):
+                waiting.cancel()
+            await asyncio.gather(ready, ended, return_exceptions=True)
+        if not running.child.running():
+            how = f"ended with {running.end} before it was ready"
+            raise ServiceFailure(f"The service {service.name!r} {how}.{running.last_words()}")
+        if ready.cancelled():
+            raise ServiceFailure(
+                f"The service {service.name!r} {_missing(service.ready)} within {service.ready_timeout:g} s."
+                f"{running.last_words()}"
+            )
         self.started(service, loop.time() - began)
 
     async def _end(self, name: str) -> None:
@@ -133,31 +211,7 @@ class Services:
             await running.stack.aclose()
 
 
-async def is_ready(url: str) -> bool:
-    """Whether a GET is answered with success or a redirect."""
-    parts = urlsplit(url)
-    host = parts.hostname or "localhost"
-    context = _tls(host) if parts.scheme == "https" else None
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    request = f"GET {path} HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: */*\r\nConnection: close\r\n\r\n"
-    writer = None
-    try:
-        async with asyncio.timeout(5):
-            port = parts.port or (443 if context else 80)
-            reader, writer = await asyncio.open_connection(host, port, ssl=context)
-            writer.write(request.encode())
-            status = (await reader.readline()).split(maxsplit=2)
-        return len(status) > 1 and status[0].startswith(b"HTTP/") and b"200" <= status[1] < b"400"
-    except (OSError, TimeoutError, ValueError):
-        return False
-    finally:
-        if writer:
-            writer.transport.abort()
-
-
-def _tls(host: str) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if host in LOOPBACK:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-    return context
+def _missing(ready: str) -> str:
+    if ready.startswith("log:"):
+        return f"did not say {ready.removeprefix('log:')!r}"
+    return f"did not answer at {ready}"

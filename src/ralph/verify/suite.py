@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ralph.plan.model import GateResult
-from ralph.verify import gates
+from ralph.plan.model import GateResult, PageResult
+from ralph.verify import gates, pages
 from ralph.verify.gates import Bench, Gate
+from ralph.verify.pages import Look
 from ralph.verify.services import ServiceFailure, Services
+
+
+@dataclass(frozen=True, kw_only=True)
+class UiWork:
+    """What UI work needs beside the gates of all work."""
+
+    services: Services
+    gates: tuple[Gate, ...] = ()
+    look: Look | None = None  # None: no browser is wanted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,25 +25,28 @@ class Checked:
     """What a check came to."""
 
     results: tuple[GateResult, ...]
-    problem: str = ""  # something that is not a gate: a service that is not up
+    pages: tuple[PageResult, ...] = ()
+    problem: str = ""  # something that is neither a gate nor a page: a service that is not up
 
     @property
     def reason(self) -> str:
         """Why it is not green; empty if it is."""
-        return "\n\n".join(filter(None, (gates.explain(self.results), self.problem)))
+        return "\n\n".join(filter(None, (gates.explain(self.results), self.problem, pages.explain(self.pages))))
 
 
-async def check(
-    default: tuple[Gate, ...], ui: tuple[Gate, ...], services: Services, bench: Bench, *, is_ui: bool
-) -> Checked:
+async def check(default: tuple[Gate, ...], bench: Bench, ui: UiWork | None = None) -> Checked:
+    """Run all of it, also after something is red: whoever mends it should see all that is wrong."""
     results = await gates.run_all(default, bench)
-    if not is_ui:
+    seen: tuple[PageResult, ...] = ()
+    if ui is None:
         return Checked(results=results)
     try:
-        await services.prepare()
-        # The built-in page checks have their place here: after fresh services, before the UI gates.
-        results += await gates.run_all(ui, bench, first=len(results) + 1)
-        services.check_alive()
+        await ui.services.prepare()
+        if ui.look:
+            seen = await pages.look_at(ui.look, ui.services.url)
+        ui.services.check_alive()
+        results += await gates.run_all(ui.gates, bench, first=len(results) + 1)
+        ui.services.check_alive()
     except ServiceFailure as failure:
-        return Checked(results=results, problem=str(failure))
-    return Checked(results=results)
+        return Checked(results=results, pages=seen, problem=str(failure))
+    return Checked(results=results, pages=seen)

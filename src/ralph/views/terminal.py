@@ -25,6 +25,7 @@ class TerminalView:
         self._noun = "task"
         self._jobs = 1
         self._reasons: dict[str, str] = {}  # why each work's last attempt was not accepted
+        self._found: set[str] = set()  # whose findings in the browser were just told
         self._who = ""  # whom the next line is about, where tasks are done side by side
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
@@ -42,6 +43,7 @@ class TerminalView:
             e.GateStarted: self._gate_started,
             e.GateEnded: self._gate_ended,
             e.Reviewed: self._reviewed,
+            e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
             e.AttemptEnded: self._attempt_ended,
@@ -98,6 +100,7 @@ class TerminalView:
         tries = f", try {event.failures + 1}{most}" if event.failures else ""
         again = ", going on" if event.resumed else ""
         self._living.end("")
+        self._found.discard(event.work)
         far = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} "
         self._living.at = far + words.cut(event.title, 30) if self._jobs == 1 else far
         progress = far if event.tasks else ""
@@ -156,6 +159,18 @@ class TerminalView:
         for finding in event.findings:
             self._line(f"        {words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
 
+    def _page_checked(self, event: e.PageChecked) -> None:
+        result = event.result
+        shot = f" · {result.screenshot}" if result.screenshot else ""
+        about = f"page {result.page} · {words.duration(result.seconds)}"
+        if result.passed:
+            self._line(f"    ✓ {about}{shot}", fg="green")
+            return
+        self._found.add(event.work)
+        self._line(f"    ✗ {about} · {words.count(len(result.findings), 'finding')}{shot}", fg="red")
+        for finding in result.findings:
+            self._line(f"        {finding.kind}: {words.cut(finding.text, 150)}", dim=True)
+
     def _step_retried(self, event: e.StepRetried) -> None:
         when = f" in {words.duration(event.delay)}" if event.delay else ""
         self._line(f"    {event.step} again{when}: {words.first_line(event.reason)}")
@@ -188,7 +203,7 @@ class TerminalView:
                 self._line(f"  ↺ {sent}{reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
-                shown = any(not gate.passed for gate in event.gates)  # a gate's own output stands above
+                shown = any(not gate.passed for gate in event.gates) or event.work in self._found  # it stands above
                 for line in [] if shown else event.reason.strip().splitlines()[1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:

@@ -14,6 +14,7 @@ from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Waiting, Work
 from ralph.stores.prd import PrdStore
 from ralph.verify.gates import Gate, default_gates, plain_gates, red
+from ralph.verify.urls import pages_in
 from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
 from ralph.workflows.reviewing import review_prompt, with_review, with_rounds
 from ralph.workspace import Feature
@@ -124,6 +125,7 @@ class FeatureWorkflow:
             "failure": task.notes,
             "tried": bullets(task.tried),
             "ui": "ui" in task.tags,
+            "pages": self._pages(task),
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
             "verifyCommands": gate_list((*self.gates(task), *self.ui_gates(task))),
             "alreadyRed": commands(self.already_red),
@@ -131,6 +133,11 @@ class FeatureWorkflow:
             "doneMarker": "<ralph>DONE</ralph>",
             "learningMarker": LEARNING_MARKER,
         }
+
+    def _pages(self, task: Task) -> str:
+        """What a browser will look at, as the story names it."""
+        looks = "ui" in task.tags and self._config.browser.enabled
+        return ", ".join(f"`{page.address}`" for page in pages_in(task.criteria)) if looks else ""
 
     def _final_variables(self, plan: Plan, earlier: tuple[StepResult, ...]) -> dict[str, object]:
         gates = [gate for result in earlier for gate in result.gates]

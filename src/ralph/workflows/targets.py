@@ -152,6 +152,16 @@ def find_task(plan: Plan, task_id: str) -> Task:
     return task
 
 
+def find_by_task(workspace: Workspace, task_id: str) -> Target:
+    """The one target that has a task of this id, or an error that says why it cannot be told."""
+    found = [target for target in everything(workspace) if (plan := target.plan()) and plan.find(task_id)]
+    if len(found) == 1:
+        return found[0]
+    names = ", ".join(target.name for target in found)
+    what = f"{names} each have {task_id}." if found else f"No plan here has {task_id}."
+    raise RalphError(what, remedy="Name the one you mean before it." if found else "See them with `ralph status`.")
+
+
 def _feature(workspace: Workspace, located: Located) -> Target:
     feature = located.feature
     folder = located.folder or workspace.root

@@ -22,16 +22,11 @@ class VerifyStep(Step):
         task = context.task if context.work.kind is Kind.TASK else None
         undone = run.logs / f"{context.label}-undone-by-gates"
         async with Protection.around(run, context.site, context.work, context.record.base, undone) as protection:
-            checked = await check(
-                workflow.gates(task),
-                workflow.ui_gates(task),
-                context.site.services,
-                context.bench(),
-                is_ui=workflow.is_ui(run.plan, task) and not context.site.slot,  # pages are looked at where it lands
-            )
+            ui = None if context.site.slot else run.ui_work(task, context.work.id, context.record.number)
+            checked = await check(workflow.gates(task), context.bench(), ui)  # in a slot: where it lands
         if context.place:
             context.place.seen = False  # what gates leave behind is not an agent's
-        if not checked.results and not checked.problem:
+        if not checked.results and not checked.pages and not checked.problem:
             run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
         reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
         return replace(self.failed(reason) if reason else self.passed(), gates=checked.results)

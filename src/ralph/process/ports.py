@@ -1,0 +1,82 @@
+"""TCP ports of this machine: one that is free, and who holds one that is not."""
+
+from __future__ import annotations
+
+import random
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+LOWEST, HIGHEST = 20_000, 32_000  # below those that systems give to outgoing connections
+LISTENING = "0A"
+
+_given: set[int] = set()
+"""Those this process has handed out: nobody listens there yet, but somebody soon will."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Holder:
+    """Who listens at a port; no number: the system does not tell."""
+
+    pid: int = 0
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name} (process {self.pid})" if self.pid else "another program"
+
+
+def free_port() -> int:
+    """A port at which nobody listens, never the same one twice."""
+    for port in random.sample(range(LOWEST, HIGHEST), HIGHEST - LOWEST):
+        if port not in _given and _can_listen(port):
+            _given.add(port)
+            return port
+    raise OSError("no TCP port is free")
+
+
+def holder(port: int) -> Holder | None:
+    """Who listens at a port of this machine; None: nobody does."""
+    if not Path("/proc/net/tcp").exists():
+        return None if _can_listen(port) else Holder()
+    sockets = {inode for name in ("tcp", "tcp6") for inode in _listening(Path("/proc/net", name), port)}
+    return next((found for inode in sockets if (found := _owner(inode))), Holder()) if sockets else None
+
+
+def _can_listen(port: int) -> bool:
+    with socket.socket() as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a connection that is just closed is no listener
+        try:
+            trial.bind(("", port))
+        except OSError:
+            return False
+    return True
+
+
+def _listening(table: Path, port: int) -> list[str]:
+    """The sockets of the kernel's table that listen at a port, by their inodes."""
+    try:
+        rows = [line.split() for line in table.read_text().splitlines()[1:]]
+    except OSError:
+        return []
+    return [row[9] for row in rows if row[3] == LISTENING and int(row[1].rpartition(":")[2], 16) == port]
+
+
+def _owner(inode: str) -> Holder | None:
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and _has_open(process, f"socket:[{inode}]"):
+            return Holder(pid=int(process.name), name=_name(process))
+    return None
+
+
+def _has_open(process: Path, wanted: str) -> bool:
+    try:
+        return any(str(entry.readlink()) == wanted for entry in (process / "fd").iterdir())
+    except OSError:
+        return False  # gone, or not ours to look at
+
+
+def _name(process: Path) -> str:
+    try:
+        return (process / "comm").read_text().strip()
+    except OSError:
+        return "a program"

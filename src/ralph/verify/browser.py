@@ -1,0 +1,181 @@
+"""The person's own Chrome or Chromium: found, started once for a run, started anew after a crash, always ended."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ralph import config
+from ralph.errors import RalphError
+from ralph.process import environment, spawn, tree
+from ralph.process.table import MARK
+
+if TYPE_CHECKING:
+    from playwright.async_api import Browser as Chromium
+    from playwright.async_api import BrowserContext, Playwright
+
+NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome", "chrome", "microsoft-edge", "brave")
+ON_MACOS = (
+    "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome",
+    "/Applications/Chromium.app/Contents/MacOS/Chromium",
+    "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
+)
+SEES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS")
+INSTALL = 'Install it with `pip install "ralph-run[browser]"`'
+SWITCH_OFF = 'or set "browser": {"enabled": false} in ralph.config.json'
+PATIENCE = 5.0  # seconds that a browser may take to close
+
+
+def playwright_version() -> str:
+    """The version of Playwright; empty if it is not installed."""
+    try:
+        return version("playwright")
+    except PackageNotFoundError:
+        return ""
+
+
+def find_chromium(settings: config.Browser) -> str:
+    """The browser that was configured, or else the first that is on this machine; empty if there is none."""
+    if settings.executable_path:
+        return shutil.which(Path(settings.executable_path).expanduser()) or ""
+    found = next(filter(None, map(shutil.which, NAMES)), "")
+    return found or next((path for path in ON_MACOS if os.access(path, os.X_OK)), "")
+
+
+def check_installed(settings: config.Browser) -> str:
+    """The browser's path, or an error that says what is missing and how to get it."""
+    if not playwright_version():
+        raise RalphError(
+            "UI stories are checked in a browser, and Playwright, which drives it, is not installed.",
+            remedy=f"{INSTALL}, {SWITCH_OFF}.",
+        )
+    found = find_chromium(settings)
+    if found:
+        return found
+    if settings.executable_path:
+        raise RalphError(
+            f"browser.executablePath is {settings.executable_path!r}, and no program is there.",
+            remedy="Correct it, or leave it empty, so that the browser is found.",
+        )
+    raise RalphError(
+        "UI stories are checked in a browser, and no Chrome or Chromium was found on this machine.",
+        remedy=f"Install one (Debian: apt install chromium), name it in browser.executablePath, {SWITCH_OFF}.",
+    )
+
+
+@dataclass
+class Browser:
+    """One browser for a whole run; it starts when the first page is looked at."""
+
+    settings: config.Browser
+    owner: str
+    noted: Callable[[str], None] = lambda text: None
+    _playwright: Playwright | None = None
+    _chromium: Chromium | None = None
+    _mark: str = ""
+    _gone: asyncio.Event = field(default_factory=asyncio.Event)
+    _told: set[str] = field(default_factory=set)
+
+    async def __aenter__(self) -> Browser:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await spawn.to_the_end(self.end())
+
+    async def ensure(self) -> None:
+        """Start it, unless it is there."""
+        if not self.is_alive():
+            await self.end()
+            await self._start()
+
+    async def context(self, **options: Any) -> BrowserContext:  # Playwright's own options
+        """Fresh state for one page: no cookies, no storage."""
+        assert self._chromium is not None, "whoever looks has ensured that it is there"
+        return await self._chromium.new_context(**options)
+
+    def is_alive(self) -> bool:
+        """Whether the browser, and what drives it, is there."""
+        return self._chromium is not None and not self._gone.is_set()
+
+    async def crashed(self) -> None:
+        """Wait until the browser, or what drives it, is not there any more."""
+        await self._gone.wait()
+
+    async def _start(self) -> None:
+        executable = check_installed(self.settings)
+        from playwright.async_api import Error, async_playwright
+
+        asyncio.get_running_loop().set_exception_handler(_without_driver)
+        self._gone = gone = asyncio.Event()
+        self._mark = spawn.new_mark(self.owner)
+        with tree.started_elsewhere(self._mark):
+            self._playwright = await async_playwright().start()
+        tree.when_over(tree.registered(self._mark), gone.set)
+        is_root = os.geteuid() == 0
+        if is_root:
+            self._tell("The browser runs without its sandbox, which it does not have for root.")
+        try:
+            self._chromium = await self._launch(executable, sandbox=not is_root)
+        except Error as error:
+            if is_root or "sandbox" not in error.message:
+                raise _cannot_start(executable, error.message) from None
+            self._tell("The browser runs without its sandbox, which this system does not give it.")
+            try:
+                self._chromium = await self._launch(executable, sandbox=False)
+            except Error as again:
+                raise _cannot_start(executable, again.message) from None
+        self._chromium.on("disconnected", lambda _: gone.set())
+
+    async def _launch(self, executable: str, *, sandbox: bool) -> Chromium:
+        assert self._playwright is not None, "it drives the browser"
+        return await self._playwright.chromium.launch(
+            executable_path=executable,
+            headless=self.settings.headless,
+            chromium_sandbox=sandbox,
+            env={**environment.allowed(os.environ, SEES), MARK: self._mark},
+        )
+
+    async def end(self) -> None:
+        """Close the browser, and end whatever of it does not close."""
+        chromium, self._chromium = self._chromium, None
+        playwright, self._playwright = self._playwright, None
+        if playwright is None:
+            return
+        from playwright.async_api import Error
+
+        try:
+            async with asyncio.timeout(PATIENCE):
+                if chromium:
+                    await chromium.close()
+                await playwright.stop()
+        except (Error, TimeoutError):
+            pass  # it crashed, or hangs: what is left is ended now
+        driver = tree.registered(self._mark)
+        await tree.end(tree.family(driver, self._mark), grace=0)
+        tree.forget(driver)
+
+    def _tell(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self.noted(text)
+
+
+def _cannot_start(executable: str, message: str) -> RalphError:
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    telling = [line for line in lines if "ERROR" in line or "rror:" in line or "isplay" in line]
+    remedy = "Run it by hand to see why, or name another one in browser.executablePath."
+    if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY") and "isplay" in message:
+        remedy = "There is no screen here: leave out --headed, or set browser.headless to true."
+    return RalphError(f"{Path(executable).name} could not be started.", details=tuple(telling[:5]), remedy=remedy)
+
+
+def _without_driver(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Playwright leaves an error behind when its driver is gone; that is noticed elsewhere."""
+    if "reading from the driver" not in str(context.get("exception")):
+        loop.default_exception_handler(context)

@@ -1,0 +1,255 @@
+"""Looking at pages as a person would: each is opened in a browser, and whatever is wrong with it is a finding."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Coroutine, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from ralph import config
+from ralph.plan.model import PageFinding, PageResult
+from ralph.process.environment import Redactor
+from ralph.verify.browser import Browser
+from ralph.verify.ready import LOOPBACK
+from ralph.verify.urls import Page, slug
+from ralph.verify.watch import Found, Watch, why_not_loaded
+
+if TYPE_CHECKING:
+    from playwright.async_api import BrowserContext
+    from playwright.async_api import Page as Tab
+
+SIZE = {"width": 1280, "height": 800}
+REST = 5.0  # seconds after loading in which a page may go on asking for things
+RELOADS = 10
+TRIES = 2
+MOST = 10  # findings of one page
+LONGEST = 300  # characters of one
+LOOK = Path(__file__).with_name("look.js")
+IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000})))"
+GITIGNORE = "*\n"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shots:
+    """Where screenshots go, and what they are called after: a task and its attempt."""
+
+    root: Path  # the project's
+    folder: Path
+    work: str
+    attempt: str
+
+    def save(self, page: Page, image: bytes) -> str:
+        """Write a screenshot; says where, in short."""
+        self._prepare()
+        path = self.folder / f"{self.work}-{slug(page.address)}-{self.attempt}.png"
+        path.unlink(missing_ok=True)  # an agent may have put something there
+        with path.open("xb") as file:
+            file.write(image)
+        return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
+
+    def _prepare(self) -> None:
+        """The folder keeps itself out of git, wherever it is."""
+        ignored = self.folder / ".gitignore"
+        if not ignored.exists():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            ignored.write_text(GITIGNORE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """One look at all pages of a story."""
+
+    pages: tuple[Page, ...]
+    browser: Browser
+    shots: Shots
+    seen: Callable[[PageResult], None]
+    secrets: tuple[str, ...] = ()
+
+    @property
+    def settings(self) -> config.Browser:
+        return self.browser.settings
+
+
+async def look_at(look: Look, base: str) -> tuple[PageResult, ...]:
+    """Open every page, one after the other; without any, the application's own address."""
+    base = look.settings.base_url or base
+    results = []
+    for page in look.pages or ((Page(base),) if base else ()):
+        result = await _visit_again_after_a_crash(look, page, page.resolve(base))
+        look.seen(result)
+        results.append(result)
+    return tuple(results)
+
+
+def explain(results: Iterable[PageResult]) -> str:
+    """What is wrong, a line for each finding, for notes and for the next prompt."""
+    wrong = [result for result in results if not result.passed]
+    if not wrong:
+        return ""
+    lines = [f"- {finding.line}" for result in wrong for finding in result.findings]
+    shots = [f"- {result.page}: {result.screenshot}" for result in wrong if result.screenshot]
+    names = ", ".join(result.page for result in wrong)
+    kinds = ", ".join(dict.fromkeys(finding.kind for result in wrong for finding in result.findings))
+    parts = (f"The browser found something wrong with {names} ({kinds}):", "\n".join(lines))
+    return "\n\n".join((*parts, *(("Screenshots:", "\n".join(shots)) if shots else ())))
+
+
+async def _visit_again_after_a_crash(look: Look, page: Page, url: str) -> PageResult:
+    began = time.monotonic()
+    if not url:
+        missing = "it is a path, and no service has a URL that it could belong to: set browser.baseUrl"
+        return _result(look, page, url, [Found("load", missing)], began=began)
+    for _ in range(TRIES):
+        await look.browser.ensure()
+        result = await _unless_it_crashes(look.browser, _visit(look, page, url))
+        if result:
+            return result
+        look.browser.noted(f"The browser crashed while {page.address} was looked at, and is started anew.")
+    return _result(look, page, url, [Found("crash", f"the browser crashed here {TRIES} times")], began=began)
+
+
+async def _unless_it_crashes(browser: Browser, work: Coroutine[Any, Any, PageResult]) -> PageResult | None:
+    """What a visit comes to; None: the browser did not live to see its end."""
+    visit, crash = asyncio.ensure_future(work), asyncio.ensure_future(browser.crashed())
+    try:
+        await asyncio.wait((visit, crash), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        visit.cancel()
+        crash.cancel()
+        await asyncio.gather(visit, crash, return_exceptions=True)
+    return visit.result() if browser.is_alive() and not visit.cancelled() else None
+
+
+async def _visit(look: Look, page: Page, url: str) -> PageResult:
+    began = time.monotonic()
+    from playwright.async_api import Error
+
+    own = urlsplit(url).hostname in LOOPBACK
+    watch = Watch(url=url, expected=page.expected)
+    context, image = None, b""
+    try:
+        context = await look.browser.context(viewport=SIZE, ignore_https_errors=own)
+        async with asyncio.timeout(look.settings.timeout + 2 * REST):
+            tab = await context.new_page()
+            watch.attach(tab)
+            if await _load(tab, watch, look.settings.timeout):
+                await _come_to_rest(tab, watch)
+            if watch.loads > RELOADS:
+                watch.find("load", "it keeps loading itself anew")
+            if not watch.is_download:
+                image = await _see(tab, watch)
+    except TimeoutError:
+        watch.cannot_load("it does not respond any more")
+    except Error as error:
+        watch.find("crash", error.message.splitlines()[0])
+    finally:
+        if context and look.browser.is_alive():
+            await _close(look.browser, context)
+    shot = look.shots.save(page, image) if image else ""
+    return _result(look, page, url, watch.found(), began=began, status=watch.status, screenshot=shot)
+
+
+async def _load(tab: Tab, watch: Watch, seconds: float) -> bool:
+    """Whether the page has loaded."""
+    from playwright.async_api import Error
+    from playwright.async_api import TimeoutError as TooSlow
+
+    try:
+        await tab.goto(watch.url, timeout=seconds * 1000, wait_until="load")
+    except TooSlow:
+        watch.find("load", f"it did not load within {seconds:g} s")
+    except Error as error:
+        if watch.crashed or tab.is_closed():
+            raise
+        watch.cannot_load(why_not_loaded(error.message))
+    else:
+        return True
+    return False
+
+
+async def _come_to_rest(tab: Tab, watch: Watch) -> None:
+    """Wait until nothing is asked for any more, and the page has had its turn with what it got."""
+    from playwright.async_api import Error
+
+    with suppress(TimeoutError):
+        async with asyncio.timeout(REST):
+            while True:
+                await watch.quiet.wait()
+                begun = watch.begun
+                try:
+                    await tab.evaluate(IDLE)
+                except Error:
+                    if watch.crashed or tab.is_closed():
+                        raise
+                    await tab.wait_for_load_state()  # it has gone on to another page
+                    continue
+                if watch.begun == begun and watch.quiet.is_set():
+                    return
+
+
+async def _see(tab: Tab, watch: Watch) -> bytes:
+    """The page as it looks, and what of an error can be seen there."""
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(REST):
+            watch.see(await tab.evaluate(LOOK.read_text()))
+            return await tab.screenshot(full_page=True)
+    except Error:
+        if watch.crashed or tab.is_closed():
+            raise
+        return b""  # it has gone on to another page, or waits for a font: there is no picture, and nothing wrong
+
+
+async def _close(browser: Browser, context: BrowserContext) -> None:
+    from playwright.async_api import Error
+
+    try:
+        async with asyncio.timeout(REST):
+            await context.close()
+    except TimeoutError:
+        await browser.end()
+    except Error:
+        pass  # it went with its browser
+
+
+def _result(
+    look: Look,
+    page: Page,
+    url: str,
+    found: Iterable[Found],
+    *,
+    began: float,
+    status: int | None = None,
+    screenshot: str = "",
+) -> PageResult:
+    secrets = Redactor(look.secrets)
+    name = secrets.text(page.address)
+    listed = [
+        PageFinding(page=name, kind=one.kind, text=secrets.text(_short(one.text)), screenshot=screenshot)
+        for one in found
+    ]
+    known = [re.compile(pattern) for pattern in look.settings.ignore]
+    listed = [finding for finding in listed if not any(pattern.search(finding.line) for pattern in known)]
+    if len(listed) > MOST:
+        more = f"and {len(listed) - MOST} more"
+        listed = [*listed[:MOST], replace(listed[MOST], text=more)]
+    return PageResult(
+        page=name,
+        url=secrets.text(url),
+        seconds=time.monotonic() - began,
+        status=status,
+        findings=tuple(listed),
+        screenshot=screenshot,
+    )
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
