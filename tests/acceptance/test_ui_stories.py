@@ -103,6 +103,17 @@ def test_verify_looks_at_the_same_pages_without_an_agent(project: Project) -> No
     assert "All gates and the pages are green." in project.ralph("verify", "auth").stdout
 
 
+def test_a_story_that_two_plans_have_must_be_named_with_its_plan(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.stories("One", "Two", feature="billing")
+
+    for command in (("status", "--task"), ("verify", "--story")):
+        assert "auth, billing each have US-001." in project.ralph(*command, "US-001", code=1).stderr
+        assert "No plan here has US-009." in project.ralph(*command, "US-009", code=1).stderr
+        project.ralph(*command, "US-002")
+
+
 def test_the_browser_can_be_switched_off(project: Project) -> None:
     prepare(project, "/page.html says hello", browser={"enabled": False})
     project.script(does("US-001", "page.html", THROWS), VERIFIED)
