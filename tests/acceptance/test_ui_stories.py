@@ -125,6 +125,17 @@ def test_the_browser_can_be_switched_off(project: Project) -> None:
     assert "browser" not in project.prompts()[0]
 
 
+def test_without_a_ui_story_no_browser_is_needed_even_with_ui_gates(project: Project) -> None:
+    prepare(project, verify={"ui": ["true"]}, browser={"executablePath": "/no/such/chrome"})
+    project.stories("Plain")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+
+    project.ralph("run", "auth")
+    project.ralph("verify", "auth")
+
+    assert not project.events("page_checked")
+
+
 def test_a_server_that_dies_in_the_middle_fails_the_story_with_its_last_output(project: Project) -> None:
     prepare(project, "/dies works", "/page.html says hello", maxRetries=1)
     project.script(does("US-001", "page.html", GOOD))
