@@ -103,6 +103,17 @@ def test_verify_looks_at_the_same_pages_without_an_agent(project: Project) -> No
     assert "All gates and the pages are green." in project.ralph("verify", "auth").stdout
 
 
+def test_a_story_that_two_plans_have_must_be_named_with_its_plan(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.stories("One", "Two", feature="billing")
+
+    for command in (("status", "--task"), ("verify", "--story")):
+        assert "auth, billing each have US-001." in project.ralph(*command, "US-001", code=1).stderr
+        assert "No plan here has US-009." in project.ralph(*command, "US-009", code=1).stderr
+        project.ralph(*command, "US-002")
+
+
 def test_the_browser_can_be_switched_off(project: Project) -> None:
     prepare(project, "/page.html says hello", browser={"enabled": False})
     project.script(does("US-001", "page.html", THROWS), VERIFIED)
@@ -112,6 +123,17 @@ def test_the_browser_can_be_switched_off(project: Project) -> None:
     assert project.story()["passes"]
     assert not project.events("page_checked")
     assert "browser" not in project.prompts()[0]
+
+
+def test_without_a_ui_story_no_browser_is_needed_even_with_ui_gates(project: Project) -> None:
+    prepare(project, verify={"ui": ["true"]}, browser={"executablePath": "/no/such/chrome"})
+    project.stories("Plain")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+
+    project.ralph("run", "auth")
+    project.ralph("verify", "auth")
+
+    assert not project.events("page_checked")
 
 
 def test_a_server_that_dies_in_the_middle_fails_the_story_with_its_last_output(project: Project) -> None:

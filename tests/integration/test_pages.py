@@ -409,8 +409,9 @@ def test_a_browser_that_is_not_there_or_does_not_start_is_told_with_the_remedy(t
     broken.write_text("#!/bin/sh\necho 'error: no such library' >&2\nexit 1\n")
     broken.chmod(0o755)
 
-    with serving() as base, pytest.raises(RalphError, match="broken could not be started"):
+    with serving() as base, pytest.raises(RalphError, match="broken could not be started") as caught:
         with_browser(lambda browser: seen(browser, tmp_path, base, "/good"), executable_path=str(broken))
+    assert caught.value.details == ("error: no such library",)
 
 
 def test_a_machine_without_any_browser_is_told_how_to_get_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

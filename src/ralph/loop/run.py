@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -154,10 +154,11 @@ class Run:
         if not self.workflow.is_ui(self.plan, task):
             return None
         look = None
-        if self.browser:
+        tasks = self._ui_tasks(task)
+        if self.browser and tasks:
             folder = self.workspace.root / self.config.browser.screenshot_dir
             look = Look(
-                pages=self._pages(task),
+                pages=_pages(tasks),
                 browser=self.browser,
                 shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number)),
                 seen=lambda result: self.emit(PageChecked(work=work, number=number, result=result)),
@@ -167,15 +168,14 @@ class Run:
 
     def check_browser(self) -> None:
         """Whether the browser that tasks need is here, before anybody works on them."""
-        waiting = [task for task in self.plan if task.state is TaskState.PENDING]
-        needed = [task for task in waiting if self.workflow.is_ui(self.plan, task)]
-        if self.browser and needed and (self.home.services.url or any(map(self._pages, needed))):
+        tasks = self._ui_tasks(None)
+        waiting = any(task.state is TaskState.PENDING for task in tasks)
+        if self.browser and waiting and (self.home.services.url or _pages(tasks)):
             check_installed(self.browser.settings)
 
-    def _pages(self, task: Task | None) -> tuple[Page, ...]:
-        """The pages of a task, or of all of them."""
-        tasks = [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
-        return pages_in(criterion for one in tasks for criterion in one.criteria)
+    def _ui_tasks(self, task: Task | None) -> list[Task]:
+        """Whose pages are looked at: this task's, or those of all that have some."""
+        return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
 
     def note(self, record: Record) -> None:
         """Write an attempt down; whoever guards Ralph's files meanwhile learns that it was us."""
@@ -217,3 +217,7 @@ class Run:
         if self.place and self.place.holds_state and self.config.commits.prd_changes:
             paths = [self.place.in_repo(path) for path in self.workflow.state_paths if self.place.has(path)]
             await self.place.repo.commit_own(paths, self.workflow.state_message)
+
+
+def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:
+    return pages_in(criterion for task in tasks for criterion in task.criteria)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ ON_MACOS = (
 SEES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS")
 INSTALL = 'Install it with `pip install "ralph-run[browser]"`'
 SWITCH_OFF = 'or set "browser": {"enabled": false} in ralph.config.json'
+SAID = re.compile(r"^.*\[pid=\d+\]\[(?:err|out)\] (?:\[[\d:/.]+:ERROR:[^\]]*\] )?")
 PATIENCE = 5.0  # seconds that a browser may take to close
 
 
@@ -167,10 +169,10 @@ class Browser:
 
 
 def _cannot_start(executable: str, message: str) -> RalphError:
-    lines = [line.strip() for line in message.splitlines() if line.strip()]
-    telling = [line for line in lines if "ERROR" in line or "rror:" in line or "isplay" in line]
+    said = [line for line in message.splitlines() if SAID.match(line) and "dbus" not in line]  # often none, never why
+    telling = list(dict.fromkeys(SAID.sub("", line).strip() for line in said))
     remedy = "Run it by hand to see why, or name another one in browser.executablePath."
-    if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY") and "isplay" in message:
+    if "DISPLAY" in message:
         remedy = "There is no screen here: leave out --headed, or set browser.headless to true."
     return RalphError(f"{Path(executable).name} could not be started.", details=tuple(telling[:5]), remedy=remedy)
 
