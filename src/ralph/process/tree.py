@@ -33,19 +33,21 @@ def forget(pid: int) -> None:
 
 
 @contextmanager
-def started_elsewhere(mark: str) -> Iterator[None]:
+def started_elsewhere(mark: str, **variables: str) -> Iterator[None]:
     """A library starts a child for us, which gets our environment: there it finds its mark, and we find the child."""
     assert not _expected, "one at a time: the environment is everybody's"
     _expected.add(mark)
-    before = os.environ.get(MARK)
-    os.environ[MARK] = mark
+    wanted = {MARK: mark, **variables}
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[MARK]
-        else:
-            os.environ[MARK] = before
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
         for entry in table():
             if entry.parent == os.getpid() and mark_of(entry.pid) == mark:
                 register(entry.pid, mark)

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -31,6 +32,7 @@ SEES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS")
 INSTALL = 'Install it with `pip install "ralph-run[browser]"`'
 SWITCH_OFF = 'or set "browser": {"enabled": false} in ralph.config.json'
 SAID = re.compile(r"^.*\[pid=\d+\]\[(?:err|out)\] (?:\[[\d:/.]+:ERROR:[^\]]*\] )?")
+LONGEST_FOLDER = 40
 PATIENCE = 5.0  # seconds that a browser may take to close
 
 
@@ -116,7 +118,7 @@ class Browser:
         asyncio.get_running_loop().set_exception_handler(_without_driver)
         self._gone = gone = asyncio.Event()
         self._mark = spawn.new_mark(self.owner)
-        with tree.started_elsewhere(self._mark):
+        with tree.started_elsewhere(self._mark, TMPDIR=_temporary()):
             self._playwright = await async_playwright().start()
         tree.when_over(tree.registered(self._mark), gone.set)
         is_root = os.geteuid() == 0
@@ -140,7 +142,7 @@ class Browser:
             executable_path=executable,
             headless=self.settings.headless,
             chromium_sandbox=sandbox,
-            env={**environment.allowed(os.environ, SEES), MARK: self._mark},
+            env={**environment.allowed(os.environ, SEES), MARK: self._mark, "TMPDIR": _temporary()},
         )
 
     async def end(self) -> None:
@@ -166,6 +168,12 @@ class Browser:
         if text not in self._told:
             self._told.add(text)
             self.noted(text)
+
+
+def _temporary() -> str:
+    """A folder for the browser's profile: it makes a socket there, and sockets have short names."""
+    usual = tempfile.gettempdir()
+    return usual if len(usual) <= LONGEST_FOLDER or not os.access("/tmp", os.W_OK) else "/tmp"
 
 
 def _cannot_start(executable: str, message: str) -> RalphError:
