@@ -29,10 +29,11 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
         result = record.result_of(spec.label)
         if result is None:
             step = step_type(spec.type)(spec)
-            if step.runs_agent and not record.agent_at_work:
-                record = replace(record, agent_at_work=True)
+            if step.runs_agent and (step.only_looks or not record.agent_at_work):
+                record = replace(record, agent_at_work=True, before=await _found(site, step))
                 run.keep_plan()
                 run.note(record)
+                context = context.after(record)
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
             result = _printable(await perform(step, context))
             record = record.add(result)
@@ -42,6 +43,11 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
         if not _goes_on(spec, result):
             break
     return record
+
+
+async def _found(site: Site, step: Step) -> str:
+    """The project as an agent finds it that is only to look at it."""
+    return await site.place.freeze(f"before the {step.spec.label}") if site.place and step.only_looks else ""
 
 
 def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int, resumed: bool = False) -> None:

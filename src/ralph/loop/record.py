@@ -54,6 +54,7 @@ class Record:
     ground: str = ""  # where passed work is held back: the files the attempt began with; else they were the base's
     persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
     agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
+    before: str = ""  # where it was only to look: the project as it found it
     steps: tuple[StepResult, ...] = ()
 
     def is_of(self, branch: str, root: Path) -> bool:
@@ -69,7 +70,7 @@ class Record:
         return any(result.commit and result.verdict is not Verdict.INTERRUPTED for result in self.steps)
 
     def add(self, result: StepResult) -> Record:
-        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False)
+        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False, before="")
 
 
 def _readable(result: StepResult) -> StepResult:

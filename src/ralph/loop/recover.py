@@ -42,9 +42,11 @@ async def rescue(place: Place, record: Record) -> None:
     ref = attempt_ref(record.target, record.work, record.number)
     commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
     await place.kept()
+    known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
     if changes.left:
-        known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
-        place.remember_left(replace(known, commit=commit, parent=changes.head, also=""))
+        place.remember_left(replace(known, commit=commit, parent=changes.head, also=record.before))
+    if record.before and await place.put_back(record.before, commit):  # it was only to look
+        place.remember_left(replace(known, commit=record.before, parent=changes.head, also=""))
 
 
 async def recover(run: Run, sites: Sites) -> Outcome | None:
@@ -63,7 +65,7 @@ async def _recover(run: Run, record: Record, site: Site | None) -> Outcome | Non
     if record.has_work and site:
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
         kept = next(result.commit for result in reversed(record.steps) if result.commit)
-        if site.place and not record.agent_at_work:
+        if site.place and (record.before or not record.agent_at_work):
             await site.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
         return await attempt(run, site, work, record, resumed=True)
     run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; {_where(run, record)}."))

@@ -72,6 +72,7 @@ class Step(ABC):
     Settings: ClassVar[type[Settings]] = Settings  # what `config` may hold in a step configuration
     repeatable = False  # doing it again after a crash changes nothing, so its end need not be written down
     runs_agent = False  # it lets an agent loose on the project
+    only_looks = False  # what that agent changes is undone
     offered = True  # a step configuration may name it
 
     def __init__(self, spec: StepSpec) -> None:

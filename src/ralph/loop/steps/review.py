@@ -16,6 +16,7 @@ from ralph.plan.work import Kind, StepSpec, Verdict, Work
 class ReviewStep(AgentStep):
     Settings: ClassVar[type[base.Settings]] = Asking
     may_claim = False
+    only_looks = True
 
     def __init__(self, spec: StepSpec) -> None:
         super().__init__(spec)
@@ -29,7 +30,7 @@ class ReviewStep(AgentStep):
 
     async def run(self, context: Context) -> StepResult:
         if context.place and context.work.kind is not Kind.REVIEW:
-            self._before = await context.place.freeze(f"{context.work.id}: before its review")
+            self._before = context.record.before
         return await super().run(context)
 
     async def _meddled(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
@@ -40,6 +41,8 @@ class ReviewStep(AgentStep):
             await place.restore(context.record.base, message, context.record.target)
         elif not await place.put_back(self._before, commit):
             return ()
+        elif changes.left:  # what was kept a moment ago is not what is here now
+            place.remember_left(place.left(context.record.target, self._before, changes.head))
         return ("it changed the project, and was only to look at it",)
 
     async def _has_work(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
