@@ -12,7 +12,7 @@ from ralph.stores import atomic
 from ralph.stores.session import Session, read_session
 from ralph.stores.session_files import PLAN
 from ralph.validation import nearest
-from ralph.workspace import FEATURE_NAME, SESSIONS, Workspace
+from ralph.workspace import FEATURE_NAME, SESSIONS, TARGETS, Workspace
 
 REQUEST = "request.txt"
 LONGEST_SLUG = 40
@@ -36,10 +36,11 @@ class Found:
 
 def check_id(name: str) -> str:
     """A session's id as a person gave it; anything that could leave the folder is refused."""
-    if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock"):
+    if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock") or name in TARGETS:
         raise RalphError(
             f"{name!r} cannot be a session's id.",
-            remedy="Use letters, digits, '-', '_' and single dots. `ralph session list` shows them all.",
+            remedy="Use letters, digits, '-', '_' and single dots, and none of the words "
+            f"{', '.join(TARGETS)}. `ralph session list` shows them all.",
         )
     return name
 

@@ -65,6 +65,7 @@ class AgentStep(Step):
     Settings: ClassVar[type[base.Settings]] = Settings
     runs_agent = True
     may_claim = True  # what it marks in the plan counts as its word
+    _owed: Owed | None = None  # asked again, it goes on from what it has written
 
     def role(self, work: Work) -> str:
         return work.role
@@ -85,7 +86,7 @@ class AgentStep(Step):
             await context.place.look()
         guarded = context.work if self.may_claim else replace(context.work, claimable="")
         protection = await Protection.begin(context.run, context.site, guarded, context.record.base)
-        owed = Owed.of(context)
+        owed = self._owed = self._owed or Owed.of(context)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)
         result = await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
