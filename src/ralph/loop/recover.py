@@ -31,7 +31,7 @@ async def end_orphans(left_by: Owner | None, folder: Path) -> int:
     """End what killed runs' agents, gates and services left running; says how many processes that were."""
     dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
     orphans = {pid for run in dead for pid in tree.marked(f"{run}.")}
-    await tree.end(orphans, grace=2.0)
+    await tree.end(orphans, grace=2.0, wake=True)
     return len(orphans)
 
 

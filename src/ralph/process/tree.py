@@ -84,12 +84,16 @@ def stop(pids: set[int]) -> None:
     _signal(pids, signal.SIGSTOP)
 
 
-async def end(pids: set[int], *, grace: float) -> set[int]:
-    """TERM, then KILL after `grace` seconds (at once if it is 0); returns what is still alive, normally nothing."""
+async def end(pids: set[int], *, grace: float, wake: bool = False) -> set[int]:
+    """TERM, then KILL after `grace` seconds (at once if it is 0); returns what is still alive, normally nothing.
+
+    `wake`: whoever was stopped learns of it at once.
+    """
     left = pids
     if grace:
         _signal(pids, signal.SIGTERM)
-        _signal(pids, signal.SIGCONT)  # whoever was stopped ends now
+        if wake:
+            _signal(pids, signal.SIGCONT)
         left = await _gone(pids, grace)
     _signal(left, signal.SIGKILL)
     return await _gone(left, 2.0)
