@@ -9,6 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
+from ralph.workflows.session_report import schema
 from tests.acceptance.sessions import (
     FOLDER,
     ID,
@@ -29,8 +30,8 @@ SCRIPT = Path(__file__).parent.parent / "data/session/agent.json"
 PLANNED = ["INITIALIZE", "brainstorm 1", "research 1", "TASK_BREAKDOWN"]
 
 
-def is_valid(project: Project, text: str) -> None:
-    jsonschema.validate(json.loads(text), json.loads(project.ralph("schema", "session").stdout))
+def is_valid(text: str) -> None:
+    jsonschema.validate(json.loads(text), json.loads(schema()))
 
 
 # the whole story
@@ -51,7 +52,8 @@ def test_a_session_from_the_request_to_the_last_review(project: Project) -> None
         "next_action": "none",
         "summary": "3 of 3 tasks done",
     }
-    is_valid(project, done.stdout)
+    is_valid(done.stdout)
+    assert project.ralph("schema", "session").stdout == schema()
     assert work(project) == ["feat: task-1 - Celsius", "feat: task-2 - A line to print", "feat: task-3 - Fahrenheit"]
     for subject, files in zip(
         work(project), (["test_weather.py", "weather.py"], ["line.py", "test_line.py"]), strict=False
@@ -125,7 +127,7 @@ def test_a_broken_contract_is_asked_for_again_with_what_is_missing_and_blocks_af
     told = output(done)
     assert (told["status"], told["current_state"]) == ("blocked", "EXECUTING")
     assert "tasks.task-1-report.md was not written" in told["summary"] and "[P], but it is [x]" in told["summary"]
-    is_valid(project, done.stdout)
+    is_valid(done.stdout)
     again = prompt(project, "execute task-1")
     assert "Your Last Answer Was Not Complete" in again and "tasks.task-1-report.md was not written" in again
     assert project.read(f"{FOLDER}/progress.md") == before, "half a contract does not count"
@@ -215,6 +217,14 @@ def test_roles_that_only_look_change_nothing_in_the_project(project: Project) ->
     session(project, "--once")
     assert calls(project) == ["execute task-1 1", "review task-1 1", "review task-1 1"]
     assert project.read("app.txt") == "app\n" and work(project) == ["feat: task-1 - Do task-1"]
+
+
+def test_an_executor_that_only_writes_a_report_has_done_nothing(project: Project) -> None:
+    plays(project, "'execute task-1 1') report; mark task-1 P ;;", maxRetries=1)
+    plan(project, "task-1")
+    done = session(project, code=3)
+    assert "changed nothing" in done.stdout and "ralph accept" not in done.stdout
+    assert calls(project) == ["execute task-1 1"] * 3 and marks(project) == {"task-1": " "}
 
 
 # gates, rework, bounds
@@ -346,7 +356,7 @@ def test_interrupted_it_says_how_it_stands_and_goes_on(project: Project) -> None
         *("in_progress", "EXECUTING"),
         "executor: task-1, attempt 1",
     )
-    is_valid(project, said)
+    is_valid(said)
     session(project)
     assert work(project) == ["feat: task-1 - Do task-1"]
 
@@ -364,11 +374,8 @@ def test_going_on_comes_before_beginning(project: Project) -> None:
     assert first.endswith("-how-warm-is-it")
     session(project, "--resume", first, "--once")
     assert calls(project)[-1] == "research 1"
-    session(project, "--once")
-    assert json.loads(project.ralph("session", "show", "other", "--json").stdout)["next_action"] == (
-        "questioner: brainstorm, cycle 1"
-    ), "the newest is the one that was worked on last"
-    assert "unfinished" not in project.ralph("session", "show", first).stdout
+    shown = json.loads(project.ralph("session", "show", "other", "--json").stdout)
+    assert shown["next_action"] == "questioner: brainstorm, cycle 1"
 
 
 def test_an_update_reopens_a_finished_session(project: Project) -> None:
@@ -392,29 +399,23 @@ def test_an_id_that_leaves_the_folder_is_refused(project: Project, args: tuple[s
     assert not (project.path / ".ralph-sessions").exists() and not (project.path / "escaped").exists()
 
 
-@pytest.mark.parametrize(
-    ("args", "why"),
-    [
-        ((), "no unfinished session"),
-        (("--update", "x"), "no session to update"),
-        (("--resume", "wether"), "weather"),
-        (("--update", " ", "--resume", ID), "--update needs a text"),
-        (("A request", "--resume", ID), "A request begins a new session"),
-        (("--resume", ""), "cannot be a session's id"),
-        (("A request", "--id", "new", "--resume", ID), "--resume"),
-        (("A request", "--id", "new", "--update", "more"), "--update"),
-        (("A request", "--id", ID), "There is a session 'weather' already"),
-        (("--id", "new"), "--id is for a new session"),
-        (("list", ID), "list"),
-        (("show", "a", "b"), "show"),
-    ],
-)
-def test_a_command_line_that_means_nothing_is_refused(project: Project, args: tuple[str, ...], why: str) -> None:
+def test_a_command_line_that_means_nothing_is_refused(project: Project) -> None:
     plays(project)
-    if ID in args or "wether" in args:
-        plan(project, "task-1")
-    refused = project.ralph("session", *args, code=1)
-    assert why in refused.stderr and calls(project) == []
+
+    def refuses(why: str, *args: str) -> None:
+        assert why in project.ralph("session", *args, code=1).stderr and calls(project) == []
+
+    refuses("no unfinished session")
+    refuses("no session to update", "--update", "x")
+    plan(project, "task-1")
+    refuses("did you mean 'weather'?", "--resume", "wether")
+    refuses("cannot be a session's id", "--resume", "")
+    refuses("--update needs a text", "--update", " ", "--resume", ID)
+    refuses("A request begins a new session", "A request", "--resume", ID)
+    refuses("neither --resume nor --update", "A request", "--id", "new", "--update", "more")
+    refuses("There is a session 'weather' already", "A request", "--id", ID)
+    refuses("--id is for a new session", "--id", "new")
+    refuses("put it between quotes", "list", ID)
     assert not (project.path / ".ralph/run/new").exists()
 
 
@@ -428,7 +429,7 @@ def test_nonsense_in_progress_is_refused_by_its_line_before_anything_begins(proj
     assert project.read(f"{FOLDER}/progress.md") == text and calls(project) == []
     assert "blocked" in project.ralph("session", "list").stdout
     shown = project.ralph("session", "show", ID, "--json").stdout
-    is_valid(project, shown)
+    is_valid(shown)
     assert "line 6" in json.loads(shown)["summary"]
     assert "line 6" in project.ralph("session", "show", ID).stdout
     project.ralph("status", code=None)

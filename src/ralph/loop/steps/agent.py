@@ -311,10 +311,11 @@ class AgentStep(Step):
     def _accept(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
         """It says that it is done: is there anything to be verified at all?"""
         if context.work.kind is Kind.TASK and not findings.has_work:
-            return Verdict.FAILED, (
-                "The agent said that it was done, but changed nothing. If the task needs no work, a person can "
-                f'say so: ralph accept {context.record.target} {context.work.id} --why "…"'
-            )
+            said = "The agent said that it was done, but changed nothing."
+            if context.work.contract:  # its marks are its roles'
+                return Verdict.FAILED, said
+            accept = f'ralph accept {context.record.target} {context.work.id} --why "…"'
+            return Verdict.FAILED, f"{said} If the task needs no work, a person can say so: {accept}"
         return Verdict.PASSED, ""
 
 
