@@ -130,7 +130,7 @@ class SessionSettings(Section):
     """How sessions are bounded."""
 
     max_reviews: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=3, description="Session reviews that may find gaps before the session is blocked."
+        default=3, description="Session reviews in one run that may find gaps before it is blocked."
     )
 
 

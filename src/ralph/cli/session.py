@@ -74,13 +74,16 @@ def command(
     """Work on REQUEST in a session: a planner, a questioner, an executor and a reviewer, each a fresh agent.
     Without a request the newest unfinished session goes on."""
     workspace = workspaces.find(Path.cwd())
-    if words_[:1] in (("list",), ("show",)) and len(words_) <= 2 and not (resume or update):
-        return _list(workspace, as_json) if words_ == ("list",) else _show(workspace, words_[1:], as_json)
+    if words_[:1] in (("list",), ("show",)):
+        return _look(workspace, words_, as_json)
     put_back_what_agents_changed(workspace)
     config = configuration.load(workspace.root)
     _check(workspace, config)
     request = " ".join(words_).strip()
-    asked = _choose(workspace, request, resume, update) if not wanted_id else _named(workspace, request, wanted_id)
+    if wanted_id is None:
+        asked = _choose(workspace, request, resume, update)
+    else:
+        asked = _named(workspace, request, wanted_id, more=resume is not None or update is not None)
     options = Options(once=once, baseline=not no_baseline, model=model)
     return _run(workspace, config, asked, options, Watching(quiet=quiet, as_json=as_json))
 
@@ -105,14 +108,14 @@ def _check(workspace: Workspace, config: Config) -> None:
 
 def _choose(workspace: Workspace, request: str, resume: str | None, update: str | None) -> Asked:
     """Going on comes before beginning."""
-    if request and (resume or update):
+    if request and (resume is not None or update is not None):
         raise RalphError(
             "A request begins a new session.",
             remedy="Leave it out to go on with one, or give it as --update TEXT.",
         )
     if update is not None and not update.strip():
         raise RalphError("--update needs a text.", remedy='For example: --update "Fahrenheit too"')
-    if resume:
+    if resume is not None:
         found = sessions.find(workspace, resume)
         return Asked(id=found.id, request=found.request, update=(update or "").strip())
     known = sessions.everything(workspace)
@@ -132,14 +135,18 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
     return Asked(id=candidates[0].id, request=candidates[0].request, update=(update or "").strip())
 
 
-def _named(workspace: Workspace, request: str, wanted_id: str) -> Asked:
+def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) -> Asked:
     """A new session whose id a person chose."""
-    if not request:
-        raise RalphError("--id is for a new session.", remedy=f"To go on with one: --resume {wanted_id}")
-    if sessions.check_id(wanted_id) in sessions.ids(workspace):
+    sessions.check_id(wanted_id)
+    if not request or more:
+        raise RalphError(
+            "--id is for a new session, and goes with neither --resume nor --update.",
+            remedy=f"To go on with one: --resume {wanted_id}",
+        )
+    if wanted_id in sessions.ids(workspace):
         raise RalphError(f"There is a session {wanted_id!r} already.", remedy=f"ralph session --resume {wanted_id}")
-    if any(located.feature.name == wanted_id for located in features.everything(workspace)):
-        raise RalphError(f"There is a feature {wanted_id!r} already.", remedy="Take another id, or none.")
+    if features.everything(workspace, only=wanted_id):
+        raise RalphError(f"There is a feature {wanted_id!r} already.", remedy="Give the session another id.")
     return Asked(id=wanted_id, request=request, is_new=True)
 
 
@@ -192,6 +199,15 @@ def action(work: str, number: int, verdict: str) -> str:
 def _last_action(workspace: Workspace, session_id: str) -> str:
     past = sorted(past_attempts(workspace.logs, session_id).values(), key=lambda attempt: attempt.at)
     return action(past[-1].work, past[-1].number, past[-1].verdict) if past else ""
+
+
+def _look(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:
+    if len(words_) > (1 if words_[0] == "list" else 2):
+        raise RalphError(
+            f"`ralph session {words_[0]}` takes {'nothing' if words_[0] == 'list' else 'one id'} more.",
+            remedy='If this is a request, put it between quotes: ralph session "…"',
+        )
+    return _list(workspace, as_json) if words_[0] == "list" else _show(workspace, words_[1:], as_json)
 
 
 def _list(workspace: Workspace, as_json: bool) -> int:

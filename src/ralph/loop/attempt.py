@@ -33,6 +33,7 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
                 record = replace(record, agent_at_work=True, only_looks=step.only_looks)
                 run.keep_plan()
                 run.note(record)
+                context = context.after(record)
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
             result = _printable(await perform(step, context))
             record = record.add(result)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.loop.record import StepResult
-from ralph.plan.work import Contract, Texts, Verdict, listed
+from ralph.plan.work import Contract, Kept, Texts, Verdict, listed
 from ralph.stores import atomic
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ LARGEST = 16 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Owed:
-    """The files a call may write, as they were before it."""
+    """The files a call may write, as they were before it was made for the first time."""
 
     contract: Contract
     root: Path
@@ -36,16 +36,26 @@ class Owed:
         if result.verdict is not Verdict.PASSED:
             self._restore(tuple(self.before))
             return result
-        kept = self.contract.check(result.step, self.before, _read(self.root, tuple(self.before)))
-        self._restore(kept.restore)
-        if not kept.mistakes:
+        after = _read(self.root, tuple(self.before))
+        kept = self.contract.check(result.step, self.before, after)
+        mistakes = kept.mistakes or _overruled(kept, context)
+        if not mistakes:
             return replace(result, verdict=kept.verdict, reason=kept.reason or result.reason, final=True)
         is_last = context.turn > context.work.step(result.step).resilience.max_retries
+        if is_last:
+            self._set_aside(after, context.run.logs / f"{context.label}-refused")
+        self._restore(tuple(self.before) if is_last else kept.restore)
         return replace(
             result,
             verdict=Verdict.BLOCKED if is_last else Verdict.FAILED,
-            reason=listed(f"The {result.step} did not do what it owed", kept.mistakes),
+            reason=listed(f"The {result.step} did not do what it owed", mistakes),
         )
+
+    def _set_aside(self, after: Texts, folder: Path) -> None:
+        """What was written in vain, for a person to look at."""
+        for path, data in after.items():
+            if data is not None and data != self.before[path]:
+                atomic.write(folder / Path(path).name, data, sync=False)
 
     def _restore(self, paths: tuple[str, ...]) -> None:
         for path in paths:
@@ -58,6 +68,14 @@ class Owed:
                 target.unlink(missing_ok=True)
             if data is not None:
                 atomic.write(target, data)
+
+
+def _overruled(kept: Kept, context: Context) -> tuple[str, ...]:
+    """Nobody can find good what Ralph itself has found wrong."""
+    wrong = next((result for result in context.record.steps if result.verdict is not Verdict.PASSED), None)
+    if wrong is None or kept.verdict is not Verdict.PASSED:
+        return ()
+    return (f"the project's checks are not green, so this cannot be complete. {wrong.reason}".strip(),)
 
 
 def _read(root: Path, paths: tuple[str, ...]) -> Texts:

@@ -31,24 +31,24 @@ async def end_orphans(left_by: Owner | None, folder: Path) -> int:
     """End what killed runs' agents, gates and services left running; says how many processes that were."""
     dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
     orphans = {pid for run in dead for pid in tree.marked(f"{run}.")}
-    await tree.end(orphans, grace=2.0)
+    await tree.end(orphans, grace=2.0, wake=True)
     return len(orphans)
 
 
 async def rescue(place: Place, record: Record) -> None:
-    """Keep what a killed attempt's agent had made so far."""
+    """Keep what a killed attempt's agent had made so far; what one made that was only to look is put back."""
     place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
     changes = await place.changes(record.base, await place.straighten(record.base, record.ground))
     if record.only_looks:
         changes = await _without_new(place, changes, record)
-    if record.shown:
-        changes = await place.undo_since(record.shown, changes)
     ref = attempt_ref(record.target, record.work, record.number)
     commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
     await place.kept()
+    known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
     if changes.left:
-        known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
-        place.remember_left(replace(known, commit=commit, parent=changes.head, also=""))
+        place.remember_left(replace(known, commit=commit, parent=changes.head, also=record.shown))
+    if record.shown and await place.put_back(record.shown, commit):
+        place.remember_left(replace(known, commit=record.shown, parent=changes.head, also=""))
 
 
 async def _without_new(place: Place, changes: Changes, record: Record) -> Changes:
@@ -75,7 +75,7 @@ async def _recover(run: Run, record: Record, site: Site | None) -> Outcome | Non
     if record.has_work and site:
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
         kept = next(result.commit for result in reversed(record.steps) if result.commit)
-        if site.place and not record.agent_at_work:
+        if site.place and (record.shown or not record.agent_at_work):
             await site.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
         return await attempt(run, site, work, record, resumed=True)
     run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; {_where(run, record)}."))

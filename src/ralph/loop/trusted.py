@@ -10,6 +10,7 @@ from urllib.parse import quote, unquote
 
 from ralph.config import NAME
 from ralph.loop import record as records
+from ralph.process import tree
 from ralph.stores import atomic, lock
 from ralph.workspace import Workspace
 
@@ -49,6 +50,7 @@ def put_back(workspace: Workspace) -> list[str]:
     changed: list[str] = []
     for record in records.load(workspace.records):
         if record.agent_at_work:
+            tree.stop(tree.marked(f"{record.run}."))  # its agent may have outlived it, and would write on
             changed += _put_back(workspace.records / record.target / FOLDER)
             forget(workspace, record.target)  # what is written there from now on is a person's, or another run's
     return changed

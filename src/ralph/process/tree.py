@@ -110,11 +110,21 @@ def marked(prefix: str) -> set[int]:
     return {entry.pid for entry in entries if entry.pid in members and not entry.dead} - {os.getpid()}
 
 
-async def end(pids: set[int], *, grace: float) -> set[int]:
-    """TERM, then KILL after `grace` seconds (at once if it is 0); returns what is still alive, normally nothing."""
+def stop(pids: set[int]) -> None:
+    """None of them does anything any more, until they are ended."""
+    _signal(pids, signal.SIGSTOP)
+
+
+async def end(pids: set[int], *, grace: float, wake: bool = False) -> set[int]:
+    """TERM, then KILL after `grace` seconds (at once if it is 0); returns what is still alive, normally nothing.
+
+    `wake`: whoever was stopped learns of it at once.
+    """
     left = pids
     if grace:
         _signal(pids, signal.SIGTERM)
+        if wake:
+            _signal(pids, signal.SIGCONT)
         left = await _gone(pids, grace)
     _signal(left, signal.SIGKILL)
     return await _gone(left, 2.0)

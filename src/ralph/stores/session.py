@@ -1,7 +1,9 @@
-"""A session's folder, read and never written: its roles write it, and their marks are the plan's state."""
+"""A session's folder: its roles write it, and their marks are the plan's state. Ralph only reads it, and takes back a
+mark that did not come true."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,6 +12,7 @@ from pathlib import Path
 from ralph.plan import router
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.router import Call, Item, Mark, State, Stuck
+from ralph.stores import atomic
 from ralph.stores.session_files import (
     PROGRESS,
     QUESTIONS,
@@ -100,14 +103,25 @@ class SessionStore:
         self._folder = project / SESSIONS / session_id
         self._id = session_id
         self._counted = counted  # for whoever only looks: attempts are as many as there are reports
-        self.session = Session(session_id, {})
+        self.session = read_session(self._folder, session_id)
 
     def load(self, data: bytes | None = None) -> Plan:
         return self._merge(Plan(target=self._id))
 
     def save(self, plan: Plan) -> Plan:
-        """Writes nothing: the plan is what the files say by now, with what Ralph has counted."""
+        """The plan is what the files say by now, with what Ralph has counted."""
+        session = read_session(self._folder, self._id)
+        for item in session.tasks:
+            known = plan.find(item.id)
+            if item.mark is Mark.DONE and known and known.notes and known.state is not TaskState.PASSED:
+                self._reopen(item)  # it was qualified, but could not be committed
         return self._merge(plan)
+
+    def _reopen(self, item: Item) -> None:
+        path = self._folder / PROGRESS
+        lines = path.read_bytes().decode(errors="surrogateescape").splitlines(keepends=True)
+        lines[item.line - 1] = re.sub(r"\[[^\]]*\]", "[ ]", lines[item.line - 1], count=1)
+        atomic.write(path, "".join(lines).encode(errors="surrogateescape"))
 
     def _merge(self, plan: Plan) -> Plan:
         session = self.session = read_session(self._folder, self._id)
@@ -136,8 +150,8 @@ def read_session(folder: Path, session_id: str) -> Session:
 def _task(session: Session, item: Item, known: Task | None) -> Task:
     entry = session.entry(item.id)
     task = known or Task(id=item.id, title=item.title)
-    has_passed = item.mark is Mark.DONE and not (known and known.notes and known.state is not TaskState.PASSED)
-    state = TaskState.PASSED if has_passed else task.state if task.state is TaskState.BLOCKED else TaskState.PENDING
+    is_blocked = task.state is TaskState.BLOCKED
+    state = TaskState.PASSED if item.mark is Mark.DONE else task.state if is_blocked else TaskState.PENDING
     return replace(
         task,
         title=item.title or (entry.title if entry else "") or item.id,

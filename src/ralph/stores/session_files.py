@@ -11,14 +11,20 @@ from ralph.plan.select import cycle
 from ralph.validation import Mistakes
 
 PLAN, TASKS, PROGRESS, QUESTIONS = "plan.md", "tasks.md", "progress.md", "plan.questions.md"
-FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
-BOX = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[(.*?)\](?:\s+(.*))?$")
+FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
+BOX = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[([^\]]*)\](?:\s+(.*))?$")
+LOOSE_BOX = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)]|#{1,6})?\s*\[([^\]]{0,9})\]\s*([*_`~\[(]*(?:plan|task)-.*)$")
 IDENTITY = re.compile(r"[*_`~\[(]*((?:plan|task)-[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*)[*_`~\])]*\s*(?:[:.–—-]+\s*)?(.*)")
 ENTRY = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+(?:\[.?\]\s+)?(.*)$")
-INHERITS = re.compile(r"\s*(?:[-*+]\s+)?[*_`]*inherits[ -]from[*_`]*\s*:[*_`]*\s*(.*)", re.IGNORECASE)
-NOBODY = re.compile(r"[*_`(]*(none|nothing|nobody|n/a|-+|–|—|\[\])?[*_`).]*", re.IGNORECASE)
-CYCLE = re.compile(r"##\s+Cycle\s+(\d+)\b", re.IGNORECASE)
-VERDICT = re.compile(r"[\s>#*_`-]*verdict[*_`]*\s*[:=–—-]+[\s*_`]*([A-Za-z]+)", re.IGNORECASE)
+LISTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
+INHERITS = re.compile(
+    r"\s*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+)?[*_`]*inherits[ -]from[*_`]*\s*(?::[*_`]*\s*|$)(.*)", re.IGNORECASE
+)
+NOBODY = re.compile(r"[*_`(]*(?:(?:none|nothing|nobody|n/a)\b.*|-+|–|—|\[\])[*_`).]*", re.IGNORECASE)
+CYCLE = re.compile(r"##\s+Cycle\s+(\d{1,9})\b", re.IGNORECASE)
+VERDICT = re.compile(
+    r"[\s>#*_`-]*verdict[*_`]*\s*[:=–—-]+[\s*_`]*([A-Za-z]+)\b(?![\s*_`]*(?:[/|]|or\b))", re.IGNORECASE
+)  # two of them with a bar between are the template, not a verdict
 HEADING = re.compile(r"#{1,6}\s.*\breview\b", re.IGNORECASE)
 MARKS = {" ": Mark.TODO, "": Mark.TODO, "/": Mark.BEGUN, "P": Mark.TO_REVIEW, "p": Mark.TO_REVIEW}
 MARKS |= {"x": Mark.DONE, "X": Mark.DONE}
@@ -39,10 +45,10 @@ class Entry:
 def read_progress(text: str) -> tuple[Item, ...]:
     """The marked items of progress.md; boxes without an id that lie below one are its own small steps."""
     items: dict[str, Item] = {}
-    mistakes: list[str] = []
+    mistakes = _endless(text)
     depth = -1  # how far the last item is indented
     for number, line in _lines(text):
-        box = BOX.match(line)
+        box = BOX.match(line) or LOOSE_BOX.match(line)
         if not box:
             continue
         indent, mark = len(box[1].expandtabs(4)), MARKS.get(box[2].strip() if box[2].strip() else " ")
@@ -69,14 +75,14 @@ def read_progress(text: str) -> tuple[Item, ...]:
 def read_tasks(text: str) -> tuple[Entry, ...]:
     """The tasks of tasks.md with what each inherits; a wrong `Inherits From` is refused."""
     entries = list(_entries(text))
-    mistakes = [f"line {entry.line}: {entry.id} is there twice" for entry in _repeated(entries)]
+    mistakes = _endless(text) + [f"line {entry.line}: {entry.id} is there twice" for entry in _repeated(entries)]
     tasks = [entry for entry in entries if entry.id.startswith("task-")]
     known = {entry.id for entry in tasks}
     for entry in tasks:
         for name in entry.inherits:
             if name not in known:
                 mistakes.append(f"line {entry.line}: {entry.id} inherits from {name}, which is not in {TASKS}")
-        mistakes += [f"line {entry.line}: {text}" for text in _unreadable(entry)]
+        mistakes += [f"line {entry.line}: {wrong}" for wrong in _unreadable(entry)]
     circle = cycle({entry.id: tuple(name for name in entry.inherits if name in known) for entry in tasks})
     if circle:
         mistakes.append(f"tasks inherit from each other in a circle: {' → '.join(circle)}")
@@ -127,15 +133,15 @@ def decode(data: bytes | None) -> str:
 
 
 def _entries(text: str) -> Iterator[Entry]:
-    lines = list(_lines(text))
-    depth = -1
+    lines = _lines(text)
+    depth = LONGEST
     begins: list[tuple[int, re.Match[str]]] = []
     for index, (_, line) in enumerate(lines):
         found = ENTRY.match(line)
         named = IDENTITY.match(found[2]) if found else None
         if found and named and not INHERITS.match(line):
-            indent = len(found[1].expandtabs(4))
-            if depth < 0 or indent <= depth:
+            indent = -1 if line.lstrip().startswith("#") else len(found[1].expandtabs(4))  # lists lie below headings
+            if indent <= depth:
                 depth = indent
                 begins.append((index, named))
     for position, (index, named) in enumerate(begins):
@@ -152,32 +158,32 @@ def _entries(text: str) -> Iterator[Entry]:
 
 def _inherited(block: list[str]) -> tuple[str, ...]:
     """The ids behind `Inherits From`, on its line or in the list below it."""
-    for index, line in enumerate(block):
-        found = INHERITS.match(line)
-        if found:
-            named = _ids(found[1])
-            return named or tuple(name for below in _deeper(block, index) for name in _ids(below))
-    return ()
+    return next((_ids("\n".join(texts)) for texts in _heritages(block)), ())
 
 
 def _unreadable(entry: Entry) -> Iterator[str]:
-    block = entry.text.split("\n")
+    for texts in _heritages(entry.text.split("\n")):
+        for text in texts:
+            if not _ids(text) and not NOBODY.fullmatch(text):
+                yield f"{entry.id}: what it inherits from cannot be read: {text[:80]!r}"
+
+
+def _heritages(block: list[str]) -> Iterator[list[str]]:
+    """What each `Inherits From` names: the rest of its line, or else the points of the list below it."""
     for index, line in enumerate(block):
         found = INHERITS.match(line)
-        if found and not _ids(found[1]) and not NOBODY.fullmatch(found[1].strip()):
-            yield f"{entry.id}: what it inherits from cannot be read: {found[1].strip()[:80]!r}"
-        elif found and any(not _ids(below) for below in _deeper(block, index)):
-            yield f"{entry.id}: what it inherits from cannot be read: {next(_deeper(block, index)).strip()[:80]!r}"
+        if found:
+            rest = found[1].strip()
+            yield [rest] if rest else [LISTED.sub("", below).strip() for below in _below(block, index)]
 
 
-def _deeper(block: list[str], index: int) -> Iterator[str]:
-    """The lines that lie below one in a list."""
-    depth = _indent(block[index])
-    for line in block[index + 1 :]:
-        if line.strip() and _indent(line) <= depth:
+def _below(block: list[str], index: int) -> Iterator[str]:
+    """The points below a line: those that lie deeper if it is one itself, else those that follow it."""
+    depth = _indent(block[index]) if LISTED.match(block[index]) else -1
+    for line in filter(str.strip, block[index + 1 :]):
+        if _indent(line) <= depth or not LISTED.match(line):
             return
-        if line.strip():
-            yield line
+        yield line
 
 
 def _indent(line: str) -> int:
@@ -198,17 +204,35 @@ def _repeated(entries: list[Entry]) -> Iterator[Entry]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(text.split()).strip("*_` ")
+    """A title without the signs that the id before it left behind, or that stand around all of it."""
+    text = " ".join(text.split())
+    for sign in ("**", "__", "`", "*", "_"):
+        if text.count(sign) == 1 or (text.count(sign) == 2 and text.startswith(sign) and text.endswith(sign)):
+            text = text.removeprefix(sign).removesuffix(sign).strip()
+    return text
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _endless(text: str) -> list[str]:
+    """A code block that is never closed hides all that follows."""
+    _, opened = _split(text)
+    return [f"line {opened}: this code block has no end"] if opened else []
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
     """The lines with their numbers, without those of code blocks."""
-    fence = ""
+    return _split(text)[0]
+
+
+def _split(text: str) -> tuple[list[tuple[int, str]], int]:
+    """The lines outside of code blocks, and where a block begins that does not end."""
+    lines: list[tuple[int, str]] = []
+    fence, opened = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         found = FENCE.match(line)
         if not fence and found:
-            fence = found[1]
+            fence, opened = found[1], number
         elif fence and found and found[1].startswith(fence) and line.strip() == found[1]:
-            fence = ""
+            fence, opened = "", 0
         elif not fence:
-            yield number, line
+            lines.append((number, line))
+    return lines, opened

@@ -10,7 +10,7 @@ from ralph.loop.settle import Policy
 from ralph.loop.workflow import Claimed, Occasion, Prompt
 from ralph.plan import router
 from ralph.plan.model import Plan, Task, TaskState
-from ralph.plan.router import Call, Mark, Mode, Stuck
+from ralph.plan.router import Call, Mode, Stuck
 from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Waiting, Work, listed
 from ralph.stores.session import Session, SessionStore
 from ralph.stores.session_files import findings, read_verdict, review_part
@@ -48,6 +48,7 @@ class SessionWorkflow:
         self._project = project
         self._request = request
         self._update = update
+        self._reviewed = router.last_iteration(self.session.texts)
 
     @property
     def session(self) -> Session:
@@ -69,17 +70,14 @@ class SessionWorkflow:
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         session = self.session
-        ended = _bounds(plan, session, self._config)
+        if self._update and UPDATE not in plan.setup.done and not plan.setup.failures:
+            return self._role(Call(mode=Mode.UPDATE), UPDATE, Kind.SETUP)
+        ended = _bounds(plan, session, self._reviewed + self._config.session.max_reviews)
         if ended:
             return ended
-        if self._update and UPDATE not in plan.setup.done:
-            return self._role(Call(mode=Mode.UPDATE), UPDATE, Kind.SETUP)
         call = session.call
         if isinstance(call, Stuck):
             return Finished(ending=Ending.BLOCKED, reason=call.reason)
-        refused = next((item.id for item in session.tasks if item.mark is Mark.DONE and _is_open(plan, item.id)), "")
-        if refused:  # it was qualified, but could not be committed
-            return self._execute(plan, refused)
         match call.mode:
             case Mode.EXECUTE:
                 return self._execute(plan, _first_ready(plan) or call.task)
@@ -214,7 +212,7 @@ _JUDGING = (
 )
 
 
-def _bounds(plan: Plan, session: Session, config: Config) -> Finished | None:
+def _bounds(plan: Plan, session: Session, last_review: int) -> Finished | None:
     """Why nobody is called any more, though something is left to do."""
     blocked = next((task for task in plan if task.state is TaskState.BLOCKED), None)
     if blocked:
@@ -232,10 +230,8 @@ def _bounds(plan: Plan, session: Session, config: Config) -> Finished | None:
     if plan.review.attempts and found and read_verdict(before) == "gaps" and findings(before) == found:
         return _blocked(listed("The session review found the same gaps twice", found))
     is_over = isinstance(session.call, Call) and session.call.mode is Mode.SESSION_REVIEW and not session.is_finished
-    if is_over and found and iteration >= config.session.max_reviews:
-        return _blocked(
-            listed(f"{iteration} session reviews found gaps, which is session.maxReviews; the last one", found)
-        )
+    if is_over and found and iteration >= last_review:
+        return _blocked(listed("Session reviews found gaps as often as session.maxReviews allows; the last one", found))
     return None
 
 
@@ -248,11 +244,6 @@ def _same_again(session: Session, task_id: str) -> bool:
     number = router.last_report(task_id, session.texts)
     last, before = (review_part(session.report(task_id, count)) for count in (number, number - 1))
     return number > 1 and read_verdict(last) == read_verdict(before) == "failed" and findings(last) == findings(before)
-
-
-def _is_open(plan: Plan, task_id: str) -> bool:
-    task = plan.find(task_id)
-    return task is not None and task.state is not TaskState.PASSED
 
 
 def _first_ready(plan: Plan) -> str:

@@ -81,7 +81,8 @@ class _Look:
     restore: set[str] = field(default_factory=set)
 
     def wrong(self, mistake: str, *, restore: str = "") -> None:
-        self.mistakes.append(mistake)
+        if mistake not in self.mistakes:
+            self.mistakes.append(mistake)
         if restore:
             self.restore.add(restore)
 
@@ -98,8 +99,10 @@ class _Look:
         try:
             new = {item.id: item for item in read_progress(self.wants(PROGRESS))}
         except RalphError as error:
-            for detail in error.details if PROGRESS in self.after else ():
-                self.wrong(f"{PROGRESS}: {detail}", restore=PROGRESS if old else "")
+            if old:
+                self.restore.add(PROGRESS)
+            for detail in error.details if self.after.get(PROGRESS, "").strip() else ():
+                self.wrong(f"{PROGRESS}: {detail}")
             return old, {}
         return old, new
 
@@ -126,9 +129,15 @@ class _Look:
         for item in new.values():
             if item.id not in old and not adds:
                 self.wrong(f"{PROGRESS}: {item.id} is new, and not yours to add", restore=PROGRESS)
-            elif item.id not in old and item.mark is not Mark.TODO:
-                self.wrong(f"{PROGRESS}: {item.id} is new, so its mark has to be [ ]", restore=PROGRESS)
+        if adds:
+            self.new_ones_are_open(old, new)
         return new
+
+    def new_ones_are_open(self, old: Mapping[str, Item], new: Mapping[str, Item]) -> None:
+        """Nobody adds what is done already."""
+        for item in new.values():
+            if item.id not in old and item.mark is not Mark.TODO:
+                self.wrong(f"{PROGRESS}: {item.id} is new, so its mark has to be [ ]", restore=PROGRESS)
 
     def has_mark(self, marks: dict[str, Item], item_id: str, mark: Mark) -> None:
         if marks and (item_id not in marks or marks[item_id].mark is not mark):
@@ -147,6 +156,7 @@ def _initialize(look: _Look) -> Said:
     look.wants(f"{look.session_id}.instructions.md")
     entries = look.entries() if look.wants(TASKS) else {}
     _, marks = look.marks()
+    look.new_ones_are_open({}, {item.id: item for item in marks.values() if item.is_task})
     for item_id in PLANNING_TASKS:
         if entries and item_id not in entries:
             look.wrong(f"{TASKS}: {item_id} is missing")
@@ -158,12 +168,15 @@ def _initialize(look: _Look) -> Said:
 def _update(look: _Look) -> Said:
     if look.wants(PLAN) == look.before.get(PLAN):
         look.wrong(f"{PLAN} is as it was: the new requirements have to be in it")
+    look.wants(TASKS)
     old, marks = look.marks()
     for item in old.values():
-        if item.id not in marks and marks:
+        now = marks[item.id].mark if item.id in marks else None
+        if now is None and marks:
             look.wrong(f"{PROGRESS}: {item.id} has gone", restore=PROGRESS)
-        elif item.id in marks and item.is_task and item.mark is not marks[item.id].mark:
+        elif now not in (None, item.mark) and (item.is_task or now is not Mark.TODO):
             look.wrong(f"{PROGRESS}: the mark of {item.id} is not yours", restore=PROGRESS)
+    look.new_ones_are_open(old, marks)
     if marks and not any(item.is_open for item in marks.values()):
         look.wrong(f"{PROGRESS}: nothing is open, so the new requirements would never be worked on")
     _same_tasks(look, look.entries(), marks)
@@ -261,9 +274,11 @@ def _session_review(look: _Look) -> Said:
 
 def _unchanged_tasks(look: _Look) -> None:
     """In a session review tasks are added, and those that are there stay as they are."""
-    now = look.entries()
+    now = look.entries() if look.wants(TASKS) else {}
     for entry in _entries(look.before.get(TASKS)):
-        if now and (entry.id not in now or now[entry.id].text != entry.text):
+        if not look.after.get(TASKS, "").strip():
+            look.restore.add(TASKS)
+        elif now and (entry.id not in now or now[entry.id].text != entry.text):
             look.wrong(f"{TASKS}: {entry.id} was changed; new tasks come behind the others", restore=TASKS)
 
 

@@ -39,7 +39,8 @@ def check_id(name: str) -> str:
     if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock") or name in TARGETS:
         raise RalphError(
             f"{name!r} cannot be a session's id.",
-            remedy="Use letters, digits, '-', '_' and single dots. `ralph session list` shows them all.",
+            remedy="Use letters, digits, '-', '_' and single dots, and none of the words "
+            f"{', '.join(TARGETS)}. `ralph session list` shows them all.",
         )
     return name
 

@@ -65,6 +65,7 @@ class AgentStep(Step):
     Settings: ClassVar[type[base.Settings]] = Settings
     runs_agent = True
     may_claim = True  # what it marks in the plan counts as its word
+    _owed: Owed | None = None  # asked again, it goes on from what it has written
 
     def role(self, work: Work) -> str:
         return work.role
@@ -96,7 +97,7 @@ class AgentStep(Step):
             await context.place.look()
         guarded = context.work if self.may_claim else replace(context.work, claimable="")
         protection = await Protection.begin(context.run, context.site, guarded, context.record.base)
-        owed = Owed.of(context)
+        owed = self._owed = self._owed or Owed.of(context)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)
         result = await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
@@ -313,10 +314,11 @@ class AgentStep(Step):
     def _accept(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
         """It says that it is done: is there anything to be verified at all?"""
         if context.work.kind is Kind.TASK and not findings.has_work:
-            return Verdict.FAILED, (
-                "The agent said that it was done, but changed nothing. If the task needs no work, a person can "
-                f'say so: ralph accept {context.record.target} {context.work.id} --why "…"'
-            )
+            said = "The agent said that it was done, but changed nothing."
+            if context.work.contract:  # its marks are its roles'
+                return Verdict.FAILED, said
+            accept = f'ralph accept {context.record.target} {context.work.id} --why "…"'
+            return Verdict.FAILED, f"{said} If the task needs no work, a person can say so: {accept}"
         return Verdict.PASSED, ""
 
 

@@ -1,0 +1,91 @@
+"""R2, R3.18: a session killed or stopped in each of its states goes on: nothing is lost, half done or done twice."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.acceptance.sessions import FOLDER, GATE, ID, REQUEST, calls, marks, names, plan, plays, session, work
+from tests.conftest import Project, processes_in, wait_for
+
+HALVES = {  # who is at work, and what it has written when it ends
+    "INITIALIZE": "initialize; mark plan-research x; echo spoiled > app.txt",
+    "brainstorm 1": "brainstorm; mark plan-research x; echo spoiled > new.txt",
+    "execute task-1 1": "execute; mark task-2 x; echo spoiled > $S/plan.md; echo half > half.txt",
+    "review task-1 1": "accept; mark task-2 x; echo spoiled > app.txt",
+    "SESSION_REVIEW 1": "gaps 'a gap' task-9; echo spoiled > app.txt",
+}
+BUILT = ["execute task-1 1", "review task-1 1", "execute task-2 1", "review task-2 1", "SESSION_REVIEW 1"]
+PLANNED = ["INITIALIZE", "brainstorm 1", "research 1", "TASK_BREAKDOWN"]
+
+
+def stopped(project: Project, name: str, *args: str) -> None:
+    run = project.start("session", "--no-baseline", *args)
+    wait_for((project.folder / "hangs").exists, what="somebody is at work")
+    run.send_signal(getattr(signal, name))
+    run.communicate(timeout=60)
+    assert run.returncode == (-signal.SIGKILL if name == "SIGKILL" else 130)
+
+
+def check(project: Project) -> None:
+    assert work(project) == ["feat: task-1 - Do task-1", "feat: task-2 - Do task-2"], "each exactly once"
+    for task in ("task-1", "task-2"):
+        changed = project.git("log", "--format=", "--name-only", "--grep", f"^feat: {task}").split()
+        assert f"{task}.txt" in changed and not {"app.txt", "new.txt"} & set(changed)
+    assert marks(project) == {"task-1": "x", "task-2": "x"}
+    assert names(project) == {
+        *("plan.md", "tasks.md", "progress.md", "plan.questions.md", f"{ID}.instructions.md"),
+        *("tasks.task-1-report.md", "tasks.task-2-report.md", "progress.review1.md"),
+    }
+    assert "spoiled" not in project.read(f"{FOLDER}/plan.md") and project.read("app.txt") == "app\n"
+    for task in ("task-1", "task-2"):
+        assert project.read(f"{FOLDER}/tasks.{task}-report.md").count("## Review") == 1
+    assert project.read(f"{FOLDER}/plan.questions.md").count("## Cycle") == 1
+    assert project.read("notes.txt") == "a person's\n"
+    found = set(project.status()) - {"?? .ralph/", "?? ralph.config.json"}
+    assert found - {"?? new.txt"} == {"?? notes.txt"}, "a new file may be a person's, made after the kill: it may stay"
+    assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
+    assert processes_in(project.folder) == []
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT"])
+@pytest.mark.parametrize("who", HALVES)
+def test_stopped_in_any_state_it_goes_on_and_only_whole_calls_count(project: Project, who: str, name: str) -> None:
+    planned = who not in PLANNED
+    plays(project, f"'{who}'*) test -e \"$AT/hangs\" || {{ {HALVES[who]}; hang; }}; usual ;;")
+    if planned:
+        plan(project, "task-1", "task-2 task-1")
+    project.write("notes.txt", "a person's\n")
+
+    stopped(project, name, *(() if planned else (REQUEST, "--id", ID)))
+    session(project)
+
+    everybody = BUILT if planned else [*PLANNED, *BUILT]
+    again = everybody.index(who)
+    assert calls(project) == [*everybody[: again + 1], *everybody[again:]], "only who was at work is called again"
+    check(project)
+
+
+def test_killed_while_the_gates_run_the_executor_is_not_called_again(project: Project) -> None:
+    hangs = project.folder / "hangs"
+    plays(project, "", f"{GATE} && (test -e {hangs} || {{ touch {hangs}; sleep 60; }})")
+    plan(project, "task-1", "task-2 task-1")
+    project.write("notes.txt", "a person's\n")
+    stopped(project, "SIGKILL")
+    session(project)
+    assert calls(project) == BUILT
+    check(project)
+
+
+def test_killed_in_the_rework_it_goes_on_with_the_same_attempt(project: Project) -> None:
+    plays(
+        project,
+        "'review task-1 1') refuse 'too short' ;;\n"
+        "'execute task-1 2') test -e \"$AT/hangs\" || { execute; hang; }; execute ;;",
+    )
+    plan(project, "task-1")
+    stopped(project, "SIGKILL")
+    session(project)
+    assert calls(project)[2:] == ["execute task-1 2", "execute task-1 2", "review task-1 2", "SESSION_REVIEW 1"]
+    assert work(project) == ["feat: task-1 - Do task-1"]
