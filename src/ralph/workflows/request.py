@@ -7,14 +7,13 @@ from pathlib import Path
 from ralph import prompts
 from ralph.config import Config
 from ralph.loop.settle import Policy
-from ralph.loop.workflow import Claimed, Occasion, Prompt
+from ralph.loop.workflow import Occasion, Prompt
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Waiting, Work
 from ralph.stores.request import TARGET, RequestStore
 from ralph.stores.request_files import PRD, STATE, OnDisk, all_paths
 from ralph.validation import parse_object
-from ralph.verify.gates import Gate, default_gates, plain_gates
 from ralph.workflows.phrases import (
     LEARNING_MARKER,
     bullets,
@@ -25,27 +24,26 @@ from ralph.workflows.phrases import (
     quoted,
     unfinished,
 )
+from ralph.workflows.plain import PlainGates
 from ralph.workflows.reviewing import review_prompt, with_review, with_rounds
 
 STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 LONGEST_SUMMARY = 4_000
 
 
-class RequestWorkflow:
+class RequestWorkflow(PlainGates):
     """`ralph start`."""
 
     name = "request"
     target = TARGET
 
     def __init__(self, config: Config, project: Path, branch: str = "") -> None:
+        super().__init__(config)
         self.store = RequestStore(project, branch=branch)
         self.plan_paths: tuple[str, ...] = all_paths(OnDisk(project))
         self.state_paths: tuple[str, ...] = self.plan_paths
-        self.guarded: tuple[str, ...] = ()
         self.state_message = config.commits.message.replace("prd.json", "state.json")
         self.policy = with_rounds(Policy(max_failures=config.max_retries, halts=True), config)
-        self.already_red: tuple[str, ...] = ()
-        self._config = config
         self._project = project
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
@@ -74,18 +72,6 @@ class RequestWorkflow:
             prompt="request-task",
             claims=frozenset({"DONE"}),
         )
-
-    def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return default_gates(self._config)
-
-    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return plain_gates(self._config.verify.ui, self._config) if task is None else ()
-
-    def is_ui(self, plan: Plan, task: Task | None) -> bool:
-        return bool(self.ui_gates(task))
-
-    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
-        return Claimed()
 
     def commit_message(self, plan: Plan, work: Work) -> str:
         return f"feat: {work.id} - {work.title}"

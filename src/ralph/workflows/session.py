@@ -7,15 +7,16 @@ from pathlib import Path
 from ralph import prompts
 from ralph.config import Config
 from ralph.loop.settle import Policy
-from ralph.loop.workflow import Claimed, Occasion, Prompt
+from ralph.loop.workflow import Occasion, Prompt
 from ralph.plan import router
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.router import Call, Mode, Stuck
 from ralph.plan.work import Ending, Finished, Kind, Resilience, StepSpec, Waiting, Work, listed
 from ralph.stores.session import Session, SessionStore
 from ralph.stores.session_files import findings, read_verdict, review_part
-from ralph.verify.gates import Gate, default_gates, explain, plain_gates, red
+from ralph.verify.gates import explain, red
 from ralph.workflows.phrases import bullets, gate_list
+from ralph.workflows.plain import PlainGates
 from ralph.workflows.session_contracts import SessionContract, artifacts
 from ralph.workspace import SESSIONS
 
@@ -32,19 +33,17 @@ TITLES = {
 }
 
 
-class SessionWorkflow:
+class SessionWorkflow(PlainGates):
     """`ralph session`."""
 
     name = "session"
 
     def __init__(self, config: Config, project: Path, session_id: str, *, request: str = "", update: str = "") -> None:
+        super().__init__(config)
         self.target = session_id
         self.store = SessionStore(project, session_id)
-        self.guarded: tuple[str, ...] = ()
         self.state_message = f"chore: update session {session_id}"
         self.policy = Policy(max_failures=config.max_retries, max_setup_failures=1, restores=False)
-        self.already_red: tuple[str, ...] = ()
-        self._config = config
         self._project = project
         self._request = request
         self._update = update
@@ -147,18 +146,6 @@ class SessionWorkflow:
 
     def _contract(self, calls: dict[str, Call]) -> SessionContract:
         return SessionContract(folder=f"{SESSIONS}/{self.target}", session_id=self.target, calls=calls)
-
-    def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return default_gates(self._config)
-
-    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return plain_gates(self._config.verify.ui, self._config) if task is None else ()
-
-    def is_ui(self, plan: Plan, task: Task | None) -> bool:
-        return bool(self.ui_gates(task))
-
-    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
-        return Claimed()
 
     def commit_message(self, plan: Plan, work: Work) -> str:
         return f"feat: {work.id} - {work.title}"

@@ -7,15 +7,15 @@ from pathlib import Path
 from ralph import prompts
 from ralph.config import Config
 from ralph.loop.settle import Policy
-from ralph.loop.workflow import Claimed, Occasion, Prompt
+from ralph.loop.workflow import Occasion, Prompt
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.plan.select import following
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
 from ralph.stores.implementation import TARGET, ImplementationStore
 from ralph.stores.spec_files import FOLDER
-from ralph.verify.gates import Gate, default_gates, plain_gates
 from ralph.views.progress import entry
 from ralph.workflows.phrases import LEARNING_MARKER, bullets, commands, gate_list, learned, unfinished
+from ralph.workflows.plain import PlainGates
 from ralph.workflows.reviewing import review_prompt, with_review, with_rounds
 from ralph.workspace import PROGRESS, SPECS_PLAN
 
@@ -25,21 +25,20 @@ MEND_STEPS = (StepSpec(type="agent"), *FINISH_STEPS)
 DONE_MARKER, BLOCKED_MARKER = "<TASK_DONE>", '<TASK_BLOCKED reason="...">'
 
 
-class SpecsWorkflow:
+class SpecsWorkflow(PlainGates):
     """`ralph start build`."""
 
     name = "specs"
     target = TARGET
 
     def __init__(self, config: Config, project: Path) -> None:
+        super().__init__(config)
         self.store = ImplementationStore(project, tell=entry)
         self.plan_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
         self.state_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
         self.guarded: tuple[str, ...] = (FOLDER,)
         self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
         self.policy = with_rounds(Policy(max_failures=config.max_retries, holds=True), config)
-        self.already_red: tuple[str, ...] = ()
-        self._config = config
         self._project = project
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
@@ -84,18 +83,6 @@ class SpecsWorkflow:
             spelled=DONE_MARKER,
             trailer=f"Ralph-Spec: {spec.id}",
         )
-
-    def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return default_gates(self._config)
-
-    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return plain_gates(self._config.verify.ui, self._config) if task is None else ()
-
-    def is_ui(self, plan: Plan, task: Task | None) -> bool:
-        return bool(self.ui_gates(task))
-
-    def claimed(self, plan: Plan, work: Work, data: bytes) -> Claimed:
-        return Claimed()
 
     def commit_message(self, plan: Plan, work: Work) -> str:
         """The spec's name, then its tasks; those that are blocked are named as such."""
