@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 
-from tests.conftest import VERIFIED, Project, does, wait_for
+from tests.conftest import VERIFIED, Project, does, processes_in, wait_for
 
 SERVER = """
 import http.server, os, sys
@@ -114,3 +114,18 @@ def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -
     done = project.ralph("run", "auth")
 
     assert "what it left running was ended" in done.stdout
+
+
+def test_what_a_killed_verification_left_running_is_ended_by_the_next(project: Project) -> None:
+    project.config(f"touch {project.folder}/begun; sleep 300")
+    verifying = project.start("verify")
+    wait_for((project.folder / "begun").exists)
+    verifying.kill()
+    verifying.communicate()
+    assert processes_in(project.path) != []
+
+    project.config("true")
+    project.ralph("verify")
+
+    assert processes_in(project.path) == []
+    assert list((project.path / ".ralph/run/verifying").iterdir()) == []

@@ -18,6 +18,7 @@ from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import look
 from ralph.journal.events import GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
+from ralph.loop.recover import end_verifying, verifying
 from ralph.loop.run import Interrupt
 from ralph.plan.model import GateResult, Plan, Task
 from ralph.process import environment, tree
@@ -125,7 +126,8 @@ async def _check(
         started=lambda gate: view(GateStarted(gate=gate.name, command=gate.command)),
         ended=lambda result: view(GateEnded(result=result)),
     )
-    with interrupt.on_signals():
+    await end_verifying(workspace.records)
+    with interrupt.on_signals(), verifying(workspace.records, run_id):
         async with services, Browser(config.browser, run_id, noted) as browser:
             ui = _ui_work(workspace, workflow, plan, task, services, browser, view)
             work = asyncio.create_task(check(workflow.gates(task), bench, ui))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote_to_bytes
@@ -21,8 +22,10 @@ from ralph.loop.site import Site
 from ralph.loop.verdict import conclude
 from ralph.plan.work import Outcome, Verdict
 from ralph.process import tree
+from ralph.stores import lock
 from ralph.stores.lock import Owner
 
+VERIFYING = "verifying"
 Sites = Callable[[Record], Awaitable[Site | None]]
 """Where an attempt was made, ready to go on; None: that is not there any more, or cannot be used now."""
 
@@ -30,7 +33,27 @@ Sites = Callable[[Record], Awaitable[Site | None]]
 async def end_orphans(left_by: Owner | None, folder: Path) -> int:
     """End what killed runs' agents, gates and services left running; says how many processes that were."""
     dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
-    orphans = {pid for run in dead for pid in tree.marked(f"{run}.")}
+    return await _end(dead) + await end_verifying(folder)
+
+
+@contextmanager
+def verifying(folder: Path, run_id: str) -> Iterator[None]:
+    """A verification by hand, beside whatever run there may be: should it be killed, the next one knows of it."""
+    with lock.hold(folder / VERIFYING / run_id, lock.me(run_id, "")):
+        yield
+
+
+async def end_verifying(folder: Path) -> int:
+    """End what killed verifications by hand left running."""
+    dead = [path for path in (folder / VERIFYING).glob("*") if lock.holder(path) is None]
+    count = await _end({path.name for path in dead})
+    for path in dead:
+        path.unlink(missing_ok=True)
+    return count
+
+
+async def _end(runs: set[str]) -> int:
+    orphans = {pid for run in runs for pid in tree.marked(f"{run}.")}
     await tree.end(orphans, grace=2.0, wake=True)
     return len(orphans)
 
