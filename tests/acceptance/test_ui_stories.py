@@ -69,17 +69,19 @@ def test_a_page_that_throws_is_sent_back_with_the_finding_and_passes_when_it_is_
     assert project.story()["passes"]
     assert (project.folder / "e2e").read_text().split() == ["e2e"] * 3, "after the pages, whatever they came to"
     shots = sorted(path.name for path in (project.path / ".ralph/screenshots").glob("*.png"))
-    assert shots == ["US-001-page-html-1.png", "US-001-page-html-2.png", "final-page-html-1.png"]
+    story = [f"US-001-page-html-{when}.png" for when in ("1", "2", "before")]
+    assert shots == [*story, "final-page-html-1.png"]
     assert (project.path / ".ralph/screenshots" / shots[0]).read_bytes().startswith(PNG)
     assert not [name for name in project.files_in("ralph/auth") if name.endswith(".png")]
     assert not [line for line in project.status() if "screenshots" in line]
 
     shown = project.ralph("status", "--task", "US-001").stdout
+    assert shown.index("before the first attempt") < shown.index("status: 404") < shown.index("after attempt 1")
     assert shown.index("after attempt 1") < shown.index(finding) < shown.index("after attempt 2")
     assert "✗ /page.html · .ralph/screenshots/US-001-page-html-1.png" in shown
     assert "✓ /page.html · .ralph/screenshots/US-001-page-html-2.png" in shown
     told = json.loads(project.ralph("status", "auth", "--json").stdout)[0]["tasks"][0]["pages"]
-    assert [(page["number"], len(page["findings"])) for page in told] == [(1, 1), (2, 0)]
+    assert [(page["number"], len(page["findings"])) for page in told] == [(0, 1), (1, 1), (2, 0)]
 
 
 def test_verify_looks_at_the_same_pages_without_an_agent(project: Project) -> None:

@@ -215,12 +215,13 @@ def _show_task(task: Task) -> None:
 
 
 def _show_pages(workspace: Workspace, target: Target, task: str) -> None:
-    """What the browser saw after each attempt; before the next one it was the same."""
+    """What the browser saw before the first attempt, and after each; before the next one it was the same."""
     attempt = None
     for seen in seen_pages(workspace.logs, target.name).get(task, ()):
         if seen.number != attempt:
             attempt = seen.number
-            click.secho(f"\nIn the browser, after attempt {attempt}:", bold=True)
+            when = f"after attempt {attempt}" if attempt else "before the first attempt"
+            click.secho(f"\nIn the browser, {when}:", bold=True)
         colour = "red" if seen.findings else "green"
         shot = f" · {seen.screenshot}" if seen.screenshot else ""
         click.secho(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)

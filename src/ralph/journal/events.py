@@ -198,7 +198,7 @@ class PageChecked(Event):
     """A page of a UI story was opened in a browser."""
 
     work: str = ""
-    number: int = 0  # of the attempt; 0: nobody's
+    number: int = 0  # of the attempt; 0: before the first one, or by hand
     result: PageResult
 
 

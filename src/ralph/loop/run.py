@@ -160,7 +160,7 @@ class Run:
             look = Look(
                 pages=_pages(tasks),
                 browser=self.browser,
-                shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number)),
+                shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")),
                 seen=lambda result: self.emit(PageChecked(work=work, number=number, result=result)),
                 secrets=environment.secrets_in(os.environ),
             )

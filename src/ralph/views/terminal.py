@@ -163,6 +163,10 @@ class TerminalView:
         result = event.result
         shot = f" · {result.screenshot}" if result.screenshot else ""
         about = f"page {result.page} · {words.duration(result.seconds)}"
+        if event.work and not event.number:  # nobody has worked on it yet
+            found = words.count(len(result.findings), "finding") if result.findings else "nothing wrong"
+            self._line(f"    before: page {result.page} · {found}{shot}", dim=True)
+            return
         if result.passed:
             self._line(f"    ✓ {about}{shot}", fg="green")
             return

@@ -22,6 +22,7 @@ from ralph.workspace import Feature
 FINAL = "final"
 
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
+UI_STEPS = (StepSpec(type="look"), *STORY_STEPS)
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
     StepSpec(type="final-review", name="review"),
@@ -70,7 +71,7 @@ class FeatureWorkflow:
             kind=Kind.TASK,
             id=task.id,
             title=task.title,
-            steps=with_review(STORY_STEPS, self._config),
+            steps=with_review(UI_STEPS if "ui" in task.tags else STORY_STEPS, self._config),
             claims=frozenset({"DONE"}),
         )
 

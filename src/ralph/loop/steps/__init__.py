@@ -11,6 +11,7 @@ from ralph.loop.steps.command import CommandStep
 from ralph.loop.steps.final_review import FinalReviewStep
 from ralph.loop.steps.git_commit import GitCommitStep
 from ralph.loop.steps.hold import HoldStep
+from ralph.loop.steps.look import LookStep
 from ralph.loop.steps.noop import NoopStep
 from ralph.loop.steps.readme_check import ReadmeCheckStep
 from ralph.loop.steps.review import ReviewStep
@@ -24,6 +25,7 @@ STEPS: dict[str, type[Step]] = {
     "verify": VerifyStep,
     "review": ReviewStep,
     "role": RoleStep,
+    "look": LookStep,
     "final-review": FinalReviewStep,
     "git-commit": GitCommitStep,
     "hold": HoldStep,
