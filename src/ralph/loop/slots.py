@@ -106,14 +106,8 @@ class Slots:
         if not (folder / ".git").exists():
             await self._make(home, folder)
         inside = home.repo.linked(folder)
-        await home.look()
         place = Place(
-            repo=inside,
-            branch="",
-            root=folder / inside.prefix,
-            records=None,
-            own_files=run.workspace.own_files,
-            refs=dict(home.refs or {}),
+            repo=inside, branch="", root=folder / inside.prefix, records=None, own_files=run.workspace.own_files
         )
         if rescued and rescued.agent_at_work:
             await rescue(place, rescued)

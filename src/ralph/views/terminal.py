@@ -23,6 +23,7 @@ class TerminalView:
         self._folder = folder or Path.cwd()
         self._living = LivingLine(quiet=quiet)
         self._noun = "task"
+        self._is_session = False
         self._jobs = 1
         self._reasons: dict[str, str] = {}  # why each work's last attempt was not accepted
         self._found: set[str] = set()  # whose findings in the browser were just told
@@ -72,6 +73,7 @@ class TerminalView:
 
     def _run_started(self, event: e.RunStarted) -> None:
         self._noun, self._jobs = words.noun(event.workflow), event.jobs
+        self._is_session = event.workflow == "session"
         tasks = f"{words.count(event.tasks, self._noun)}, {event.passed} passed"
         blocked = f", {event.blocked} blocked" if event.blocked else ""
         self._line(f"{event.target}: {tasks}{blocked}", bold=True)
@@ -105,7 +107,7 @@ class TerminalView:
         self._living.at = far + words.cut(event.title, 30) if self._jobs == 1 else far
         progress = far if event.tasks else ""
         which = f" (attempt {event.number}{tries}{again})" if event.kind is not Kind.FINISH else " (all tasks settled)"
-        if event.kind is Kind.SETUP and not tries:  # these are counted together
+        if event.kind is Kind.SETUP and self._is_session and not tries:  # calls of different kinds, counted together
             which = ""
         self._line(f"\n▶ {progress}{name}{which}", bold=True)
 
