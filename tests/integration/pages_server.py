@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+from ralph.process.ports import free_port
+
 OVERLAYS = """
 const add = (name, text) => {
   const overlay = document.createElement(name);
@@ -28,7 +30,6 @@ PAGES = {
     "/no-script": "<h1>Page</h1><script src='/missing.js'></script>",
     "/api-error": "<h1>Page</h1><script>fetch('/error').then((r) => r.text())</script>",
     "/late-api-error": "<h1>Page</h1><script>fetch('/slow-data').then(() => console.error('late, but seen'))</script>",
-    "/refused": "<h1>Page</h1><script>fetch('http://127.0.0.1:9999/').catch(() => 0)</script>",
     "/gives-up": "<h1>Page</h1><script>const stop = new AbortController();"
     "fetch('/slow-data', {signal: stop.signal}).catch(() => 0); stop.abort()</script>",
     "/banner": "<h1>Page</h1><div role='alert'>Something went\n wrong</div>",
@@ -95,6 +96,10 @@ class Handler(BaseHTTPRequestHandler):
 
     def special_empty_error(self) -> None:
         self.answer(503, "")
+
+    def special_refused(self) -> None:
+        nobody = f"http://127.0.0.1:{free_port()}/"
+        self.answer(200, f"<h1>Page</h1><script>fetch('{nobody}').catch(() => 0)</script>")
 
     def special_moved(self) -> None:
         self.answer(302, "", Location="/good")

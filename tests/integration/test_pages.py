@@ -6,7 +6,6 @@ import asyncio
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -28,7 +27,18 @@ from tests.integration.conftest import FOREVER, alive, in_the_background
 from tests.integration.pages_server import NEVER_DONE, PAGES, serving
 
 SECRET = "s3cret-0123456789"
-SPECIAL = ("/error", "/empty-error", "/moved", "/circle", "/data", "/file", "/slow", "/hangs-up", "/missing")
+SPECIAL = (
+    "/refused",
+    "/error",
+    "/empty-error",
+    "/moved",
+    "/circle",
+    "/data",
+    "/file",
+    "/slow",
+    "/hangs-up",
+    "/missing",
+)
 PNG = b"\x89PNG\r\n"
 
 pytestmark = [
@@ -422,8 +432,3 @@ def test_a_machine_without_any_browser_is_told_how_to_get_one(tmp_path: Path, mo
 
     assert "no Chrome or Chromium was found" in caught.value.what
     assert '"enabled": false' in caught.value.remedy
-
-
-def test_a_port_is_free_here() -> None:
-    with socket.socket() as client:
-        assert client.connect_ex(("127.0.0.1", 9999)), "the page /refused asks a port that nobody has"
