@@ -46,7 +46,6 @@ ralph.config.json). Their artifacts are in .ralph-sessions/ID/. Ctrl-C stops cle
 goes on from there; so does it after a crash.
 {EXIT_CODES}"""
 ROLES = ("planner", "questioner", "executor", "reviewer")
-MARKS = {Mark.TODO: " ", Mark.BEGUN: "/", Mark.TO_REVIEW: "P", Mark.DONE: "x"}
 COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark.DONE: "green"}
 
 
@@ -244,7 +243,7 @@ def _tell(workspace: Workspace, one: Found, made: Report) -> None:
         click.echo(f"  {words.cut(one.title, 140)}")
     click.echo(f"  {made.summary}")
     for item in _items(one.session):
-        click.secho(f"  [{MARKS[item.mark]}] {item.id}  {words.cut(item.title, 90)}", fg=COLOURS[item.mark])
+        click.secho(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}", fg=COLOURS[item.mark])
     click.echo(f"  last      {made.last_action}")
     click.echo(f"  next      {made.next_action}")
     click.echo(f"  artifacts {SESSIONS}/{one.id}")

@@ -79,7 +79,7 @@ class SessionWorkflow(PlainGates):
             return Finished(ending=Ending.BLOCKED, reason=call.reason)
         match call.mode:
             case Mode.EXECUTE:
-                return self._execute(plan, _first_ready(plan) or call.task)
+                return self._execute(_first_ready(plan) or call.task)
             case Mode.TASK_REVIEW:
                 return self._review(plan, call)
             case Mode.SESSION_REVIEW if session.is_finished:
@@ -98,7 +98,7 @@ class SessionWorkflow(PlainGates):
             return self._with_executor(work_id, router.last_report(work_id, self.session.texts)) if task else None
         return following if same and isinstance(following, Work) else None
 
-    def _execute(self, plan: Plan, task_id: str) -> Work:
+    def _execute(self, task_id: str) -> Work:
         """A task's whole attempt: executor, gates, reviewer, commit."""
         return self._with_executor(task_id, router.last_report(task_id, self.session.texts) + 1)
 
@@ -110,7 +110,7 @@ class SessionWorkflow(PlainGates):
         """What an earlier run left to be reviewed; what was red or has no report goes back to the executor."""
         task = plan.find(call.task)
         if not call.number or (task and task.failures):
-            return self._execute(plan, call.task)
+            return self._execute(call.task)
         return self._task(call.task, call.number, _JUDGING)
 
     def _task(self, task_id: str, number: int, steps: tuple[StepSpec, ...]) -> Work:

@@ -347,10 +347,10 @@ def test_two_files_with_one_id_are_both_named(tmp_path: Path) -> None:
 def test_a_link_may_lead_about_the_project_but_not_out_of_it(tmp_path: Path) -> None:
     project = tmp_path / "project"
     project.mkdir()
-    (project / "shared.md").write_text("# Shared")
+    (project / "common.md").write_text("# Shared")
     (tmp_path / "secret.md").write_text("# Secret")
     write(project, a="# A")
-    (project / FOLDER / "inner.md").symlink_to("../shared.md")
+    (project / FOLDER / "inner.md").symlink_to("../common.md")
     assert [spec.name for spec in read_all(project)] == ["A", "Shared"]
     (project / FOLDER / "outer.md").symlink_to("../../secret.md")
     (project / FOLDER / "nothing.md").symlink_to("missing.md")
