@@ -1,0 +1,132 @@
+"""Files in Ralph's own folders, opened without following a link: an agent may have put one there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from ralph.errors import RalphError
+
+OWN = (".ralph", ".ralph-sessions")
+WORKTREES = "worktrees"  # below it lie checkouts, which are the project's
+FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def folder(path: Path) -> Iterator[int]:
+    """A handle on a folder, made where it is missing; from `.ralph` on, no link is followed on the way to it."""
+    base, parts = _trusted(path)
+    handle = _base(base, path)
+    try:
+        for part in parts:
+            base /= part
+            inner = _enter(handle, part, base)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder of ours with those above it."""
+    with folder(path):
+        pass
+
+
+def open_new(path: Path, *, buffering: int = -1) -> BinaryIO:
+    """A new file to write; whatever bears its name is removed, for only an agent can have put it there."""
+    with folder(path.parent) as handle, _told(path):
+        remove(path.name, handle)
+        descriptor = os.open(path.name, os.O_WRONLY | NEW, 0o644, dir_fd=handle)
+    return os.fdopen(descriptor, "wb", buffering)
+
+
+def open_append(path: Path) -> int:
+    """A descriptor of a file to read and to append to; a link or a pipe in its place is removed first."""
+    with folder(path.parent) as handle, _told(path):
+        with suppress(FileNotFoundError):
+            mode = os.stat(path.name, dir_fd=handle, follow_symlinks=False).st_mode
+            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+                os.unlink(path.name, dir_fd=handle)
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.open(path.name, flags, 0o644, dir_fd=handle)
+
+
+def open_old(path: Path) -> BinaryIO:
+    """A plain file to read; a link, a pipe or a folder in its place is an error, and nobody waits for it."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EINVAL, "Not a plain file", str(path))
+    return os.fdopen(descriptor, "rb")
+
+
+def is_file(path: Path) -> bool:
+    """Whether a plain file bears this name itself."""
+    return path.is_file() and not path.is_symlink()
+
+
+def remove(name: str, handle: int) -> None:
+    """Take away whatever bears a name in a folder, and nothing that it leads to."""
+    try:
+        os.unlink(name, dir_fd=handle)
+    except FileNotFoundError:
+        pass
+    except (IsADirectoryError, PermissionError):  # macOS says the second of a folder
+        shutil.rmtree(name, dir_fd=handle)
+
+
+def _trusted(path: Path) -> tuple[Path, tuple[str, ...]]:
+    """The folder where looking at each step begins, and the steps from there."""
+    parts = path.parts
+    at = max((index for index, part in enumerate(parts) if part in OWN), default=len(parts))
+    if parts[at + 1 : at + 2] == (WORKTREES,):
+        at = len(parts)
+    return Path(*parts[:at]), parts[at:]
+
+
+def _base(base: Path, path: Path) -> int:
+    with _told(path):
+        base.mkdir(parents=True, exist_ok=True)
+        return os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+def _enter(handle: int, name: str, path: Path) -> int:
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(name, dir_fd=handle)
+        return os.open(name, FOLDER, dir_fd=handle)
+    except OSError as error:
+        raise _in_the_way(path, error) from None
+
+
+def _in_the_way(path: Path, error: OSError) -> RalphError:
+    if not path.is_symlink():
+        return _failed(path, error)
+    return RalphError(
+        f"{path} is a link, and Ralph writes only into folders of the project itself.",
+        remedy="Remove the link, then run again.",
+    )
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise _failed(path, error) from None
+
+
+def _failed(path: Path, error: OSError) -> RalphError:
+    return RalphError(
+        f"{path} could not be made: {error.strerror}.",
+        remedy="Free some space or correct the folder's permissions, then run again.",
+    )
