@@ -118,6 +118,21 @@ def find(start: Path) -> Workspace:
     )
 
 
+def common_git_dir(folder: Path) -> Path | None:
+    """Where the repository that a folder is in keeps what all of its worktrees share; no process for that."""
+    for above in (folder, *folder.parents):
+        found = above / ".git"
+        try:
+            line = found.read_text(encoding="utf-8", errors="surrogateescape") if found.is_file() else ""
+            git_dir = above / line.removeprefix("gitdir:").strip() if line.startswith("gitdir:") else found
+            if (git_dir / "HEAD").is_file():
+                shared = git_dir / "commondir"
+                return (git_dir / shared.read_text().strip() if shared.is_file() else git_dir).resolve()
+        except (OSError, ValueError):
+            return None
+    return None
+
+
 def feature_in(folder_name: str) -> Feature | None:
     """The feature that a folder's name stands for."""
     match = FOLDER_NAME.fullmatch(folder_name)

@@ -10,6 +10,7 @@ import subprocess
 import jsonschema
 import pytest
 
+from ralph.stores import lock
 from tests.conftest import VERIFIED, Project, does, wait_for
 
 
@@ -126,11 +127,14 @@ def test_a_dead_owners_lock_is_taken_over_and_a_living_ones_is_respected(project
     project.script(does("US-001", "one.txt"), VERIFIED)
     dead = subprocess.Popen(["true"])
     dead.wait()
-    lock = project.write(".ralph/ralph.lock", json.dumps({"pid": os.getpid(), "run": "r1"}))
-    assert str(os.getpid()) in project.ralph("run", "auth", code=5).stderr
-    lock.write_text(json.dumps({"pid": dead.pid, "run": "r2"}))
-
-    project.ralph("run", "auth")
+    note = project.path / ".ralph/ralph.lock"
+    with lock.hold(note, lock.me("r1", "auth")):
+        assert str(os.getpid()) in project.ralph("run", "auth", code=5).stderr
+        project.git("clean", "-fdx", ".ralph/ralph.lock")
+        assert str(os.getpid()) in project.ralph("run", "auth", code=5).stderr
+    for pid in (dead.pid, 1):  # a process that is gone, and one that has nothing to do with it
+        project.write(".ralph/ralph.lock", json.dumps({"pid": pid, "run": "r2"}))
+        project.ralph("run", "auth")
 
 
 def test_status_next_and_logs_tell_where_everything_stands(project: Project) -> None:

@@ -1,17 +1,26 @@
-"""One run at a time: `.ralph/ralph.lock` names its owner; a dead owner's lock is taken over."""
+"""One run at a time: the kernel's lock says who lives, `.ralph/ralph.lock` names the owner for people to read."""
 
 from __future__ import annotations
 
+import errno
 import fcntl
+import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from ralph import inside
 from ralph.errors import EXIT_LOCKED, RalphError
 from ralph.process.table import birth_of
+from ralph.workspace import RALPH, common_git_dir
+
+UNSUPPORTED = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
+A_MOMENT = 1.0
+"""Seconds that whoever only looks, or has just begun or ended, may hold a lock that names nobody who lives."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +37,9 @@ class Owner:
         return bool(birth) and (not self.birth or birth == self.birth)
 
 
+UNKNOWN = Owner(pid=0, run="unknown")
+
+
 def me(run: str, target: str) -> Owner:
     return Owner(pid=os.getpid(), run=run, target=target, birth=birth_of(os.getpid()))
 
@@ -38,66 +50,106 @@ def hold(path: Path, owner: Owner, *, brief: bool = False) -> Iterator[Owner | N
 
     A `brief` holder leaves a dead owner's name behind: the next run has yet to end what it left running.
 
-    The kernel drops the flock when its owner dies in any way. Where the file system has none, the owner's
-    process number and time of birth still tell whether it lives.
+    The kernel drops its lock when the owner dies in any way, so what a file says about a living process counts
+    only where the file system has no such locks. A project in git is locked below the git folder, where
+    `git clean` does not reach, and by the note as well: a repository may come or go while a run is at work.
     """
-    with _opened(path) as descriptor:
-        left_by = _read(descriptor)
-        if left_by and left_by.pid != owner.pid and left_by.lives():
-            raise _held(path, left_by)
-        _write(descriptor, owner)
+    files = _files(path)
+    with ExitStack() as stack:
+        locked = [stack.enter_context(_locked(file, path, owner)) for file in files]
+        left_by = next(filter(None, map(_read, locked)), None)
+        for descriptor in locked:
+            _write(descriptor, owner)
         try:
             yield left_by
         finally:
-            if brief and left_by:
-                _write(descriptor, left_by)
-            else:
-                path.unlink(missing_ok=True)
+            for file in reversed(files):
+                if brief and left_by:
+                    _name(file, left_by)
+                else:
+                    _remove(file)
 
 
 def renew(path: Path, owner: Owner) -> None:
-    """Put the file back if somebody removed it under us; its text names us as long as we live."""
-    if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        _write(descriptor, owner)
-        os.close(descriptor)
+    """Put the files back that somebody removed under us."""
+    for file in _files(path):
+        if not inside.is_file(file):
+            _name(file, owner)
 
 
 def holder(path: Path) -> Owner | None:
     """Who holds the lock now, or None."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return None
-    try:
-        owner = _read(descriptor)
-        return owner if owner and owner.lives() else None
-    finally:
-        os.close(descriptor)
+    files = _files(path)
+    for file in files:
+        try:
+            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            continue
+        try:
+            if _is_held(descriptor):
+                return _read(descriptor) or next(filter(None, map(_named, files)), UNKNOWN)
+        finally:
+            os.close(descriptor)
+    return None
+
+
+def _files(path: Path) -> tuple[Path, ...]:
+    """What is locked: the note, and for a project in git a file of its own below the git folder."""
+    root = Path(os.path.realpath(path.parent.parent))
+    shared = common_git_dir(root) if path.parent.name == RALPH else None
+    if shared is None:
+        return (path,)
+    return shared / "ralph" / "locks" / hashlib.sha256(os.fsencode(root)).hexdigest()[:12], path
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[int]:
+def _locked(file: Path, path: Path, owner: Owner) -> Iterator[int]:
+    """The file with the kernel's lock on it, as soon as it is ours."""
+    patience = time.monotonic() + A_MOMENT
     while True:
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-        except OSError as error:
-            raise RalphError(
-                f"The lock {path} could not be made: {error.strerror}.",
-                remedy="Correct the folder's permissions, then run again.",
-            ) from None
+        descriptor = _open(file)
         try:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise _held(path, _read(descriptor)) from None
-            if _is_still(path, descriptor):
+                named = _read(descriptor)
+                if (named and named.lives()) or time.monotonic() > patience:
+                    raise _held(path, named) from None
+                time.sleep(0.01)
+                continue
+            except OSError as error:
+                _check_by_name(error, path, _read(descriptor), owner)
+            if _is_still(file, descriptor):
                 yield descriptor
                 return
         finally:
             os.close(descriptor)
+
+
+def _check_by_name(error: OSError, path: Path, named: Owner | None, owner: Owner) -> None:
+    """Where the file system has no locks, the owner's process number and time of birth tell whether it lives."""
+    if error.errno not in UNSUPPORTED:
+        raise error
+    if named and named.pid != owner.pid and named.lives():
+        raise _held(path, named)
+
+
+def _open(file: Path) -> int:
+    try:
+        return inside.open_append(file)
+    except RalphError as error:
+        raise RalphError(f"The lock {error.what}", details=error.details, remedy=error.remedy) from None
+
+
+def _is_held(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        named = _read(descriptor)
+        return bool(named and named.lives())
+    return False
 
 
 def _held(path: Path, owner: Owner | None) -> RalphError:
@@ -117,9 +169,17 @@ def _held(path: Path, owner: Owner | None) -> RalphError:
 def _is_still(path: Path, descriptor: int) -> bool:
     """Whether the file we locked is the one that bears the name: its last owner may just have removed it."""
     try:
-        return os.path.samestat(os.fstat(descriptor), path.stat())
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:
         return False
+
+
+def _named(path: Path) -> Owner | None:
+    try:
+        with inside.open_old(path) as file:
+            return _read(file.fileno())
+    except OSError:
+        return None
 
 
 def _read(descriptor: int) -> Owner | None:
@@ -131,11 +191,26 @@ def _read(descriptor: int) -> Owner | None:
             target=str(data.get("target", "")),
             birth=str(data.get("birth", "")),
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
         return None
 
 
 def _write(descriptor: int, owner: Owner) -> None:
+    """In place: it is the file itself that is locked."""
     os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, (json.dumps(asdict(owner)) + "\n").encode(), 0)
+    os.write(descriptor, (json.dumps(asdict(owner)) + "\n").encode())
     os.fsync(descriptor)
+
+
+def _name(file: Path, owner: Owner) -> None:
+    """Write an owner's name into a file that may have vanished."""
+    descriptor = _open(file)
+    try:
+        _write(descriptor, owner)
+    finally:
+        os.close(descriptor)
+
+
+def _remove(file: Path) -> None:
+    with suppress(OSError):  # an agent may have put a folder there, or taken away the one it was in
+        file.unlink()
