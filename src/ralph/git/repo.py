@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.git import locks
 from ralph.git.answers import Commit, Status, parse_log, parse_status
 from ralph.git.files import is_behind_link, is_folder, remove
 from ralph.process.environment import for_git
@@ -387,13 +387,9 @@ class Repo:
                 path.unlink(missing_ok=True)
 
     async def release_lock(self) -> None:
-        """A git that was killed leaves its lock: nobody of ours lives any more, so it is nobody's."""
-        lock = self.git_dir / "index.lock"
-        for _ in range(20):
-            if not lock.exists():
-                return
-            await asyncio.sleep(0.05)  # unless a person is just now using git here
-        lock.unlink(missing_ok=True)
+        """A git that was killed leaves its locks: what no living process can hold is nobody's."""
+        branch = _line_in(self.git_dir / "HEAD").removeprefix("ref: refs/heads/")
+        await locks.release(self.common_dir, branches=(branch,))
 
     async def switch(self, branch: str, *, create: bool) -> None:
         await self.git(

@@ -39,6 +39,7 @@ async def open_place(workspace: Workspace, wanted: Wanted) -> Place:
         raise RalphError("This repository has no commits yet.", remedy="Make the first one: git add . && git commit")
     lower(repo.common_dir)
     repo.sweep()
+    await repo.release_lock()
     if wanted.worktree:
         return await _in_worktree(workspace, repo, wanted)
     return await _in_checkout(workspace, repo, wanted)

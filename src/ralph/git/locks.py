@@ -1,0 +1,181 @@
+"""Locks that a killed git left behind: removed once no living process can hold them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.workspace import common_git_dir
+
+if TYPE_CHECKING:
+    import psutil
+
+HAS_PROC = sys.platform == "linux"
+PATIENCE = 2.0 if HAS_PROC else 60.0
+"""Seconds a lock must be old: who has it open cannot be seen everywhere, nor at every instant."""
+
+NAMES = (
+    "index.lock", "HEAD.lock", "ORIG_HEAD.lock", "FETCH_HEAD.lock", "MERGE_HEAD.lock", "CHERRY_PICK_HEAD.lock",
+    "REVERT_HEAD.lock", "AUTO_MERGE.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
+    "packed-refs.new", "shallow.lock",
+)  # fmt: skip
+REFS = ("refs/heads/ralph", "refs/ralph")
+READERS = frozenset({"log", "show", "blame", "grep", "cat-file", "fsmonitor--daemon", "credential-cache--daemon"})
+"""Commands that people leave open for long, and that lock nothing."""
+
+WITH_VALUE = ("-c", "-C", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
+PLACES = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
+PLACE_OPTIONS = ("--git-dir", "--work-tree")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Git:
+    """A living git, and the folders it may work in; None: it may not be looked at."""
+
+    user: int
+    places: frozenset[Path] | None
+
+
+async def release(common_dir: Path, *, branches: Iterable[str] = ()) -> list[Path]:
+    """Remove the locks that nobody holds, as soon as they are old enough to be sure; says which."""
+    removed: list[Path] = []
+    wanted, deadline = tuple(branches), time.monotonic() + PATIENCE + 1
+    while found(common_dir, wanted):
+        removed += remove_stale(common_dir, branches=wanted)
+        if time.monotonic() > deadline:
+            break
+        if found(common_dir, wanted):
+            await asyncio.sleep(0.05)
+    return removed
+
+
+def remove_stale(
+    common_dir: Path, *, branches: Iterable[str] = (), now: float | None = None, patience: float = PATIENCE
+) -> list[Path]:
+    """Remove the locks of a repository and its worktrees that no living process can hold; says which.
+
+    Git names nobody in its locks, and one that waits for an editor does not even keep its lock open. So every lock
+    stays as long as a git is at work in this repository, and also one that any program has open.
+
+    `branches`: besides Ralph's own ones, those that Ralph commits on.
+    """
+    moment = time.time() if now is None else now
+    old = {path: status for path, status in found(common_dir, branches).items() if _age(status, moment) >= patience}
+    if not old:
+        return []
+    held = _held(common_dir, old)
+    return [path for path in old if path not in held and _removed(path, old[path])]
+
+
+def found(common_dir: Path, branches: Iterable[str] = ()) -> dict[Path, os.stat_result]:
+    """The locks that there are, whoever holds them: plain files of known names, in known places."""
+    located = {}
+    for path in _candidates(common_dir, branches):
+        with suppress(OSError):
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                located[path] = status
+    return located
+
+
+def _candidates(common_dir: Path, branches: Iterable[str]) -> Iterator[Path]:
+    for folder in (common_dir, *(common_dir / "worktrees").glob("*")):
+        yield from (folder / name for name in NAMES)
+    for ref in REFS:
+        yield common_dir / f"{ref}.lock"
+        yield from (common_dir / ref).rglob("*.lock")
+    yield from (common_dir / f"refs/heads/{branch}.lock" for branch in branches)
+
+
+def _age(status: os.stat_result, now: float) -> float:
+    return abs(now - status.st_mtime)  # a clock that was set back makes files of the future
+
+
+def _removed(path: Path, known: os.stat_result) -> bool:
+    """Remove the very file that was looked at."""
+    try:
+        status = path.lstat()
+        if (status.st_ino, status.st_mtime_ns) != (known.st_ino, known.st_mtime_ns):
+            return False
+        path.unlink()
+    except OSError:
+        return False
+    return True
+
+
+def _held(common_dir: Path, locks: dict[Path, os.stat_result]) -> set[Path]:
+    """The locks that a living process may hold."""
+    gits = list(_gits())
+    if any(git.places is not None and _is_in(common_dir, git.places) for git in gits):
+        return set(locks)
+    hidden = {git.user for git in gits if git.places is None}
+    opened = _opened()
+    return {
+        path for path, status in locks.items() if status.st_uid in hidden or (status.st_dev, status.st_ino) in opened
+    }
+
+
+def _is_in(common_dir: Path, places: Iterable[Path]) -> bool:
+    shared = common_dir.resolve()
+    return any(place.is_relative_to(shared) or common_git_dir(place) == shared for place in places)
+
+
+def _gits() -> Iterator[Git]:
+    """Every living git of the machine that may hold a lock."""
+    import psutil
+
+    for process in psutil.process_iter(["name", "status", "uids", "cmdline"]):
+        name, arguments = process.info["name"] or "", process.info["cmdline"] or []
+        is_git = name == "git" or name.startswith("git-")
+        if is_git and process.info["status"] != psutil.STATUS_ZOMBIE and _verb(arguments) not in READERS:
+            uids = process.info["uids"]
+            yield Git(user=uids.effective if uids else os.getuid(), places=_places(process, arguments))
+
+
+def _verb(arguments: list[str]) -> str:
+    """`git -C folder commit` as `commit`."""
+    rest = iter(arguments[1:])
+    for argument in rest:
+        if argument in WITH_VALUE:
+            next(rest, None)
+        elif not argument.startswith("-"):
+            return argument
+    return ""
+
+
+def _places(process: psutil.Process, arguments: list[str]) -> frozenset[Path] | None:
+    """Where a git is at work, by its folder, its variables and its options."""
+    import psutil
+
+    try:
+        here = Path(process.cwd())
+        environment = process.environ()
+    except psutil.NoSuchProcess:
+        return frozenset()
+    except (psutil.Error, OSError):
+        return None
+    named = [environment[name] for name in PLACES if name in environment]
+    for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
+        if option in PLACE_OPTIONS:
+            named.append(value)
+        elif option.startswith(tuple(f"{one}=" for one in PLACE_OPTIONS)):
+            named.append(option.partition("=")[2])
+    return frozenset((here / name).resolve() for name in ("", *named))
+
+
+def _opened() -> set[tuple[int, int]]:
+    """Device and number of every file that a process of ours has open; nothing where the system does not tell."""
+    files = set()
+    for link in Path("/proc").glob("[0-9]*/fd/*") if HAS_PROC else ():
+        with suppress(OSError):
+            status = link.stat()
+            files.add((status.st_dev, status.st_ino))
+    return files
