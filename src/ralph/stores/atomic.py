@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
+from ralph import inside
 from ralph.errors import RalphError
 
 
@@ -16,13 +18,27 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
 
     After a power cut it may be the old one again, which is as whole as the new one: every order of our writes
     allows for that, so the folder itself is not synced.
+
+    Nobody can guess the temporary file's name, so nobody can have put a link there.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
+        with inside.folder(path.parent) as folder:
+            _replace(path.name, folder, data, sync=sync)
+    except OSError as error:
+        raise RalphError(
+            f"{path} could not be saved: {error.strerror}.",
+            remedy="The old file is whole. Free some space or correct the folder's permissions, then run again.",
+        ) from None
+    except RalphError as error:
+        raise RalphError(f"{path} could not be saved.", details=(error.what,), remedy=error.remedy) from None
+
+
+def _replace(name: str, folder: int, data: bytes, *, sync: bool) -> None:
+    temporary = f".{name}.{os.urandom(4).hex()}.tmp"
+    try:
+        descriptor = os.open(temporary, os.O_WRONLY | inside.NEW, 0o644, dir_fd=folder)
         try:
-            _keep_mode(path, descriptor)
+            _keep_mode(name, folder, descriptor)
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]
@@ -30,14 +46,11 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
                 os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        os.replace(temporary, path)  # noqa: PTH105 - the pair os.open/os.replace reads as one
-    except OSError as error:
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError:
         with suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise RalphError(
-            f"{path} could not be saved: {error.strerror}.",
-            remedy="The old file is whole. Free some space or correct the folder's permissions, then run again.",
-        ) from None
+            os.unlink(temporary, dir_fd=folder)
+        raise
 
 
 def sweep(path: Path) -> None:
@@ -47,6 +60,8 @@ def sweep(path: Path) -> None:
             left.unlink()
 
 
-def _keep_mode(path: Path, descriptor: int) -> None:
+def _keep_mode(name: str, folder: int, descriptor: int) -> None:
     with suppress(FileNotFoundError):
-        os.fchmod(descriptor, path.stat().st_mode & 0o777)
+        mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+        if stat.S_ISREG(mode):
+            os.fchmod(descriptor, stat.S_IMODE(mode) & 0o777)

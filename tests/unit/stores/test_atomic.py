@@ -91,3 +91,46 @@ def test_the_old_file_stays_whole_when_the_disk_takes_only_half_of_the_new_one(t
     assert "Free some space" in done.stdout
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan.json"]
+
+
+def test_a_link_at_any_name_that_can_be_guessed_is_not_written_through(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.txt"
+    mine.write_text("a person's")
+    folder = tmp_path / "plans"
+    folder.mkdir()
+    for guess in (f"{os.getpid()}", f"{os.getpid()}-0", "0", ""):
+        (folder / f".plan.json.{guess}.tmp").symlink_to(mine)
+    (folder / "plan.json").symlink_to(mine)
+    atomic.write(folder / "plan.json", b"new")
+    assert (folder / "plan.json").read_bytes() == b"new"
+    assert not (folder / "plan.json").is_symlink()
+    assert mine.read_text() == "a person's"
+    assert not os.access(folder / "plan.json", os.X_OK)  # it has no mode of the link's
+
+
+def test_what_a_killed_writer_left_is_swept_away(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    program = (
+        "import os, signal, sys; from pathlib import Path; from ralph.stores import atomic\n"
+        "os.fsync = lambda descriptor: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "atomic.write(Path(sys.argv[1]), b'new')\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(path)])
+    (tmp_path / ".other.json.1.tmp").touch()
+    assert len(list(tmp_path.iterdir())) == 2
+    atomic.sweep(path)
+    assert [left.name for left in tmp_path.iterdir()] == [".other.json.1.tmp"]
+
+
+@pytest.mark.parametrize("link", [".ralph", ".ralph/run", ".ralph/run/auth"])
+def test_a_folder_of_ours_that_is_a_link_is_not_written_into(tmp_path: Path, link: str) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(away)
+    with pytest.raises(RalphError) as error:
+        atomic.write(tmp_path / ".ralph/run/auth/US-001.attempt.json", b"{}")
+    assert error.value.details == (
+        f"{tmp_path / link} is a link, and Ralph writes only into folders of the project itself.",
+    )
+    assert list(away.iterdir()) == []
