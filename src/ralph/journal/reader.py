@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ralph import inside
 from ralph.plan.model import Finding, Severity
 
 FILE = "journal.jsonl"
 JUDGED = ("passed", "failed", "unfinished", "blocked", "reopened")  # the others say nothing about the work
 GREEN = ("passed", "reopened")  # a review comes only after green gates
+REFUSED = ("failed", "unfinished", "blocked")
+RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
@@ -27,6 +31,7 @@ class PastAttempt:
     verdict: str
     reason: str
     base: str
+    commit: str
     seconds: float
     cost_usd: float | None
     at: str
@@ -34,41 +39,57 @@ class PastAttempt:
 
 
 def runs(logs: Path) -> list[Path]:
-    """The folders of all runs, oldest first."""
-    if not logs.is_dir():
+    """The folders of all runs, oldest first; nothing that is not called as Ralph calls them, and no link."""
+    if not _is_folder(logs):
         return []
-    return sorted(path for path in logs.iterdir() if (path / FILE).is_file())
+    found = (path for path in logs.iterdir() if RUN.fullmatch(path.name) and _is_folder(path))
+    return sorted(path for path in found if inside.is_file(path / FILE))
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
 
 
 def events(run: Path, *names: str) -> Iterator[dict[str, object]]:
     """A run's events of these kinds; lines that a crash cut are passed over."""
     wanted = tuple(f'"event": "{name}"' for name in names)
-    with (run / FILE).open(encoding="utf-8", errors="replace") as lines:
+    with io.TextIOWrapper(inside.open_old(run / FILE), encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not wanted or any(line.startswith(mark, 1) for mark in wanted):
                 try:
                     found = json.loads(line)
-                except ValueError:
+                except (ValueError, RecursionError):
                     continue
                 if isinstance(found, dict):
                     yield found
 
 
 def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]:
-    """Every ended attempt of a target, by task and number."""
+    """Every ended attempt of a target, by task and number.
+
+    An attempt whose work is kept has a number that no later one gets. So where journals disagree, an agent has
+    written one of them, and a refused attempt stays refused.
+    """
     found: dict[tuple[str, int], PastAttempt] = {}
-    reviews: dict[tuple[object, object], dict[str, object]] = {}  # the attempt may have ended in a later run
+    reviews: dict[tuple[str, int], dict[str, object]] = {}  # the attempt may have ended in a later run
     for run in runs(logs):
         for event in events(run, "reviewed", "attempt_ended"):
             if event.get("target") != target:
                 continue
             if event["event"] == "reviewed":
-                reviews[event.get("work"), event.get("number")] = event
-            else:
+                reviews[_key(event)] = event
+            elif not _contradicts(found.get(_key(event)), event):
                 attempt = _attempt(run.name, event)
-                review = reviews.get((attempt.work, attempt.number), {})
-                found[attempt.work, attempt.number] = replace(attempt, findings=_findings(review))
+                found[_key(event)] = replace(attempt, findings=_findings(reviews.get(_key(event), {})))
     return found
+
+
+def _key(event: dict[str, object]) -> tuple[str, int]:
+    return str(event.get("work", "")), _whole(event.get("number"))
+
+
+def _contradicts(known: PastAttempt | None, event: dict[str, object]) -> bool:
+    return bool(known and known.commit and known.verdict in REFUSED and event.get("verdict") in GREEN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,14 +137,29 @@ def figures(logs: Path, target: str) -> Figures:
                 prompts.append(size)
             elif ours and event.get("kind") == "task" and event.get("verdict") in JUDGED and isinstance(number, int):
                 work = str(event.get("work"))
-                if number < first.get(work, (number + 1, False))[0]:
-                    first[work] = number, event["verdict"] in GREEN
+                before, good = first.get(work, (number + 1, True))
+                if number <= before:
+                    first[work] = number, event["verdict"] in GREEN and (good or number < before)
     return Figures(prompts=tuple(prompts), tasks=len(first), at_first=sum(passed for _, passed in first.values()))
 
 
 def _findings(review: dict[str, object]) -> tuple[Finding, ...]:
-    listed = review.get("findings")
-    return tuple(_finding(entry) for entry in listed if isinstance(entry, dict)) if isinstance(listed, list) else ()
+    return tuple(_finding(entry) for entry in _objects(review.get("findings")))
+
+
+def _objects(value: object) -> list[dict[str, object]]:
+    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
+
+
+def _whole(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def _number(value: object) -> float | None:
+    try:
+        return float(value) if isinstance(value, int | float) else None
+    except OverflowError:
+        return None
 
 
 def _finding(entry: dict[str, object]) -> Finding:
@@ -138,26 +174,27 @@ def _seen(event: dict[str, object]) -> SeenPage:
     number, result = event.get("number"), event.get("result")
     told = result if isinstance(result, dict) else {}
     return SeenPage(
-        number=number if isinstance(number, int) else 0,
+        number=_whole(number),
         page=str(told.get("page", "")),
         screenshot=str(told.get("screenshot", "")),
-        findings=tuple(f"{one.get('kind')}: {one.get('text')}" for one in told.get("findings", ())),
+        findings=tuple(f"{one.get('kind')}: {one.get('text')}" for one in _objects(told.get("findings"))),
     )
 
 
 def _attempt(run: str, event: dict[str, object]) -> PastAttempt:
     usage = event.get("usage")
     cost = usage.get("cost_usd") if isinstance(usage, dict) else None
-    number, seconds = event.get("number"), event.get("seconds")
+    base, commit = (str(event.get(key, "")) for key in ("base", "commit"))
     return PastAttempt(
         run=run,
         target=str(event.get("target", "")),
         work=str(event.get("work", "")),
-        number=number if isinstance(number, int) else 0,
+        number=_whole(event.get("number")),
         verdict=str(event.get("verdict", "")),
         reason=str(event.get("reason", "")),
-        base=str(event.get("base", "")) if COMMIT.fullmatch(str(event.get("base", ""))) else "",
-        seconds=float(seconds) if isinstance(seconds, int | float) else 0.0,
-        cost_usd=float(cost) if isinstance(cost, int | float) else None,
+        base=base if COMMIT.fullmatch(base) else "",
+        commit=commit,
+        seconds=_number(event.get("seconds")) or 0.0,
+        cost_usd=_number(cost),
         at=str(event.get("at", "")),
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
+from ralph import inside
 from ralph.errors import RalphError
 from ralph.journal.events import Event, to_json
 from ralph.journal.reader import FILE
@@ -25,18 +26,34 @@ class Journal:
         self._clean = clean
         self._listeners: list[Listener] = []
         self._descriptor = -1
+        self._size = 0  # of what we have written
 
     def __enter__(self) -> Journal:
         return self  # the folder is made with the first event: a run that never began leaves no trace
 
-    def _open(self) -> None:
+    def _prepare(self) -> None:
+        """Have the file open, with what we wrote and nothing else: an agent may have swept it away or added lines."""
+        path = self.folder / FILE
+        if self._descriptor < 0:
+            self._descriptor = inside.open_append(path)
+        elif not _is_still(path, self._descriptor):
+            written = os.pread(self._descriptor, self._size, 0)
+            with inside.open_new(path) as file:
+                file.write(written)
+            os.close(self._descriptor)
+            self._descriptor = inside.open_append(path)
+        elif os.fstat(self._descriptor).st_size > self._size:
+            os.ftruncate(self._descriptor, self._size)
+
+    def _write(self, data: bytes) -> None:
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            self._descriptor = os.open(self.folder / FILE, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+            self._prepare()
+            os.write(self._descriptor, data)
+            self._size = os.fstat(self._descriptor).st_size
         except OSError as error:
             raise RalphError(
-                f"The logs folder {self.folder} could not be made: {error.strerror}.",
-                remedy="Free some space or correct the folder's permissions, then run again.",
+                f"{self.folder / FILE} could not be written: {error.strerror}.",
+                remedy="Free some space, then run again; the state is whole.",
             ) from None
 
     def __exit__(self, *_: object) -> None:
@@ -50,18 +67,17 @@ class Journal:
     def emit(self, event: Event) -> None:
         text = line(event, self._clean) if event.kept else ""
         if text:
-            if not (self.folder / FILE).exists():  # it is the first, or an agent swept the folder away
-                self.__exit__()
-                self._open()
-            try:
-                os.write(self._descriptor, (text + "\n").encode(errors="replace"))
-            except OSError as error:
-                raise RalphError(
-                    f"{self.folder / FILE} could not be written: {error.strerror}.",
-                    remedy="Free some space, then run again; the state is whole.",
-                ) from None
+            self._write((text + "\n").encode(errors="replace"))
         for listener in self._listeners:
             listener(event, text)
+
+
+def _is_still(path: Path, descriptor: int) -> bool:
+    """Whether the open file is the one that bears the name."""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.lstat())
+    except OSError:
+        return False
 
 
 def line(event: Event, clean: Callable[[str], str] = str) -> str:

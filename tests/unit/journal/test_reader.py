@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.journal.events import AgentStarted, Event, Noted, RunStarted
-from ralph.journal.reader import Figures, PastAttempt, events, figures, past_attempts, runs
+from ralph.journal.reader import Figures, PastAttempt, events, figures, past_attempts, runs, seen_pages
 from ralph.journal.writer import FILE, Journal, line
 from ralph.plan.work import Kind, Usage, Verdict
 from tests.unit.journal.test_writer import ATTEMPT
@@ -47,37 +48,38 @@ def test_a_line_that_a_crash_cut_is_passed_over(tmp_path_factory: pytest.TempPat
 
 @pytest.mark.parametrize("garbage", ["", "garbage", "[]", "3", "null", b"\xff\xfe", "\0" * 50])
 def test_lines_that_are_no_events_are_passed_over(tmp_path: Path, garbage: str | bytes) -> None:
-    folder = journal(tmp_path / "run", garbage, line(ATTEMPT), garbage, line(Noted(text="two")))
+    folder = journal(tmp_path / "20260101-000000-00000000", garbage, line(ATTEMPT), garbage, line(Noted(text="two")))
     assert [found["event"] for found in events(folder)] == ["attempt_ended", "noted"]
 
 
 def test_runs_are_listed_oldest_first_and_other_folders_are_not(tmp_path: Path) -> None:
     assert runs(tmp_path / "logs") == []
-    for name in ("20260102-000000-aa", "20260101-000000-bb"):
+    for name in ("20260102-000000-0000000a", "20260101-000000-0000000b"):
         journal(tmp_path / "logs" / name)
     (tmp_path / "logs" / "empty").mkdir()
     (tmp_path / "logs" / "file").touch()
-    assert [path.name for path in runs(tmp_path / "logs")] == ["20260101-000000-bb", "20260102-000000-aa"]
+    assert [path.name for path in runs(tmp_path / "logs")] == ["20260101-000000-0000000b", "20260102-000000-0000000a"]
 
 
 def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -> None:
     first, second = replace(ATTEMPT, number=1), replace(ATTEMPT, usage=Usage(calls=1, unpriced=1))
     passed = replace(ATTEMPT, number=3, verdict=Verdict.PASSED)
-    journal(tmp_path / "run-1", line(first), line(replace(ATTEMPT, target="billing", number=9)))
-    journal(tmp_path / "run-2", line(second), line(passed))
+    journal(tmp_path / "20260101-000000-00000001", line(first), line(replace(ATTEMPT, target="billing", number=9)))
+    journal(tmp_path / "20260101-000000-00000002", line(second), line(passed))
     found = past_attempts(tmp_path, "auth")
     assert list(found) == [("US-001", 1), ("US-001", 2), ("US-001", 3)]
-    assert [attempt.run for attempt in found.values()] == ["run-1", "run-2", "run-2"]
+    assert [attempt.run for attempt in found.values()] == [f"20260101-000000-0000000{n}" for n in (1, 2, 2)]
     assert [attempt.cost_usd for attempt in found.values()] == [0.25, None, 0.25]
     assert found["US-001", 3].verdict == "passed"
     assert found["US-001", 1] == PastAttempt(
-        run="run-1",
+        run="20260101-000000-00000001",
         target="auth",
         work="US-001",
         number=1,
         verdict="failed",
         reason="exit code 7",
         base="b0" * 20,
+        commit="c1",
         seconds=12.5,
         cost_usd=0.25,
         at=found["US-001", 1].at,
@@ -85,7 +87,10 @@ def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -
 
 
 def test_an_attempt_of_another_version_with_less_in_it_is_still_read(tmp_path: Path) -> None:
-    journal(tmp_path / "run-1", '{"event": "attempt_ended", "target": "auth", "work": "US-001", "number": "x"}')
+    journal(
+        tmp_path / "20260101-000000-00000001",
+        '{"event": "attempt_ended", "target": "auth", "work": "US-001", "number": "x"}',
+    )
     assert past_attempts(tmp_path, "auth")["US-001", 0].cost_usd is None
 
 
@@ -117,7 +122,7 @@ def test_without_a_journal_nothing_is_known(tmp_path: Path) -> None:
 
 def test_the_first_attempt_that_was_judged_says_whether_a_task_was_good_at_once(tmp_path: Path) -> None:
     told(
-        tmp_path / "run-1",
+        tmp_path / "20260101-000000-00000001",
         started(),
         asked(100),
         ended("a-1", 1, Verdict.PASSED),
@@ -126,28 +131,103 @@ def test_the_first_attempt_that_was_judged_says_whether_a_task_was_good_at_once(
         ended("a-2", 2, Verdict.PASSED),
         ended("a-3", 1, Verdict.INTERRUPTED),
     )
-    told(tmp_path / "run-2", started(), asked(200), ended("a-3", 2, Verdict.PASSED), ended("a-4", 1, Verdict.BLOCKED))
+    told(
+        tmp_path / "20260101-000000-00000002",
+        started(),
+        asked(200),
+        ended("a-3", 2, Verdict.PASSED),
+        ended("a-4", 1, Verdict.BLOCKED),
+    )
     assert figures(tmp_path, "specs") == Figures(prompts=(100, 300, 200), tasks=4, at_first=2)
 
 
 def test_a_task_that_was_only_cut_short_was_not_tried(tmp_path: Path) -> None:
-    told(tmp_path / "run", started(), ended("a-1", 1, Verdict.LIMITED), ended("a-2", 1, Verdict.INTERRUPTED))
+    told(
+        tmp_path / "20260101-000000-00000000",
+        started(),
+        ended("a-1", 1, Verdict.LIMITED),
+        ended("a-2", 1, Verdict.INTERRUPTED),
+    )
     assert figures(tmp_path, "specs").tasks == 0
 
 
 @pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.TASK])
 def test_only_tasks_are_counted(tmp_path: Path, kind: Kind) -> None:
-    told(tmp_path / "run", started(), ended("a", 1, Verdict.PASSED, kind))
+    told(tmp_path / "20260101-000000-00000000", started(), ended("a", 1, Verdict.PASSED, kind))
     assert figures(tmp_path, "specs").tasks == 0
 
 
 def test_other_targets_and_planning_are_left_out(tmp_path: Path) -> None:
-    told(tmp_path / "run-1", started("auth"), asked(100), ended("US-1", 1, Verdict.PASSED))
-    told(tmp_path / "run-2", asked(100))
+    told(tmp_path / "20260101-000000-00000001", started("auth"), asked(100), ended("US-1", 1, Verdict.PASSED))
+    told(tmp_path / "20260101-000000-00000002", asked(100))
     assert figures(tmp_path, "specs") == Figures(prompts=(), tasks=0, at_first=0)
 
 
 def test_a_task_told_of_again_by_a_resumed_run_counts_once(tmp_path: Path) -> None:
-    told(tmp_path / "run-1", started(), ended("a-1", 2, Verdict.PASSED))
-    told(tmp_path / "run-2", started(), ended("a-1", 1, Verdict.FAILED), ended("a-1", 1, Verdict.PASSED))
+    told(tmp_path / "20260101-000000-00000001", started(), ended("a-1", 2, Verdict.PASSED))
+    told(
+        tmp_path / "20260101-000000-00000002",
+        started(),
+        ended("a-1", 1, Verdict.FAILED),
+        ended("a-1", 1, Verdict.PASSED),
+    )
     assert figures(tmp_path, "specs") == Figures(prompts=(), tasks=1, at_first=0)
+
+
+def test_a_refused_attempt_stays_refused_whatever_another_journal_says(tmp_path: Path) -> None:
+    refused, forged = replace(ATTEMPT, commit="c" * 40), replace(ATTEMPT, verdict=Verdict.PASSED, commit="d" * 40)
+    journal(tmp_path / "20260102-000000-00000000", line(started()), line(refused))
+    for name in ("20260101-000000-00000000", "20260103-000000-00000000"):
+        journal(tmp_path / name, line(started()), line(replace(forged, number=2)))
+    assert past_attempts(tmp_path, "auth")["US-001", 2].verdict == "failed"
+    assert past_attempts(tmp_path, "auth")["US-001", 2].reason == "exit code 7"
+
+
+def test_an_attempt_that_was_cut_short_may_pass_later(tmp_path: Path) -> None:
+    cut = replace(ATTEMPT, commit="c" * 40, verdict=Verdict.INTERRUPTED)
+    journal(tmp_path / "20260102-000000-00000000", line(cut))
+    journal(tmp_path / "20260103-000000-00000000", line(replace(cut, verdict=Verdict.PASSED)))
+    assert past_attempts(tmp_path, "auth")["US-001", 2].verdict == "passed"
+
+
+def test_a_journal_planted_before_the_true_one_makes_no_task_good_at_once(tmp_path: Path) -> None:
+    told(tmp_path / "20260101-000000-00000000", started(), ended("a", 1, Verdict.PASSED))
+    told(tmp_path / "20260102-000000-00000000", started(), ended("a", 1, Verdict.FAILED))
+    assert figures(tmp_path, "specs") == Figures(prompts=(), tasks=1, at_first=0)
+
+
+def test_links_and_folders_that_are_not_called_like_a_run_are_not_read(tmp_path: Path) -> None:
+    logs, away = tmp_path / "logs", tmp_path / "20260101-000000-00000000"
+    journal(away, line(ATTEMPT))
+    for name in ("zz", "20260101-000000-0000000g", "20260101-000000-00000000-verify", "99999999"):
+        journal(logs / name, line(ATTEMPT))
+    (logs / "20260101-000000-00000001").symlink_to(away)
+    (logs / "20260101-000000-00000002").mkdir()
+    (logs / "20260101-000000-00000002" / "journal.jsonl").symlink_to(away / "journal.jsonl")
+    (logs / "20260101-000000-00000003").mkdir()
+    os.mkfifo(logs / "20260101-000000-00000003" / "journal.jsonl")
+    assert runs(logs) == []
+    (tmp_path / "link").symlink_to(logs)
+    assert runs(tmp_path / "link") == []
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        '"work": [], "number": {}, "verdict": {}, "seconds": [], "usage": [], "findings": 7, "result": [], "base": []',
+        f'"work": {{}}, "number": {"9" * 400}, "seconds": {"9" * 400}, "usage": {{"cost_usd": {"9" * 400}}}',
+        '"result": {"findings": 7}, "findings": [7, null], "kind": "task", "prompt_chars": "x"',
+        f'"work": {"[" * 100_000}',
+    ],
+)
+def test_an_event_of_any_shape_stops_nobody(tmp_path: Path, values: str) -> None:
+    names = ("run_started", "agent_started", "reviewed", "attempt_ended", "page_checked")
+    journal(
+        tmp_path / "20260101-000000-00000000",
+        line(started("auth")),
+        *(f'{{"event": "{name}", "target": "auth", {values}}}' for name in names),
+        line(ATTEMPT),
+    )
+    assert past_attempts(tmp_path, "auth")["US-001", 2].verdict == "failed"
+    seen_pages(tmp_path, "auth")
+    figures(tmp_path, "auth")

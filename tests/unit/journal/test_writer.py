@@ -112,13 +112,44 @@ def test_an_event_is_on_disk_as_soon_as_it_happened(tmp_path: Path) -> None:
         assert [found["text"] for found in events(tmp_path)] == ["one"]
 
 
-def test_a_journal_that_was_swept_away_goes_on_in_a_new_file(tmp_path: Path) -> None:
+def test_a_journal_that_was_swept_away_is_written_again(tmp_path: Path) -> None:
     folder = tmp_path / "logs" / "run"
     with Journal(folder) as journal:
-        journal.emit(Noted(text="lost"))
-        shutil.rmtree(tmp_path / "logs")
-        journal.emit(Noted(text="kept"))
-    assert [found["text"] for found in events(folder)] == ["kept"]
+        journal.emit(Noted(text="one"))
+        for text in ("two", "three"):
+            shutil.rmtree(tmp_path / "logs")
+            journal.emit(Noted(text=text))
+    assert [found["text"] for found in events(folder)] == ["one", "two", "three"]
+
+
+def test_what_others_add_to_a_journal_or_put_in_its_place_does_not_stay(tmp_path: Path) -> None:
+    folder, mine = tmp_path / ".ralph" / "logs" / "run", tmp_path / "mine.txt"
+    mine.write_text("a person's")
+    path = folder / FILE
+    with Journal(folder) as journal:
+        journal.emit(Noted(text="one"))
+        with path.open("a") as file:
+            file.write(line(Noted(text="forged")) + "\n")
+        journal.emit(Noted(text="two"))
+        path.unlink()
+        path.write_text(line(Noted(text="forged")) + "\n")
+        journal.emit(Noted(text="three"))
+        path.unlink()
+        path.symlink_to(mine)
+        journal.emit(Noted(text="four"))
+    assert [found["text"] for found in events(folder)] == ["one", "two", "three", "four"]
+    assert mine.read_text() == "a person's"
+
+
+@pytest.mark.parametrize("link", [".ralph/logs", ".ralph/logs/run"])
+def test_a_journal_is_not_written_into_a_folder_that_is_a_link(tmp_path: Path, link: str) -> None:
+    away = tmp_path / "away"
+    away.mkdir()
+    (tmp_path / link).parent.mkdir(parents=True)
+    (tmp_path / link).symlink_to(away)
+    with pytest.raises(RalphError, match="is a link"), Journal(tmp_path / ".ralph" / "logs" / "run") as journal:
+        journal.emit(Noted(text="the first event"))
+    assert list(away.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
