@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph import inside
 from ralph.errors import RalphError
 
 MARKERS = (".git", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "mix.exs")
@@ -62,14 +63,8 @@ class Workspace:
         path = self.ralph / ".gitignore"
         if path.exists():
             return False
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("\n".join(IGNORED) + "\n", encoding="utf-8")
-        except OSError as error:
-            raise RalphError(
-                f"{path} could not be written: {error.strerror}.",
-                remedy="Free some space or correct the folder's permissions, then run again.",
-            ) from None
+        with inside.open_new(path) as file:
+            file.write(("\n".join(IGNORED) + "\n").encode())
         return True
 
     def features(self) -> list[Feature]:

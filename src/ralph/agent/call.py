@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
+from ralph import inside
 from ralph.agent.dialects import arguments, dialect_of, known
 from ralph.agent.dialects.base import Report
 from ralph.agent.prices import estimated
@@ -94,8 +95,7 @@ async def make(call: Call) -> Heard:
         if reader.finished and children:
             children.pop().last_word()
 
-    call.log.unlink(missing_ok=True)  # an agent may have put something there
-    with call.log.open("xb", buffering=1 << 16) as log:
+    with inside.open_new(call.log, buffering=1 << 16) as log:
         out = _Tap(log, environment.Redactor(secrets), listen)
         err = _Tap(log, environment.Redactor(secrets), errors.feed)
         ended = await spawn.run(

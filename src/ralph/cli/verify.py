@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
+from ralph import inside
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.config import Config
@@ -104,7 +105,7 @@ async def _check(
     run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
     workspace.keep_out_of_git()
     logs = workspace.logs / f"{run_id}-verify"
-    logs.mkdir(parents=True)
+    inside.make_folder(logs)
 
     def noted(text: str) -> None:
         view(Noted(text=text))

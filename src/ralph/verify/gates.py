@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ralph import inside
 from ralph.config import Config
 from ralph.plan.model import GateResult
 from ralph.process import environment, spawn
@@ -96,8 +97,7 @@ def describe(result: GateResult) -> str:
 
 async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
     secrets = environment.Redactor(bench.secrets)
-    log.unlink(missing_ok=True)  # an agent may have put something there
-    with log.open("xb", buffering=1 << 16) as file:
+    with inside.open_new(log, buffering=1 << 16) as file:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.command],
             cwd=bench.cwd,

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph import inside
 from ralph.config import NAME
 from ralph.stores import atomic
 from ralph.workspace import RALPH
@@ -102,11 +103,12 @@ class Guard:
             return
         number, root = next(((n, r) for n, r in enumerate(self.roots) if r in path.parents), (0, path.parent))
         target = keep_in / (str(number) if number else "") / path.relative_to(root)
-        target.parent.mkdir(parents=True, exist_ok=True)
+        inside.make_folder(target.parent)
         if path.is_dir() and not path.is_symlink():
             shutil.copytree(path, target, symlinks=True, dirs_exist_ok=True)
         elif path.is_file() and not path.is_symlink():
-            shutil.copyfile(path, target)
+            with path.open("rb") as found, inside.open_new(target) as copy:
+                shutil.copyfileobj(found, copy)
 
 
 def _below(path: str, besides: frozenset[str] = frozenset()) -> Iterator[str]:

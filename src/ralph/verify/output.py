@@ -9,6 +9,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO
 
+from ralph import inside
 from ralph.ansi import plain
 from ralph.verify import signs
 from ralph.verify.signs import Sign
@@ -25,7 +26,11 @@ GAP = "[…]"
 
 def useful(log: Path) -> str:
     """What an agent or a person needs to see of a log of any size, at most about 4,000 characters."""
-    with log.open("rb") as file:
+    try:
+        file = inside.open_old(log)
+    except OSError:
+        return ""  # somebody took it away, or put something else there
+    with file:
         size = file.seek(0, 2)
         end = _lines(file, max(size - WINDOW, 0), size, cut=size > WINDOW)
         found = _first_error(file)

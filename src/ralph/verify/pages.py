@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ralph import config
+from ralph import config, inside
 from ralph.plan.model import PageFinding, PageResult
 from ralph.process.environment import Redactor
 from ralph.verify.browser import Browser
@@ -32,7 +32,7 @@ MOST = 10  # findings of one page
 LONGEST = 300  # characters of one
 LOOK = Path(__file__).with_name("look.js")
 IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000})))"
-GITIGNORE = "*\n"
+GITIGNORE = b"*\n"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,8 +48,7 @@ class Shots:
         """Write a screenshot; says where, in short."""
         self._prepare()
         path = self.folder / f"{self.work}-{slug(page.address)}-{self.attempt}.png"
-        path.unlink(missing_ok=True)  # an agent may have put something there
-        with path.open("xb") as file:
+        with inside.open_new(path) as file:
             file.write(image)
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
@@ -57,8 +56,8 @@ class Shots:
         """The folder keeps itself out of git, wherever it is."""
         ignored = self.folder / ".gitignore"
         if not ignored.exists():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            ignored.write_text(GITIGNORE)
+            with inside.open_new(ignored) as file:
+                file.write(GITIGNORE)
 
 
 @dataclass(frozen=True, kw_only=True)

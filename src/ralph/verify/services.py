@@ -10,6 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph import inside
 from ralph.config import Service
 from ralph.process import environment, ports, spawn
 from ralph.process.spawn import Child
@@ -154,8 +155,7 @@ class Services:
         redactor = environment.Redactor(environment.secrets_in(os.environ))
         output = Output(service.ready)
         stack = AsyncExitStack()
-        log.unlink(missing_ok=True)  # an agent may have put something there
-        file = stack.enter_context(log.open("xb", buffering=0))
+        file = stack.enter_context(inside.open_new(log, buffering=0))
 
         def flush() -> None:
             file.write(redactor.flush())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+from ralph import inside
 from ralph.errors import RalphError
 from ralph.journal.events import Event
 from ralph.stores.request_files import ERRORS, EXECUTION
@@ -76,9 +78,8 @@ def _wrong(event: Json) -> str:
 
 def _append(path: Path, text: str) -> None:
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("a", encoding="utf-8", errors="replace") as file:
-            file.write(text)
+        with os.fdopen(inside.open_append(path), "wb") as file:
+            file.write(text.encode(errors="replace"))
     except OSError as error:
         raise RalphError(
             f"{path} could not be written: {error.strerror}.",

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from ralph import inside
 from ralph.agent import call
 from ralph.agent.call import Call, Heard
 from ralph.agent.dialects import takes_context
@@ -116,15 +117,13 @@ class AgentStep(Step):
     async def _call(self, context: Context) -> Heard | None:
         """What the agent said; None if the call was cut short."""
         run, provider = context.run, self.provider(context)
-        run.logs.mkdir(parents=True, exist_ok=True)
         name = f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
         wanted = run.workflow.prompt(self.occasion(context))
         apart = takes_context(provider) and wanted.context
         text = wanted.text if apart or not wanted.context else f"{wanted.context}\n\n{wanted.text}"
         prompt = run.logs / f"{name}.prompt.md"
-        prompt.unlink(missing_ok=True)  # an agent may have put something there
-        with prompt.open("x", encoding="utf-8", errors="replace") as file:
-            file.write(text)
+        with inside.open_new(prompt) as file:
+            file.write(text.encode(errors="replace"))
         log = run.logs / f"{name}.log"
         run.emit(
             AgentStarted(
