@@ -17,6 +17,8 @@ from ralph.verify.signs import Sign
 COLOURS = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][ -~])")
 CHUNK = 1 << 20
 WINDOW = 1 << 16
+SEARCHED, NEAR_END = 12 << 20, 1 << 17
+MOST_LOOKED = 10_000
 LONGEST_LINE = 400
 BEFORE, HEAD_LINES, TAIL_LINES = 8, 30, 40
 POINT_BEFORE, POINT_AFTER = 4, 6
@@ -33,7 +35,7 @@ def useful(log: Path) -> str:
     with file:
         size = file.seek(0, 2)
         end = _lines(file, max(size - WINDOW, 0), size, cut=size > WINDOW)
-        found = _first_error(file)
+        found = _first_error(file, size)
         if found is None:
             return "\n".join(_last(end, TAIL_LINES, MOST))
         after = _lines(file, found, found + WINDOW)
@@ -65,30 +67,46 @@ def _point(lines: list[str]) -> int | None:
     return next((number for number, line in enumerate(lines) if signs.POINT.match(line.encode())), None)
 
 
-def _first_error(file: BinaryIO) -> int | None:
-    """Where the first line begins that surely speaks of an error; in a very long line, a little before the error."""
+def _first_error(file: BinaryIO, size: int) -> int | None:
+    """Where the first line begins that surely speaks of an error; in a very long line, a little before the error.
+
+    Of an enormous log only the beginning and the end are searched, and of a flood of suspects only the first.
+    """
     first: dict[Sign, int] = {}
-    for offset, block in _blocks(file):
-        for begin, line in _suspects(block):
-            sign = signs.of(line)
-            if sign and sign not in first:
-                first[sign] = offset + begin
-            if sign is Sign.REPORTED:
-                return first[sign]
+    searched = 0
+    for begin, end in ((0, min(SEARCHED, size)), (size - SEARCHED, size), (size - NEAR_END, size)):
+        searched = _search(file, max(begin, searched), end, first)
+        if Sign.REPORTED in first:
+            break
     return first[max(first)] if first else None
 
 
-def _blocks(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The file in parts that end with a line, where lines are not endless; a carriage return ends a line too."""
-    file.seek(0)
-    offset, held = 0, b""
-    while chunk := file.read(CHUNK):
+def _search(file: BinaryIO, begin: int, end: int, first: dict[Sign, int]) -> int:
+    """Note the first line with each sign in a part of the file; says how far that came."""
+    looked = 0
+    for offset, block in _blocks(file, begin, end):
+        for at, line in _suspects(block):
+            sign = signs.of(line)
+            if sign and sign not in first:
+                first[sign] = offset + at
+            looked += 1
+            if sign is Sign.REPORTED or looked == MOST_LOOKED:
+                return offset + at + len(line)
+    return max(begin, end)
+
+
+def _blocks(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """A part of the file in pieces of whole lines, unless they are endless; a carriage return ends a line too."""
+    file.seek(max(begin - 1, 0))
+    offset, held = (begin - 1 + len(file.readline(WINDOW)) if begin else 0), b""
+    file.seek(offset)
+    while chunk := file.read(max(min(CHUNK, end - file.tell()), 0)):
         data = held + chunk.replace(b"\r", b"\n")
-        end = data.rfind(b"\n") + 1
-        if len(data) - end > WINDOW:
-            end = len(data) - LONGEST_LINE
-        yield offset, data[:end]
-        offset, held = offset + end, data[end:]
+        cut = data.rfind(b"\n") + 1
+        if len(data) - cut > WINDOW:
+            cut = len(data) - LONGEST_LINE
+        yield offset, data[:cut]
+        offset, held = offset + cut, data[cut:]
     yield offset, held
 
 
@@ -126,7 +144,7 @@ def _lines(file: BinaryIO, start: int, stop: int, *, cut: bool = False) -> list[
 
 def _clean(line: bytes) -> str:
     shown = line.rstrip(b"\r").rpartition(b"\r")[2]  # of a progress line, what is left on the screen
-    text = plain(shown[: LONGEST_LINE * 4].decode(errors="replace"))
+    text = plain(shown[: LONGEST_LINE * 4].decode(errors="replace")).replace("\0", "")
     return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
 
 

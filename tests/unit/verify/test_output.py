@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.verify.output import CHUNK, LONGEST_LINE, MOST, useful
+from ralph.verify.output import CHUNK, LONGEST_LINE, MOST, SEARCHED, useful
 
 SLACK = 20
 
@@ -167,3 +169,36 @@ def test_the_first_error_is_always_shown(log: Path, before: int, after: int, wid
     text = shown(log, filler * before + "error: the first one\n" + filler * after + "error: the last one\n")
     assert "error: the first one" in text
     assert text.endswith("error: the last one")
+
+
+@pytest.mark.parametrize(
+    "flood", ["a.py:1:2: note: fine", "found 0 errors", "an error of some kind", "\x1b[31mfailed\x1b[0m"]
+)
+def test_an_enormous_log_is_looked_at_in_no_time_and_its_end_is_searched(log: Path, flood: str) -> None:
+    block = (flood + "\n").encode() * (1_000_000 // (len(flood) + 1))
+    with log.open("wb") as file:
+        file.writelines(block for _ in range(150))
+        file.write(b"E   AssertionError: assert 1 == 2\n" + b"and then the summary\n" * 300)
+    began = time.monotonic()
+    text = useful(log)
+    assert time.monotonic() - began < 5
+    assert "AssertionError: assert 1 == 2" in text
+    assert len(text) < MOST + 500
+    log.unlink()
+
+
+@pytest.mark.parametrize("far", [SEARCHED - 1000, SEARCHED + 1, 2 * SEARCHED + 100_000])
+def test_an_error_near_the_borders_of_what_is_searched_is_shown(log: Path, far: int) -> None:
+    dots = b"." * 79 + b"\n"
+    log.write_bytes(dots * (far // 80) + b"E   AssertionError: assert 1 == 2\n" + dots * 100_000)
+    assert "AssertionError: assert 1 == 2" in useful(log)
+
+
+def test_a_log_that_was_replaced_by_a_link_or_a_pipe_shows_nothing(tmp_path: Path) -> None:
+    log = tmp_path / "gate.log"
+    (tmp_path / "secret").write_text("error: hidden")
+    log.symlink_to(tmp_path / "secret")
+    assert useful(log) == ""
+    log.unlink()
+    os.mkfifo(log)
+    assert useful(log) == ""
