@@ -13,7 +13,7 @@ from ralph.validation import Mistakes
 PLAN, TASKS, PROGRESS, QUESTIONS = "plan.md", "tasks.md", "progress.md", "plan.questions.md"
 FENCE = re.compile(r"\s*(`{3,}(?=[^`]*$)|~{3,})")
 BOX = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)])\s+\[([^\]]*)\](?:\s+(.*))?$")
-LOOSE_BOX = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)]|#{1,6})?\s*\[([^\]]{0,9})\]\s*([*_`~\[(]*(?:plan|task)-.*)$")
+LOOSE_BOX = re.compile(r"(\s*+)(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})\s*+)?\[([^\]]{0,9})\]\s*([*_`~\[(]*(?:plan|task)-.*)$")
 IDENTITY = re.compile(r"[*_`~\[(]*((?:plan|task)-[A-Za-z0-9]+(?:[._-][A-Za-z0-9]+)*)[*_`~\])]*\s*(?:[:.–—-]+\s*)?(.*)")
 ENTRY = re.compile(r"(\s*)(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+(?:\[.?\]\s+)?(.*)$")
 LISTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
@@ -129,7 +129,7 @@ def mentions(text: str, task_id: str) -> bool:
 
 
 def decode(data: bytes | None) -> str:
-    return (data or b"")[:LONGEST].decode(errors="replace").removeprefix("\ufeff")
+    return (data or b"")[:LONGEST].decode(errors="replace").removeprefix("\ufeff").replace("\0", "\ufffd")
 
 
 def _entries(text: str) -> Iterator[Entry]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 
 import pytest
@@ -318,3 +319,18 @@ def test_one_task_is_not_another_whose_id_begins_alike() -> None:
 
 def test_items_are_values() -> None:
     assert read_progress("- [ ] task-1: A\n") == (Item(id="task-1", mark=Mark.TODO, title="A", line=1),)
+
+
+@pytest.mark.parametrize("blank", [" ", "\t"])
+def test_a_line_of_many_blanks_takes_no_time(blank: str) -> None:
+    began = time.monotonic()
+    items = read_progress(f"{blank * 120_000}\n- [ ] task-1: One\n{blank * 120_000}x\n")
+    assert [item.id for item in items] == ["task-1"]
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize(
+    "line", ["[ ]task-1: One", "#[x] task-1: One", "- [ ] task-1: One", "  [ ]  **task-1** One", "2.[ ] task-1"]
+)
+def test_a_box_that_is_written_loosely_is_a_box(line: str) -> None:
+    assert [item.id for item in read_progress(line)] == ["task-1"]
