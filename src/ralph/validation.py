@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,6 +17,8 @@ M = TypeVar("M", bound="BaseModel")
 Json = dict[str, object]
 Rules = Callable[[Json], Iterable[str]]
 MOST_SHOWN = 50
+NUL = b"\\u0000"
+WORDS = frozenset({"notes", "learnings", "reason", "summary", "output"})  # said, and never made a command of
 
 
 class Mistakes(RalphError):
@@ -69,9 +71,28 @@ def parse_object(data: bytes, *, name: str) -> Json:
         document = from_json(_without_mark(data), allow_inf_nan=False)
     except ValueError as error:
         raise Mistakes(name, [f"not valid JSON: {error}"], "Correct it at that place.") from None
+    except RecursionError:
+        raise Mistakes(name, ["it is nested too deeply"], "Write it with fewer levels.") from None
     if not isinstance(document, dict):
         raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"], "Write it as { … }.")
+    if NUL in data:
+        mistakes = [f"{place(where)}: has a NUL character in it" for where in _with_nul(document)]
+        if mistakes:
+            raise Mistakes(name, mistakes, "Remove the character, \\u0000.")
     return document
+
+
+def _with_nul(value: object, where: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
+    """Where a text or a key has a character that no command, file name or commit can hold."""
+    if isinstance(value, str) and "\0" in value:
+        yield where
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, below in inner:
+        spot = (*where, key.replace("\0", "\\u0000") if isinstance(key, str) else key)
+        if isinstance(key, str) and "\0" in key:
+            yield spot
+        if key not in WORDS:
+            yield from _with_nul(below, spot)
 
 
 def _without_mark(data: bytes) -> bytes:

@@ -279,3 +279,22 @@ def test_templates_can_be_replaced_and_unknown_variables_are_an_error(project: P
     project.write(".ralph/prompts/run.md", "MINE {{ storyId }}\n")
     project.ralph("run", "auth")
     assert "MINE US-001\n" in project.prompts()
+
+
+DEEP = '{"x": ' + "[" * 100_000 + "]" * 100_000 + "}"
+LESS_DEEP = '{"userStories": [], "x": ' + "[" * 400 + "]" * 400 + "}"
+TITLE = '{"branchName": "ralph/auth", "userStories": [{"id": "US-001", "title": "a\\u0000b"}]}'
+
+
+@pytest.mark.parametrize("text", [DEEP, LESS_DEEP, TITLE, "\0" * 100, '{"userStories": "\0"}'])
+@pytest.mark.parametrize("name", [".ralph/2026-01-01-auth/prd.json", "ralph.config.json"])
+def test_a_hostile_file_is_an_ordinary_error_with_its_name(project: Project, name: str, text: str) -> None:
+    project.config("true")
+    project.stories("One")
+    project.write(name, text)
+
+    for command in (["status"], ["status", "auth"], ["run", "auth"], ["validate"], ["doctor"], ["next"]):
+        done = project.ralph(*command, code=None)
+        assert "bug in Ralph" not in done.stderr, command
+    done = project.ralph("run", "auth", code=1)
+    assert name.rpartition("/")[2] in done.stderr

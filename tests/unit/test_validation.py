@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ralph import validation
 from ralph.errors import RalphError
-from ralph.validation import MOST_SHOWN, Mistakes
+from ralph.validation import MOST_SHOWN, Mistakes, parse_object
 
 
 class Inner(BaseModel):
@@ -132,7 +132,10 @@ def test_json_too_deep_to_be_meant_is_told_as_such() -> None:
         validation.parse_object(b'{"a":' * 10_000 + b"1" + b"}" * 10_000, name="f")
 
 
-@given(st.dictionaries(st.text(max_size=5), st.integers() | st.text(max_size=5), max_size=5), st.booleans())
+ANY = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=5)
+
+
+@given(st.dictionaries(ANY, st.integers() | ANY, max_size=5), st.booleans())
 def test_any_object_is_read_with_or_without_a_byte_order_mark(document: dict[str, object], mark: bool) -> None:
     data = (b"\xef\xbb\xbf" if mark else b"") + json.dumps(document).encode()
     assert validation.parse_object(data, name="f") == document
@@ -157,3 +160,21 @@ def test_a_file_that_cannot_be_read_says_why(tmp_path: Path) -> None:
 )
 def test_a_word_that_is_almost_right_is_suggested(word: str, known: list[str], text: str) -> None:
     assert validation.nearest(word, known) == text
+
+
+def test_a_nul_character_is_a_mistake_with_its_place() -> None:
+    data = b'{"title": "a\\u0000b", "tasks": [{"id": "x", "a\\u0000": 1}], "notes": "\\u0000", "fine": "\\\\u0000"}'
+    with pytest.raises(Mistakes) as error:
+        parse_object(data, name="plan.json")
+    assert error.value.mistakes == [
+        "title: has a NUL character in it",
+        "tasks[0].a\\u0000: has a NUL character in it",
+    ]
+    assert "plan.json" in error.value.what
+
+
+@pytest.mark.parametrize("depth", [250, 5_000, 200_000])
+def test_json_that_is_nested_deeply_is_an_ordinary_mistake(depth: int) -> None:
+    data = b'{"a": ' + b"[" * depth + b"]" * depth + b"}"
+    with pytest.raises(Mistakes, match=r"plan\.json has 1 mistake"):
+        parse_object(data, name="plan.json")

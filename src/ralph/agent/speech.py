@@ -145,7 +145,7 @@ class Speech:
 
 
 def _text(line: bytes) -> str:
-    return plain(line.decode(errors="replace")).replace("\r", "")
+    return plain(line.decode(errors="replace")).replace("\r", "").replace("\0", "")
 
 
 def _marker(line: str) -> Marker | None:

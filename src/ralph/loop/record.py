@@ -86,7 +86,7 @@ def _readable(result: StepResult) -> StepResult:
 
 
 def _text(text: str) -> str:
-    return text.encode(errors="surrogatepass").decode(errors="replace")
+    return text.encode(errors="surrogatepass").decode(errors="replace").replace("\0", "")
 
 
 _adapter: TypeAdapter[Record] = TypeAdapter(Record)

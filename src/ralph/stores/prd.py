@@ -67,7 +67,8 @@ def read(data: bytes, target: str, *, name: str) -> tuple[Json, Plan]:
     """The document and its plan, or an error with all of its mistakes."""
     try:
         document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
-        if not isinstance(document, dict) or b"\\ud" in data.lower() or any(True for _ in broken_rules(document)):
+        odd = b"\\ud" in data.lower() or validation.NUL in data
+        if odd or not isinstance(document, dict) or any(True for _ in broken_rules(document)):
             raise _Unusual
         return document, _plan(document, target)
     except (_Unusual, ValueError, RecursionError):

@@ -102,7 +102,7 @@ def _branch_name(workspace: Workspace, feature: Feature) -> str:
 def _branch_in(data: bytes | None) -> str:
     try:
         document = json.loads(data or b"{}")
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
     name = document.get("branchName") if isinstance(document, dict) else None
     return name if isinstance(name, str) else ""

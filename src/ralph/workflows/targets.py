@@ -134,7 +134,7 @@ def _plan_file(workspace: Workspace) -> str:
     try:
         steps = json.loads((workspace.root / CONFIG).read_bytes())["steps"]
         found = next((step["config"]["prd_file"] for step in steps if step.get("config", {}).get("prd_file")), PLAN)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return PLAN
     return found if isinstance(found, str) and is_inside(found) and "$" not in found else PLAN
 
@@ -287,6 +287,6 @@ def _app(path: Path) -> str:
     """The application's folder as the plan names it; a broken plan is explained by whoever reads all of it."""
     try:
         app = json.loads(path.read_bytes()).get("app", "")
-    except (OSError, ValueError, AttributeError):
+    except (OSError, ValueError, AttributeError, RecursionError):
         return ""
     return app if isinstance(app, str) and is_inside(app) else ""
