@@ -298,3 +298,13 @@ def test_a_hostile_file_is_an_ordinary_error_with_its_name(project: Project, nam
         assert "bug in Ralph" not in done.stderr, command
     done = project.ralph("run", "auth", code=1)
     assert name.rpartition("/")[2] in done.stderr
+
+
+def test_a_title_or_a_gate_with_a_nul_character_is_refused_by_its_place(project: Project) -> None:
+    project.config("true")
+    project.stories("O\0ne")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    assert "userStories[0].title: has a NUL character" in project.ralph("run", "auth", code=1).stderr
+    project.stories("One")
+    project.config("tr\0ue")
+    assert "verify.default[0]: has a NUL character" in project.ralph("run", "auth", code=1).stderr
