@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import browser, iteration, output, parallel, size, start, table
+from bench import browser, iteration, output, parallel, size, start, table, verification
 
 GROUPS = {
     "iteration": iteration.rows,
@@ -16,6 +16,7 @@ GROUPS = {
     "size": size.rows,
     "output": output.rows,
     "parallel": parallel.rows,
+    "verification": verification.rows,
     "browser": browser.rows,
 }
 

@@ -30,7 +30,7 @@ def _time(place: Path) -> Row:
         what="iteration: time beyond a bare loop's",
         measured=min(ralph) - min(loop),
         unit="ms",
-        limit=40,
+        limit=35,
         aim=15,
         parts={"ralph": min(ralph), "bare loop": min(loop), "ralph median": median(ralph), "bare median": median(loop)},
     )

@@ -37,7 +37,11 @@ done
 
 def rows() -> list[Row]:
     with folder() as place:
-        return [*(_side_by_side(place / str(jobs), jobs) for jobs in LIMITS), _made(place / "large")]
+        return [
+            *(_side_by_side(place / str(jobs), jobs) for jobs in LIMITS),
+            _made(place / "large"),
+            _slots(place / "8"),
+        ]
 
 
 def _side_by_side(place: Path, jobs: int) -> Row:
@@ -97,8 +101,7 @@ def _made(place: Path) -> Row:
         begun = [_at(event) for event in project.events("attempt_started")]
         made.append(begun[0] - _at(project.events("run_started")[0]))
         again.append(max(begun[number] - landed[number - 1] for number in (1, 2)))
-        add = ["git", "-c", "checkout.workers=4", "worktree", "add", "-q", "--detach", str(place / f"bare-{number}")]
-        bare.append(seconds(lambda add=add, project=project: project.run(add)))
+        bare.append(_bare_worktree(project, place / f"bare-{number}"))
     return Row(
         group="parallel",
         what=f"parallel: a worktree of {FILES:,} files".replace(",", " "),
@@ -113,8 +116,35 @@ def _made(place: Path) -> Row:
     )
 
 
+def _bare_worktree(project: Project, folder: Path) -> float:
+    add = ["git", "-c", "checkout.workers=4", "worktree", "add", "-q", "--detach", str(folder)]
+    return seconds(lambda: project.run(add))
+
+
+def _slots(place: Path) -> Row:
+    """Until eight agents have begun, against eight times `git worktree add`, which cannot be run twice at once."""
+    ratios, ours, bare = [], [], []
+    for number in range(ROUNDS):
+        project = _project(place / str(number), stories=8, files=FILES)
+        os.sync()
+        bare.append(sum(_bare_worktree(project, place / f"bare-{number}-{n}") for n in range(8)))
+        os.sync()
+        project.run([*RUN, "--jobs", "8"])
+        begun = [_at(event) for event in project.events("agent_started")][:8]
+        ours.append(max(begun) - _at(project.events("run_started")[0]))
+        ratios.append(ours[-1] / bare[-1])
+    return Row(
+        group="parallel",
+        what=f"parallel: slots for --jobs 8 on {FILES:,} files".replace(",", " "),
+        measured=min(ratios),
+        unit="x",
+        limit=2,
+        parts={"ralph": min(ours) * 1000, "git worktree add": min(bare) * 1000},
+    )
+
+
 def _project(place: Path, *, stories: int = TASKS, files: int = 0) -> Project:
-    """A person's checkout stands on another branch: tasks side by side land beside it."""
+    """A project with as many files beside its plan."""
     project = Project(place, stories=stories, agent=AGENT)
     for number in range(files):
         path = project.path / f"src/{number // 100}/{number}.txt"
@@ -122,5 +152,4 @@ def _project(place: Path, *, stories: int = TASKS, files: int = 0) -> Project:
         path.write_text(f"{number}\n" * 20)
     project.run(["git", "add", "."])
     project.run(["git", "commit", "-q", "--allow-empty", "-m", "Files"])
-    project.run(["git", "switch", "-q", "-c", "main"])
     return project

@@ -38,7 +38,7 @@ GITCONFIG = """[user]
 
 
 class Project:
-    """A repository on the branch `ralph/auth` with `stories` stories, the last `pending` of them to do."""
+    """A repository with `stories` stories, the last `pending` of them to do."""
 
     def __init__(self, folder: Path, *, stories: int, pending: int | None = None, agent: str = AGENT) -> None:
         self.path = folder / "project"
@@ -50,7 +50,7 @@ class Project:
         self.agent.chmod(0o755)
         self._write("ralph.config.json", {"provider": {"command": str(self.agent)}, "verify": {"default": [GATE]}})
         self._write(PLAN, plan(stories, set(self.pending)))
-        for command in (("init", "-q"), ("switch", "-q", "-c", "ralph/auth"), ("add", "."), ("commit", "-qm", "Plan")):
+        for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "Plan")):
             self.run(["git", *command])
 
     def _write(self, name: str, document: dict[str, Any]) -> None:

@@ -139,9 +139,29 @@ class Project:
             text=True,
         )
 
+    def truth(self, target: str, path: str, branch: str = "") -> str:
+        """A plan's file where its truth is: with a run that is at work, on its branch, or in the checkout."""
+        branch = branch or f"ralph/{target}"
+        kept = self.path / ".ralph/worktrees" / branch.removeprefix("ralph/") / path
+        if kept.is_file():
+            return kept.read_text()
+        for revision in (f"refs/ralph/pending/{target}", f"refs/heads/{branch}"):
+            done = subprocess.run(
+                ["git", "show", f"{revision}:{path}"], cwd=self.path, env=self.env, capture_output=True, text=True
+            )
+            if done.returncode == 0:
+                return done.stdout
+        return self.read(path)
+
+    def landed(self, path: str, branch: str = "ralph/auth") -> str:
+        """A file as a branch of Ralph's has it."""
+        return self.git("show", f"{branch}:{path}")
+
     def plan(self, feature: str = "auth") -> dict[str, Any]:
-        path = max(self.path.glob(f".ralph/*-{feature}/prd.json"))
-        return json.loads(path.read_text())
+        names = [str(path.relative_to(self.path)) for path in self.path.glob(f".ralph/*-{feature}/prd.json")]
+        if self.git("branch", "--list", f"ralph/{feature}"):
+            names += [name for name in self.files_in(f"ralph/{feature}") if name.endswith(f"-{feature}/prd.json")]
+        return json.loads(self.truth(feature, max(names)))
 
     def plan_at(self, revision: str, feature: str = "auth") -> dict[str, Any]:
         """The plan as a commit has it."""

@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.workspace import RALPH, is_inside
 
 NAME = "ralph.config.json"
 ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
@@ -87,6 +88,13 @@ class Verify(Section):
     default: tuple[Line, ...] = Field(description="Run for every story. [] is allowed, and shown as unverified.")
     ui: tuple[Line, ...] = Field(default=(), description="Run as well for stories tagged ui.")
     timeout: Seconds = Field(default=900, description="Seconds each command may take.")
+    env: tuple[str, ...] = Field(
+        default=(), description="Names (or patterns like FOO_*) of variables that gates get beside the usual."
+    )
+    where: Literal["clean", "slot"] = Field(
+        default="clean",
+        description="clean: in a fresh checkout of the commit; slot: where the agent worked, shown as in place.",
+    )
 
 
 class Review(Section):
@@ -124,6 +132,30 @@ class Commits(Section):
 
     prd_changes: bool = True
     message: Line = "chore: update prd.json"
+    branch: Literal["own", "current"] = Field(
+        default="own",
+        description="own: work lands on ralph/<target>; current: your branch is also fast-forwarded to it at the end.",
+    )
+    assisted_by: bool = Field(default=True, description="Add a trailer Assisted-by: AGENT:MODEL to each commit.")
+    max_file_mb: Annotated[float, Field(gt=0, le=100_000)] = Field(
+        default=50, description="Larger files are not committed; the agent is told."
+    )
+
+
+class Worktrees(Section):
+    """What Ralph puts into its working copies beside the files of their commit."""
+
+    auto: bool = Field(
+        default=True, description="Copy dependency folders that git ignores (.venv, node_modules, …); false: do not."
+    )
+    setup: tuple[Line, ...] = Field(
+        default=(), description="Commands that Ralph runs in a new working copy, and again when a lock file changes."
+    )
+    link: tuple[Line, ...] = Field(default=(), description="Paths that become links to those of your own checkout.")
+    copy_: tuple[Line, ...] = Field(
+        default=(), alias="copy", description="Paths, or globs such as .env.*, that Ralph copies from your checkout."
+    )
+    timeout: Seconds = Field(default=900, description="Seconds each set-up command, and each copy, may take.")
 
 
 class SessionSettings(Section):
@@ -157,6 +189,7 @@ class Config(Section):
     protect: tuple[Line, ...] = Field(
         default=(), description="Globs (as git reads them, ** for any depth) no agent may change."
     )
+    worktrees: Worktrees = Field(default_factory=Worktrees)
     session: SessionSettings = Field(default_factory=SessionSettings)
     browser: Browser = Field(default_factory=Browser)
     commits: Commits = Field(default_factory=Commits)
@@ -222,6 +255,7 @@ def _rules(document: validation.Json) -> Iterable[str]:
     yield from _services(document)
     yield from _ignored(document)
     yield from _repeated_names(document, "gates")
+    yield from _provided(document)
     providers = document.get("providers")
     names = list(providers) if isinstance(providers, dict) else []
     roles = document.get("roles")
@@ -248,6 +282,28 @@ def _ignored(document: validation.Json) -> Iterable[str]:
     for index, item in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(item, str):
             yield from _pattern(f"browser.ignore[{index}]", item)
+
+
+def _provided(document: validation.Json) -> Iterable[str]:
+    worktrees = document.get("worktrees")
+    for key in ("link", "copy"):
+        listed = worktrees.get(key) if isinstance(worktrees, dict) else None
+        for index, item in enumerate(listed if isinstance(listed, list) else ()):
+            wrong = _misplaced(item) if isinstance(item, str) else ""
+            if wrong:
+                yield f"worktrees.{key}[{index}]: {item!r} {wrong}"
+
+
+def _misplaced(path: str) -> str:
+    """What is wrong with a path that Ralph is to put into a working copy."""
+    parts = Path(path).parts
+    if not is_inside(path):
+        return "leads out of the project"
+    if not parts:
+        return "is the whole project"
+    if ".git" in parts or RALPH in parts:
+        return "belongs to git or to Ralph"
+    return "has `**`, which only .worktreeinclude understands" if "**" in path else ""
 
 
 def _pattern(where: str, text: str) -> Iterable[str]:

@@ -53,6 +53,16 @@ class Workspace:
         return self.worktrees / ".slots"
 
     @property
+    def clean_copies(self) -> Path:
+        """Where gates run: no agent ever writes there."""
+        return self.worktrees / ".verify"
+
+    @property
+    def review_copies(self) -> Path:
+        """Where agents work that change nothing: thrown away after each call."""
+        return self.worktrees / ".review"
+
+    @property
     def own_files(self) -> tuple[str, ...]:
         """Ralph's files and folders (`name/`) outside of `.ralph/`: the sessions, and those of the specs workflow."""
         specs = (SPECS_PLAN, PROGRESS) if (self.root / SPECS_PLAN).is_file() else ()

@@ -82,14 +82,16 @@ def write_plan(project: Project, *tasks: Json) -> None:
     project.git("commit", "-q", "-m", "Plan")
 
 
-def load(project: Project, name: str = "state.json") -> Json:
+def load(project: Project, name: str = "state.json", branch: str = "ralph/request") -> Json:
+    """One of a request's files where its truth is: with a run, on its branch, or in the checkout if it has none."""
+    return json.loads(project.truth("request", f".ralph/{name}", branch))
+
+
+def in_checkout(project: Project, name: str = "state.json") -> Json:
+    """One of a request's files as the person has it."""
     return json.loads(project.read(f".ralph/{name}"))
 
 
-def at(project: Project, revision: str = "ralph/request", name: str = "state.json") -> Json:
-    return json.loads(project.git("show", f"{revision}:.ralph/{name}"))
-
-
-def work(project: Project, revision: str = "HEAD") -> list[str]:
+def work(project: Project, branch: str = "ralph/request") -> list[str]:
     """The commits that are not about state, oldest first."""
-    return [line for line in reversed(project.subjects(revision)) if line.startswith("feat: ")]
+    return [line for line in reversed(project.subjects(branch)) if line.startswith("feat: ")]

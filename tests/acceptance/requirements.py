@@ -35,6 +35,8 @@ REVIEWING = "# Task Review"
 PLANNING = "# From Requirements to Tasks"
 ADDING = "# New Work"
 COMPACTING = "# Compact These Notes"
+BRANCH = "ralph/requirements"
+SEEN = "../../.."  # `.ralph/` from where an agent works or a gate runs, if the application is a repository of its own
 
 
 class Empty(Project):
@@ -56,11 +58,22 @@ class Empty(Project):
         """Git, where the application is."""
         return super().git("-C", str(self.app), *args, check=check)
 
-    def subjects(self, revision: str = "HEAD") -> list[str]:
-        return super().subjects(revision)
+    @property
+    def tip(self) -> str:
+        """Where the work lands; before the first run, what a person has committed."""
+        return BRANCH if self.git("branch", "--list", BRANCH) else "HEAD"
+
+    def subjects(self, revision: str = "") -> list[str]:
+        return super().subjects(revision or self.tip)
+
+    def kept(self, name: str) -> str:
+        """One of the plan's files, where its truth is."""
+        return self.truth("requirements", name)
 
     def plan(self, feature: str = "requirements") -> dict[str, Any]:
-        return self.json(".ralph/prd.json")
+        plan = json.loads(self.kept(".ralph/prd.json"))
+        assert isinstance(plan, dict)
+        return plan
 
     def task(self, task_id: str = "T-001") -> dict[str, Any]:
         return next(task for task in self.plan()["tasks"] if task["id"] == task_id)
@@ -78,13 +91,18 @@ class Empty(Project):
         return said
 
     def files(self) -> dict[str, bytes]:
-        """Everything below the test's folder but git's, the agent's calls, the logs and what a run remembers."""
-        skipped = {".git", "logs", "run", self.state_file.name}
+        """Everything below the test's folder but git's, agents' calls, logs, working copies, what a run remembers."""
+        skipped = {".git", "logs", "run", "worktrees", self.state_file.name}
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for path in sorted(self.folder.rglob("*"))
             if path.is_file() and not skipped.intersection(path.relative_to(self.folder).parts)
         }
+
+    def repositories(self) -> list[Path]:
+        """The person's, without those in which agents work."""
+        worktrees = self.path / ".ralph/worktrees"
+        return [path.parent for path in self.path.rglob(".git") if worktrees not in path.parents]
 
     def reached(self, name: str) -> None:
         """Wait until an agent, a gate or a step has made this file beside the project."""
@@ -104,7 +122,7 @@ class Founded(Empty):
 
     def __init__(self, folder: Path, inner: str = "shop", repository: str = "shop") -> None:
         super().__init__(folder)
-        self.inner = inner
+        self.inner, self.is_apart = inner, bool(repository)
         self.app.mkdir(exist_ok=True)
         self.git("init", "-q", str(self.path / repository))
         self.git("commit", "-q", "--allow-empty", "-m", "chore: begin")
@@ -115,6 +133,11 @@ class Founded(Empty):
         self.steps(WORK, VERIFY, COMMIT)
         self.tasks("One", "Two")
         self.config("true")
+
+    def config(self, *gates: str, **more: Any) -> None:
+        """With the application in a repository of its own, its branch follows Ralph's."""
+        commits = {"commits": {"branch": "current"}} if self.is_apart else {}
+        super().config(*gates, **{**commits, **more})
 
     def steps(self, *steps: dict[str, Any], name: str = "default", **more: Any) -> None:
         self.write(f".ralph/configs/{name}.json", json.dumps({"steps": list(steps), **more}, indent=2))
@@ -136,8 +159,22 @@ class Founded(Empty):
         self.write("ralph.config.json", json.dumps(config, indent=2))
 
     def committed(self, name: str) -> str:
-        """What the last commit holds of one of the application's files."""
-        return self.git("show", f"HEAD:./{name}")
+        """What the branch holds of one of the application's files."""
+        return self.git("show", f"{self.tip}:./{name}")
+
+    def landed_files(self) -> list[str]:
+        """The application's files on the branch, without Ralph's own."""
+        return [name for name in self.files_in(self.tip) if not name.startswith(".ralph/")]
+
+    def untouched(self, branch: str = "main") -> None:
+        """The person's checkout is as they left it: their branch, their files; behind Ralph's unless it follows."""
+        assert self.git("branch", "--show-current") == branch
+        assert self.git("status", "--porcelain", "--untracked-files=no") == ""
+        if self.is_apart:
+            assert self.git("rev-parse", "HEAD") == self.git("rev-parse", self.tip), "its branch has followed"
+        else:
+            made = set(self.landed_files()) - set(self.files_in("HEAD"))
+            assert not [name for name in made if (self.app / name).exists()], "what agents made is on Ralph's branch"
 
     def states(self) -> dict[str, str]:
         return {task["id"]: task["status"] for task in self.plan()["tasks"]}
@@ -176,14 +213,14 @@ def does(task_id: str, name: str, text: str = "x\n", **more: Any) -> dict[str, A
     return {"match": rf"# Ralph Loop[\s\S]*\*\*ID:\*\* {task_id}\b", "write": {name: text}, "done": True, **more}
 
 
-def marks(task_id: str, status: str, plan: str = "$RALPH_ROOT/.ralph/prd.json", **fields: str) -> str:
-    """A shell command that sets a task's status in the plan, as an agent is told to."""
+def marks(task_id: str, status: str, name: str = "prd.json", **fields: str) -> str:
+    """A shell command that sets a task's status in the plan, as an agent is told to, wherever it sees the plan."""
     code = (
-        "import json, sys; p = sys.argv[1]; d = json.load(open(p)); "
+        "import json, os, sys; p = next(filter(os.path.exists, sys.argv[1:])); d = json.load(open(p)); "
         f"[t.update({ {'status': status, **fields}!r}) for t in d['tasks'] if t['id'] == {task_id!r}]; "
         "json.dump(d, open(p, 'w'))"
     )
-    return f'python3 -c "{code}" {plan}'
+    return f'python3 -c "{code}" .ralph/{name} ../.ralph/{name} {SEEN}/{name}'
 
 
 KILLER = """

@@ -12,11 +12,11 @@ from tests.conftest import Project
 Json = dict[str, Any]
 ID = "weather"
 FOLDER = f".ralph-sessions/{ID}"
+BRANCH = f"ralph/{ID}"
 REQUEST = "How warm is it?"
 GATE = "! grep -qs red *.txt"
 AGENT = r"""
 prompt=$(cat)
-cd "$RALPH_ROOT"
 field() { printf '%s\n' "$prompt" | sed -n "s/^$1: //p" | head -n 1; }
 MODE=$(field MODE) TASK=$(field TASK_ID) NUMBER=$(field ATTEMPT_NUMBER) REPORT=$(field REPORT_PATH)
 S=$(field SESSION_PATH) CYCLE=$(field CYCLE) ROUND=$(field ITERATION)
@@ -108,18 +108,40 @@ def calls(project: Project) -> list[str]:
 
 def marks(project: Project) -> dict[str, str]:
     """The tasks with their marks."""
-    return {task: mark for mark, task in re.findall(r"\[(.)\] (task-\d+):", project.read(f"{FOLDER}/progress.md"))}
+    return {task: mark for mark, task in re.findall(r"\[(.)\] (task-\d+):", artifact(project, "progress.md"))}
+
+
+def artifact(project: Project, name: str) -> str:
+    """A file of the session, where its truth is."""
+    return project.truth(ID, f"{FOLDER}/{name}")
 
 
 def names(project: Project) -> set[str]:
-    """The files of the session."""
-    folder = project.path / FOLDER
-    return {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    """The files of the session that landed on its branch."""
+    if not project.git("branch", "--list", BRANCH):
+        return set()
+    return {name.rpartition("/")[2] for name in project.files_in(BRANCH) if name.startswith(f"{FOLDER}/")}
 
 
 def work(project: Project) -> list[str]:
-    """The commits of tasks, oldest first."""
-    return [line for line in reversed(project.subjects("HEAD")) if line.startswith("feat: ")]
+    """The commits of tasks, oldest first: what is on the branch beside the person's commits and Ralph's state."""
+    if not project.git("branch", "--list", BRANCH):
+        return []
+    state = f"chore: update session {ID}"
+    return [line for line in reversed(project.subjects(f"main..{BRANCH}")) if line != state]
+
+
+def made(project: Project, subject: str) -> list[str]:
+    """The files that the commit of this subject changed, without the session's own."""
+    names = project.git("log", "--format=", "--name-only", f"--grep=^{subject}", BRANCH).splitlines()
+    return [name for name in names if not name.startswith(FOLDER)]
+
+
+def is_left_alone(project: Project, *changes: str) -> None:
+    """The person's checkout is as they left it: its branch, its commits, its files."""
+    assert project.git("branch", "--show-current") == "main"
+    assert set(project.subjects("main")) <= {"A project", "A session", "Somebody breaks it"}
+    assert sorted(line for line in project.status() if line != "?? .ralph/") == sorted(changes)
 
 
 def output(done: subprocess.CompletedProcess[str]) -> Json:

@@ -13,6 +13,8 @@ import pytest
 from ralph.stores import lock
 from tests.conftest import VERIFIED, Project, does, wait_for
 
+PLAN = ".ralph/2026-01-01-auth/prd.json"
+
 
 def test_init_writes_a_configuration_that_its_own_schema_accepts_and_never_overwrites(project: Project) -> None:
     done = project.ralph("init", "--provider", "amp", "--verify", "make test")
@@ -109,7 +111,7 @@ def test_a_missing_agent_is_named_with_how_to_get_it(project: Project) -> None:
 def test_a_second_run_is_refused_and_names_the_first(project: Project) -> None:
     project.config("true")
     project.stories("One")
-    project.script({"match": "US-001", "run": ["touch ../begun"], "sleep": 60})
+    project.script({"match": "US-001", "run": [f"touch {project.folder}/begun"], "sleep": 60})
     first = project.start("run", "auth")
     wait_for((project.folder / "begun").exists)
 
@@ -163,15 +165,31 @@ def test_a_person_can_accept_a_story_and_retry_a_blocked_one(project: Project) -
     project.stories("One", "Two")
     project.script({"match": "ID:.. US-00[12]", "done": True}, VERIFIED)
     project.ralph("run", "auth", code=3)
+    before = project.git("rev-parse", "HEAD"), project.status(), project.read(PLAN)
 
     project.ralph("accept", "auth", "US-001", "--why", "main does it already")
-    assert project.story()["passes"] is True
+    assert project.plan_at("ralph/auth")["userStories"][0]["passes"] is True, "on the branch, where its truth is"
     assert "main does it already" in project.story()["lastResult"]["summary"]
     assert "US-002" in project.ralph("retry", "auth").stdout
     assert project.story("US-002")["blocked"] is False
     project.script(does("US-002", "two.txt"), VERIFIED)
     project.ralph("run", "auth")
     assert "Nothing in auth is blocked" in project.ralph("retry", "auth", code=1).stderr
+    assert (project.git("rev-parse", "HEAD"), project.status(), project.read(PLAN)) == before
+
+
+def test_before_the_first_run_a_plan_is_changed_where_a_person_has_it_and_nothing_is_committed(
+    project: Project,
+) -> None:
+    project.config("true")
+    project.stories("One", {"title": "Two", "blocked": True})
+
+    project.ralph("accept", "auth", "US-001", "--why", "it is there")
+    project.ralph("retry", "auth", "US-002")
+
+    states = [(story.get("passes"), story.get("blocked")) for story in json.loads(project.read(PLAN))["userStories"]]
+    assert states == [(True, False), (False, False)]
+    assert (project.subjects("HEAD"), project.git("branch", "--list", "ralph/*")) == (["A project"], "")
 
 
 def test_verify_runs_the_gates_without_an_agent(project: Project) -> None:
@@ -241,30 +259,35 @@ def test_a_gate_that_hangs_is_ended_with_its_whole_tree_and_the_notes_say_so(pro
     assert "did not end within its time limit of 1 s" in project.story()["notes"]
 
 
-def test_a_full_disk_leaves_the_old_file_whole_and_says_which(project: Project) -> None:
+def test_a_disk_that_an_agent_fills_ends_the_run_with_a_word_and_costs_nothing(project: Project) -> None:
     project.config("true")
+    project.write(".gitignore", "filler\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-qm", "Ignore")
     project.stories("One")
-    project.script(does("US-001", "one.txt"), VERIFIED)
-    small = project.folder / "small"
+    fill = {
+        "match": "ID:.. US-001",
+        "times": 1,
+        "run": ["head -c 9000000 /dev/zero > filler"],
+        "write": {"one.txt": "x"},
+    }
+    project.script({**fill, "done": True}, does("US-001", "two.txt"), VERIFIED)
+    before = project.git("rev-parse", "HEAD"), project.git("status", "--porcelain"), project.read(PLAN)
+    small = project.path / ".ralph/worktrees"
     small.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(small)], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(small)], capture_output=True)
     if mounted.returncode:
         pytest.skip("mounting a small file system needs root")
     try:
-        feature = project.path / ".ralph/2026-01-01-auth"
-        (small / "prd.json").write_bytes((feature / "prd.json").read_bytes())
-        before = (small / "prd.json").read_bytes()
-        subprocess.run(["mount", "--bind", str(small), str(feature)], check=True)
-        subprocess.run(["sh", "-c", f"head -c 200000 /dev/zero > {small}/filler || true"], capture_output=True)
-
         done = project.ralph("run", "auth", code=1)
 
-        assert "prd.json could not be saved: No space left on device" in done.stderr
-        assert "The old file is whole" in done.stderr
-        assert (small / "prd.json").read_bytes() == before
+        assert re.search("No space left on device|Out of diskspace", done.stderr)
+        assert (project.git("rev-parse", "HEAD"), project.git("status", "--porcelain"), project.read(PLAN)) == before
+        (small / ".slots/1/filler").unlink()
+        project.ralph("run", "auth")
+        assert "two.txt" in project.files_in("ralph/auth")
     finally:
-        subprocess.run(["umount", str(project.path / ".ralph/2026-01-01-auth")], capture_output=True)
-        subprocess.run(["umount", str(small)], capture_output=True)
+        subprocess.run(["umount", "-l", str(small)], capture_output=True)
 
 
 def test_templates_can_be_replaced_and_unknown_variables_are_an_error(project: Project) -> None:

@@ -18,14 +18,17 @@ import os, signal, sys
 instant, root = int(sys.argv.pop(1)), sys.argv.pop(1)
 count = 0
 WRITES = os.O_WRONLY | os.O_RDWR
+COPIES = "/.ralph/worktrees/."
 
 def watch(event, args):
     global count
     if event == "open":
         if not isinstance(args[0], str) or not args[0].startswith(root) or not (args[2] or 0) & WRITES:
             return
-    elif event not in ("os.rename", "os.remove", "os.mkdir", "os.kill", "subprocess.Popen"):
+    elif event not in ("os.rename", "os.remove", "os.kill", "subprocess.Popen"):
         return
+    if event != "subprocess.Popen" and args and isinstance(args[0], str) and COPIES in args[0]:
+        return  # working copies are made anew from commits, whatever is in them
     count += 1
     if count == instant:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -70,7 +73,7 @@ case "$prompt" in
     echo one > one.txt; echo bad > bad.txt
     echo '<ralph>DONE</ralph>' ;;
 *"ID:** US-002"*)
-    test -e .git/two-was-done || { touch .git/two-was-done; echo two >> two.txt; }
+    test -e two.txt || echo two >> two.txt
     echo '<ralph>DONE</ralph>' ;;
 esac
 """
@@ -92,9 +95,14 @@ def check(project: Project) -> None:
     assert project.git("show", "ralph/auth:two.txt") == "two", "done once, whatever happened in between"
     assert project.git("show", "ralph/auth:one.txt").startswith("one")
     assert "bad.txt" not in project.files_in("ralph/auth")
-    assert project.status() == ["?? notes.txt", "?? ralph.config.json"], "the tree is clean but for a person's files"
+    theirs = ["?? .ralph/", "?? notes.txt", "?? ralph.config.json"]
+    assert project.status() == theirs, "a person's checkout is as it was"
     assert project.read("notes.txt") == "a person's\n"
-    assert "ralph" not in (project.path / ".git/info/exclude").read_text()
+    assert project.git("branch", "--show-current") == "main"
+    assert project.git("worktree", "list").count("\n") == 0, "nothing holds the branch any more"
+    subjects = project.git("log", "--format=%s", "main..ralph/auth").splitlines()
+    assert len(subjects) <= 4, f"one commit for each story, and at most two of state: {subjects}"
+    assert len(project.git("log", "--format=%H", "--grep=^Ralph-Attempt: auth/US-001/", "ralph/auth").splitlines()) == 1
     refs = project.git("for-each-ref", "--format=%(refname)", "refs/ralph/attempts").splitlines()
     for story in plan["userStories"]:
         kept = [ref for ref in refs if f"/{story['id']}/" in ref]
@@ -128,7 +136,7 @@ def test_the_orphaned_agent_ends_before_the_story_starts_again(project: Project)
     project.config("true")
     project.stories("One")
     # The first agent would go on writing for ever, in a session of its own, if nobody ended it.
-    endless = "setsid sh -c 'while :; do echo alive >> ../orphan.log; sleep 0.05; done' & wait"
+    endless = "setsid sh -c 'while :; do echo alive >> $HOME/../orphan.log; sleep 0.05; done' & wait"
     project.script(does("US-001", "a.txt", times=1, run=[endless]), does("US-001", "b.txt"), VERIFIED)
     orphan_log = project.folder / "orphan.log"
     run = project.start("run", "auth")
@@ -148,7 +156,7 @@ def test_the_orphaned_agent_ends_before_the_story_starts_again(project: Project)
 
 
 def test_an_agent_that_had_finished_is_verified_and_not_run_again(project: Project) -> None:
-    project.config("test -e ../go || { touch ../gate-runs; sleep 60; }")
+    project.config("test -e $HOME/../go || { touch $HOME/../gate-runs; sleep 60; }")
     project.stories("One")
     project.script(does("US-001", "one.txt"), VERIFIED)
     run = project.start("run", "auth", "--no-baseline")
@@ -171,7 +179,13 @@ def test_stopped_by_a_signal_it_ends_cleanly_and_goes_on_later(project: Project,
     project.config("true")
     project.stories("One")
     project.script(
-        {"match": "ID:.. US-001", "times": 1, "write": {"half.txt": "half"}, "run": ["touch ../begun"], "sleep": 60},
+        {
+            "match": "ID:.. US-001",
+            "times": 1,
+            "write": {"half.txt": "half"},
+            "run": ["touch $HOME/../begun"],
+            "sleep": 60,
+        },
         does("US-001", "rest.txt"),
         VERIFIED,
     )
@@ -194,7 +208,7 @@ def test_stopped_by_a_signal_it_ends_cleanly_and_goes_on_later(project: Project,
 def test_a_second_ctrl_c_ends_everything_at_once(project: Project) -> None:
     project.config("true")
     project.stories("One")
-    stubborn = "trap '' INT TERM; touch ../begun; while :; do sleep 0.1; done"
+    stubborn = "trap '' INT TERM; touch $HOME/../begun; while :; do sleep 0.1; done"
     project.script({"match": "ID:.. US-001", "times": 1, "run": [stubborn]}, does("US-001", "rest.txt"), VERIFIED)
     run = project.start("run", "auth")
     wait_for((project.folder / "begun").exists)
@@ -208,7 +222,7 @@ def test_a_second_ctrl_c_ends_everything_at_once(project: Project) -> None:
 
 
 def test_interrupted_in_a_gate_it_verifies_next_time_and_does_not_call_the_agent_again(project: Project) -> None:
-    project.config("test -e ../go || { touch ../gate-runs; sleep 60; }")
+    project.config("test -e $HOME/../go || { touch $HOME/../gate-runs; sleep 60; }")
     project.stories("One")
     project.script(does("US-001", "one.txt"), VERIFIED)
     run = project.start("run", "auth", "--no-baseline")
@@ -222,3 +236,28 @@ def test_interrupted_in_a_gate_it_verifies_next_time_and_does_not_call_the_agent
 
     assert project.calls() == 2
     assert json.loads(project.ralph("status", "--json").stdout)[0]["passed"] == 1
+
+
+def test_an_agent_that_kills_ralph_and_writes_the_record_itself_is_not_believed(project: Project) -> None:
+    project.config("test ! -f evil.txt")
+    project.stories("One", {"title": "Two", "passes": False})
+    result = '"lastResult": {"completedAt": "2999-01-01T00:00:00.000Z", "commit": "", "summary": "", "verify": []}'
+    forge = rf"""
+cd $RALPH_ROOT/.ralph/worktrees/auth
+sed -i 's/"title": "Two"/"title": "Two", {result}/; s/"passes": false/"passes": true/' .ralph/*-auth/prd.json
+rm -rf $RALPH_ROOT/.ralph/run $RALPH_ROOT/.ralph/ralph.lock
+git read-tree HEAD; echo x > evil.txt; git add evil.txt .ralph; git commit -qm forged
+kill -9 $(cat $HOME/pid)
+"""
+    project.script(
+        does("US-001", "one.txt", times=1, run=[forge]), does("US-001", "one.txt"), does("US-002", "two.txt")
+    )
+    run = project.start("run", "auth", "--no-baseline")
+    (project.home / "pid").write_text(str(run.pid))
+    run.communicate()
+    assert run.returncode == -signal.SIGKILL
+
+    done = project.ralph("run", "auth", "--once", code=3)
+
+    assert "The last run was killed. The gates run again" in done.stdout
+    assert project.story("US-002")["passes"] is False

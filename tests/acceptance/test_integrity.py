@@ -12,6 +12,7 @@ from tests.conftest import VERIFIED, Project, does, wait_for
 
 PLAN = ".ralph/2026-01-01-auth/prd.json"
 FORGE = f'sed -i \'s/"priority": 1/"passes": true, "priority": 1/\' {PLAN}; '
+FORGE_THE_TRUTH = FORGE.replace(".ralph/2026", "$RALPH_ROOT/.ralph/worktrees/auth/.ralph/2026")
 
 
 @pytest.mark.parametrize(
@@ -23,7 +24,7 @@ FORGE = f'sed -i \'s/"priority": 1/"passes": true, "priority": 1/\' {PLAN}; '
         ("puts a link in its place", f"rm {PLAN}; ln -s /etc/passwd {PLAN}"),
         ("writes a new feature", "mkdir -p .ralph/2026-01-02-evil; echo '{}' > .ralph/2026-01-02-evil/prd.json"),
         ("weakens the gates", "sed -i 's/test -f proof.txt/true/' ralph.config.json"),
-        ("forges the attempt's record", "for f in .ralph/run/*/*.attempt.json; do echo '{}' > $f; done"),
+        ("forges the attempt's record", "for f in $RALPH_ROOT/.ralph/run/*/*.attempt.json; do echo '{}' > $f; done"),
         ("sweeps the whole folder away", "rm -rf .ralph"),
     ],
 )
@@ -66,34 +67,79 @@ def test_protected_files_are_put_back_and_the_next_prompt_says_why(project: Proj
     assert "`tests/**`" in project.prompts()[0], "agents are told beforehand"
 
 
+@pytest.mark.parametrize("end", ["done", "interrupted"])
+def test_a_plan_that_is_forged_where_ralph_keeps_it_is_not_believed(project: Project, end: str) -> None:
+    project.config("test -f proof.txt", maxRetries=1)
+    project.stories("One")
+    reached = project.folder / "reached"
+    project.script({"run": [FORGE_THE_TRUTH, f"touch {reached}"], "sleep": 0 if end == "done" else 60, "done": True})
+
+    run = project.start("run", "auth", "--no-baseline")
+    wait_for(reached.exists)
+    if end == "interrupted":
+        run.send_signal(signal.SIGINT)
+    run.communicate(timeout=30)
+
+    assert run.returncode == (3 if end == "done" else 130)
+    assert not project.story().get("passes")
+    assert not project.plan_at("ralph/auth")["userStories"][0].get("passes")
+
+
 @pytest.mark.parametrize(
     "stray",
     [
-        "git checkout -q main",
-        "git checkout -q --detach",
-        "git checkout -q -b mine",
-        "git commit -q --amend -m 'rewritten'",
-        "git reset -q --hard main",
+        "git checkout -q --detach; git commit -qm stray --allow-empty",
+        "git checkout -q -b mine; git commit -qm stray --allow-empty; git branch -D ralph/auth; git tag v1",
+        "git add -A; git commit -qm gone; git update-ref -d HEAD; rm -rf .git/refs/heads",
+        "git stash -u -q; git stash apply -q; git config user.name Nobody; echo 'exit 1' > .git/hooks; rm -rf .git",
+        "echo b > app.txt; git commit -qm b app.txt; git branch other; git reset -q --keep HEAD~1;"
+        " echo a > app.txt; git commit -qm a app.txt; git merge -q other; git checkout -q HEAD~1 -- app.txt",
     ],
 )
-def test_an_agent_that_leaves_its_branch_or_rewrites_it_is_put_back(project: Project, stray: str) -> None:
-    project.config("true")
+def test_what_an_agent_does_to_its_git_stays_with_it_and_its_files_count(project: Project, stray: str) -> None:
+    project.config("test $(git rev-list --count HEAD) -ge 3")
+    project.write("app.txt", "app, twice\n")
+    project.git("commit", "-qam", "Twice")
     project.stories("One", "Two")
-    lost = f"{stray}; echo x > two.txt; git add two.txt; git commit -qm stray"
-    project.script(
-        does("US-001", "one.txt"), does("US-002", "two.txt", times=1, run=[lost]), does("US-002", "two.txt"), VERIFIED
+    project.script(does("US-001", "one.txt"), does("US-002", "two.txt", run=[stray]), VERIFIED)
+    before = refs(project), project.git("config", "--local", "--list"), project.git("stash", "list")
+
+    project.ralph("run", "auth", "--no-baseline")
+
+    assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
+    assert project.landed("app.txt") == "app, twice"
+    assert project.git("rev-list", "--parents", "main..ralph/auth").count("\n") == 2, "a straight line"
+    assert len(project.git("rev-list", "--min-parents=2", "ralph/auth")) == 0
+    assert (refs(project), project.git("config", "--local", "--list"), project.git("stash", "list")) == before
+    assert project.git("branch", "--show-current") == "main"
+
+
+def refs(project: Project) -> list[str]:
+    """Every ref that is not Ralph's."""
+    lines = project.git("for-each-ref", "--format=%(objectname) %(refname)").splitlines()
+    return [line for line in lines if "/ralph/" not in line]
+
+
+def test_a_branch_that_an_agent_moves_in_the_repository_itself_is_put_back_and_what_it_made_is_kept(
+    project: Project,
+) -> None:
+    project.config("true")
+    project.stories("One")
+    move = (
+        "git add -A; git commit -qm stray; "
+        'git push -q -f "$RALPH_ROOT" HEAD:refs/heads/stray; '
+        'git --git-dir "$RALPH_ROOT/.git" update-ref refs/heads/ralph/auth refs/heads/stray; '
+        'git --git-dir "$RALPH_ROOT/.git" update-ref -d refs/heads/stray'
     )
-    main = project.git("rev-parse", "main")
+    project.script(does("US-001", "one.txt", run=[move]), VERIFIED)
 
     done = project.ralph("run", "auth")
 
-    assert "The agent did what it must not" in done.stdout
-    assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
-    assert project.git("branch", "--show-current") == "ralph/auth"
+    assert "Somebody else has moved ralph/auth, where only verified work may land: that was undone" in done.stdout
     strays = project.git("for-each-ref", "--format=%(objectname)", "refs/ralph/strays").splitlines()
-    assert "two.txt" in project.files_in(strays[0]), "what it made is kept"
-    if "checkout -q main" not in stray:
-        assert project.git("rev-parse", "main") == main
+    assert "one.txt" in project.files_in(strays[0]), "what it made is kept"
+    assert strays[0] not in project.git("rev-list", "ralph/auth").splitlines()
+    assert project.landed("one.txt") == "x"
 
 
 def test_the_configuration_in_force_is_the_one_read_when_the_run_began(project: Project) -> None:
@@ -105,6 +151,7 @@ def test_the_configuration_in_force_is_the_one_read_when_the_run_began(project: 
 
     assert project.story()["blocked"] is True
     assert "proof.txt" in project.read("ralph.config.json")
+    assert "claim.txt" not in project.files_in("ralph/auth")
 
 
 def test_a_reviewer_that_changes_the_project_is_undone(project: Project) -> None:
@@ -115,9 +162,11 @@ def test_a_reviewer_that_changes_the_project_is_undone(project: Project) -> None
 
     done = project.ralph("run", "auth")
 
-    assert "was only to look at it" in done.stdout
-    assert project.git("show", "ralph/auth:one.txt") == "x"
+    assert "it changed the project, and was only to read it" in done.stdout
+    assert project.landed("one.txt") == "x"
+    assert "extra.txt" not in project.files_in("ralph/auth")
     assert not project.exists("extra.txt")
+    assert "better" not in project.git("log", "--all", "--format=%s")
 
 
 def test_every_attempt_is_listed_with_outcome_and_size_and_can_be_shown_and_restored(project: Project) -> None:
@@ -152,9 +201,7 @@ def test_attempt_numbers_are_never_used_twice(project: Project) -> None:
     project.ralph("run", "auth", code=3)
     first = project.git("rev-parse", "refs/ralph/attempts/auth/US-001/1")
 
-    plan = project.plan()
-    plan["userStories"][0].update(blocked=False, retries=0, attempts=0)
-    project.write(PLAN, json.dumps(plan))
+    project.git("branch", "-D", "ralph/auth")  # begun anew, with the plan as a person wrote it
     project.ralph("run", "auth", code=3)
 
     assert project.git("rev-parse", "refs/ralph/attempts/auth/US-001/1") == first
@@ -162,7 +209,7 @@ def test_attempt_numbers_are_never_used_twice(project: Project) -> None:
 
 
 def test_secrets_reach_no_log_no_prompt_and_no_plan(project: Project) -> None:
-    project.config("echo $MY_API_KEY; test -f two.txt", provider={"env": ["MY_*"]})
+    project.config("echo $MY_API_KEY; test -f two.txt", provider={"env": ["MY_*"]}, verify={"env": ["MY_*"]})
     project.stories("One")
     leak = does("US-001", "one.txt", times=1, run=["echo key $MY_API_KEY; echo $MY_API_KEY >&2"])
     project.script(leak, does("US-001", "two.txt"), VERIFIED)
@@ -174,27 +221,34 @@ def test_secrets_reach_no_log_no_prompt_and_no_plan(project: Project) -> None:
     for path in project.path.glob(".ralph/**/*"):
         if path.is_file():
             assert secret not in path.read_text(errors="replace"), path
+    assert secret not in project.git("log", "-p", "--all")
     assert "[secret]" in next(project.path.glob(".ralph/logs/*/US-001-1.agent.log")).read_text()
+    assert "[secret]" in next(project.path.glob(".ralph/logs/*/US-001-1-gate1*.log")).read_text()
 
 
-def test_what_an_agents_code_does_inside_a_gate_is_undone_too(project: Project) -> None:
+def test_what_an_agents_code_does_inside_a_gate_spoils_no_gate_and_no_commit(project: Project) -> None:
     project.write("tests/check.sh", "test -f proof.txt\n")
     project.git("add", "tests")
     project.git("commit", "-qm", "Tests")
-    project.config("sh helper.sh; sh tests/check.sh", protect=["tests/**"], maxRetries=2)
+    project.config("sh helper.sh; sh tests/check.sh", "sh tests/check.sh", protect=["tests/**"], maxRetries=2)
     project.git("add", "ralph.config.json")
     project.git("commit", "-qm", "Configure")
     project.stories("One")
-    sly = "echo true > tests/check.sh; sed -i s/maxRetries/maxRetriez/ ralph.config.json\n"
+    sly = "echo true > tests/check.sh; sed -i s/maxRetries/maxRetriez/ ralph.config.json; rm -rf .git .ralph\n"
     project.script(
-        does("US-001", "helper.sh", sly, times=1), does("US-001", "helper.sh", "echo fine > proof.txt\n"), VERIFIED
+        does("US-001", "helper.sh", sly, times=1),
+        does("US-001", "helper.sh", "true\n", write={"proof.txt": "x", "helper.sh": "true\n"}),
+        VERIFIED,
     )
 
     done = project.ralph("run", "auth", "--no-baseline")
 
-    assert "A gate did what it must not" in done.stdout
-    assert project.git("show", "ralph/auth:tests/check.sh") == "test -f proof.txt"
-    assert project.git("show", "ralph/auth:ralph.config.json") == project.git("show", "main:ralph.config.json")
+    assert "✗ sh tests/check.sh" in done.stdout, "each gate begins with the files of the commit"
+    assert "A gate did what it must not: it changed protected files (tests/check.sh)" in project.prompts()[1]
+    assert project.story()["retries"] == 1
+    assert project.landed("tests/check.sh") == "test -f proof.txt"
+    assert project.landed("ralph.config.json") == project.git("show", "main:ralph.config.json")
+    assert project.status() == ["?? .ralph/"]
 
 
 @pytest.mark.parametrize(
@@ -219,22 +273,17 @@ def test_protected_files_cannot_be_hidden_from_git(project: Project, hide: str) 
 def test_attempts_cannot_be_made_to_disappear(project: Project) -> None:
     project.config("! test -f bad.txt")
     project.stories("One")
+    remove = "git update-ref -d refs/ralph/attempts/auth/US-001/1"
     project.script(
         {"match": "ID:.. US-001", "times": 1, "write": {"bad.txt": "b"}, "done": True},
-        {
-            "match": "ID:.. US-001",
-            "times": 1,
-            "run": ["git update-ref -d refs/ralph/attempts/auth/US-001/1"],
-            "done": True,
-        },
-        {"match": "ID:.. US-001", "delete": ["bad.txt"], "write": {"good.txt": "g"}, "done": True},
+        {"match": "ID:.. US-001", "delete": ["bad.txt"], "write": {"good.txt": "g"}, "run": [remove], "done": True},
         VERIFIED,
     )
 
-    done = project.ralph("run", "auth")
+    project.ralph("run", "auth")
 
-    assert "it changed the refs in which attempts are kept" in done.stdout
     assert "bad.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1")
+    assert "good.txt" in project.files_in("refs/ralph/attempts/auth/US-001/2")
 
 
 def test_odd_names_and_subjects_stop_nothing(project: Project) -> None:
@@ -260,22 +309,27 @@ def test_an_agent_cannot_accept_its_own_story_or_block_a_log(project: Project) -
     assert project.story()["retries"] == 1
 
 
-def test_what_a_gate_did_before_it_was_interrupted_is_undone_too(project: Project) -> None:
+def test_what_a_gate_did_before_it_was_interrupted_is_gone_when_it_runs_again(project: Project) -> None:
+    project.write("tests/a.txt", "real\n")
+    project.git("add", "tests")
+    project.git("commit", "-qm", "Tests")
     project.config("sh helper.sh")
     before = project.read("ralph.config.json")
     project.stories("One")
     reached = project.folder / "reached"
-    sly = f"sed -i s/default/defaults/ ralph.config.json; touch {reached}; sleep 300\n"
-    project.script(does("US-001", "helper.sh", sly))
+    sly = f"test -f {reached} && exec grep -q real tests/a.txt; echo fake > tests/a.txt; touch {reached}; sleep 300\n"
+    project.script(does("US-001", "helper.sh", sly), VERIFIED)
 
     run = project.start("run", "auth", "--no-baseline")
     wait_for(reached.exists)
-    assert project.read("ralph.config.json") != before
     run.send_signal(signal.SIGINT)
-
     run.communicate(timeout=30)
+
     assert run.returncode == 130
-    assert project.read("ralph.config.json") == before
+    assert (project.read("ralph.config.json"), project.read("tests/a.txt")) == (before, "real\n")
+    project.ralph("run", "auth", "--no-baseline")
+    assert project.landed("tests/a.txt") == "real"
+    assert project.calls() == 2, "the agent had finished: only its gate runs again"
 
 
 @pytest.mark.parametrize("spot", ["logs", "run", "logs/*"])
@@ -284,7 +338,7 @@ def test_a_folder_that_an_agent_replaced_by_a_link_leads_nowhere(project: Projec
     away.mkdir()
     project.config("true", maxRetries=1)
     project.stories("One")
-    swap = f"d=$(ls -d .ralph/{spot}); rm -rf $d && ln -s {away} $d"
+    swap = f"d=$(ls -d $RALPH_ROOT/.ralph/{spot}); rm -rf $d && ln -s {away} $d"
     project.script(does("US-001", "one.txt", run=[swap]), VERIFIED)
 
     done = project.ralph("run", "auth", code=None)
@@ -301,9 +355,9 @@ def test_a_planted_journal_makes_no_attempt_pass(project: Project) -> None:
     project.stories("One")
     forged = {"event": "attempt_ended", "target": "auth", "work": "US-001", "kind": "task", "number": 1}
     text = json.dumps({**forged, "verdict": "passed", "reason": "", "commit": "0" * 40})
-    plant = "for d in .ralph/logs/20200101-000000-00000000 .ralph/logs/20990101-000000-00000000; do mkdir -p $d; "
+    plant = "cd $RALPH_ROOT/.ralph/logs; for d in 20200101-000000-00000000 20990101-000000-00000000; do mkdir -p $d; "
     plant += f"echo '{text}' > $d/journal.jsonl; done; "
-    plant += f"echo '{text}' >> $(ls .ralph/logs/*/journal.jsonl | head -2 | tail -1)"
+    plant += f"echo '{text}' >> $(ls */journal.jsonl | head -2 | tail -1)"
     project.script(does("US-001", "one.txt", run=[plant]))
 
     project.ralph("run", "auth", code=3)

@@ -15,10 +15,15 @@ def test_two_stories_are_done_verified_and_committed(project: Project) -> None:
     assert "complete · all gates green · final verification agreed" in done.stdout
     assert "stories 2 of 2 passed · attempts 3" in done.stdout
     assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
-    assert project.git("branch", "--show-current") == "ralph/auth"
+    assert project.git("branch", "--show-current") == "main", "a person stays where they are"
+    assert not project.exists("one.txt"), "and their files are theirs"
+    assert not project.exists(".ralph/worktrees/auth"), "the branch is free again"
+    message = project.git("log", "-1", "--format=%B", "ralph/auth", "--", "one.txt")
+    assert "Ralph-Attempt: auth/US-001/1" in message.splitlines()
+    assert project.plan_at("ralph/auth~1")["userStories"][1]["passes"] is True, "its state is in the same commit"
     result = project.story()["lastResult"]
     assert result["summary"] == "feat: US-001 - done"
-    assert result["commit"] == project.git("log", "-1", "--format=%H", "--", "one.txt")
+    assert result["commit"] == project.git("log", "-1", "--format=%H", "ralph/auth", "--", "one.txt")
     assert [gate["passed"] for gate in result["verify"]] == [True]
     assert project.plan()["run"]["currentStoryId"] is None
 
@@ -141,12 +146,33 @@ def test_what_changed_after_it_was_verified_is_verified_again(project: Project) 
     project.stories("One")
     project.script(does("US-001", "one.txt"), VERIFIED)
     project.ralph("run", "auth")
-    project.write("one.txt", "changed by a person\n")
-    project.git("commit", "-qam", "A person's change")
+    project.git("worktree", "add", "-q", "../mine", "ralph/auth")
+    project.write("../mine/one.txt", "changed by a person\n")
+    project.git("-C", "../mine", "commit", "-qam", "A person's change")
+    project.git("worktree", "remove", "../mine")
 
     done = project.ralph("run", "auth")
 
     assert "Final verification (attempt 2)" in done.stdout
+    assert project.landed("one.txt") == "changed by a person"
+
+
+def test_a_branch_that_a_person_has_checked_out_is_left_to_them(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.git("add", ".")
+    project.git("commit", "-qm", "Plan")
+    project.git("switch", "-q", "-c", "ralph/auth")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth", code=1)
+
+    assert f"The branch ralph/auth is checked out in {project.path}, so no work can land on it." in done.stderr
+    assert f"git -C {project.path} switch -" in done.stderr
+    assert (project.calls(), project.status()) == (0, [])
+    project.git("switch", "-q", "-")
+    project.ralph("run", "auth")
+    assert project.landed("one.txt") == "x"
 
 
 def test_no_gates_means_unverified_everywhere(project: Project) -> None:

@@ -17,7 +17,9 @@ from tests.acceptance.requests import (
     DECISIONS,
     REQUEST,
     TASKS,
+    builds,
     decisions,
+    in_checkout,
     load,
     plans,
     research,
@@ -103,11 +105,16 @@ def test_the_whole_way_with_the_recommended_answers(ready: Project) -> None:
     assert "**SQLite** (SQLite it is)" in told and "PUT is idempotent" in told and "`test ! -f bad.txt`" in told
     assert "plan attempt 1 passed" in ready.read(".ralph/logs/execution.log")
 
+    before = ready.git("rev-parse", "HEAD"), ready.status(), state
     ready.ralph("start", "-q")
     assert work(ready) == ["feat: task-001 - Model", "feat: task-002 - Server", "feat: task-003 - Endpoint"]
     assert load(ready)["phase"] == "completed"
+    assert (ready.git("rev-parse", "HEAD"), ready.status(), in_checkout(ready)) == before, "the checkout is theirs"
+    assert {".ralph/prd.md", ".ralph/decisions.json", ".ralph/tasks/task-003.json", "3.txt"} < set(
+        ready.files_in("ralph/request")
+    ), "a plan that nobody committed comes along"
     assert ready.ralph("plan", "Something else", "--yes", "--json").stdout.startswith("{")
-    assert load(ready)["original_request"] == "Something else"
+    assert in_checkout(ready)["original_request"] == "Something else"
     assert len(list(ready.path.glob(".ralph/archive/*/state.json"))) == 1, "the finished one is kept"
 
 
@@ -208,25 +215,53 @@ def test_answers_with_mistakes_go_back_to_the_agent(ready: Project) -> None:
 
 def test_an_unfinished_request_is_not_lost_for_another(ready: Project) -> None:
     write_plan(ready, *TASKS)
+    planned = [f" D {name}" for name in ready.files_in("HEAD") if name.startswith(".ralph/")]
     done = ready.ralph("plan", "Something else", "--yes", code=1)
     assert f"There is a request that is not finished: '{REQUEST}' (phase planning_complete)." in done.stderr
     assert "`ralph plan --discard`" in done.stderr and "`ralph start`" in done.stderr
 
     ready.ralph("start", "--once", "-q")
-    before = ready.read(".ralph/tasks/task-001.json")
+    before = ready.truth("request", ".ralph/tasks/task-001.json")
+    head, tip = ready.git("rev-parse", "HEAD"), ready.git("rev-parse", "ralph/request")
     done = ready.ralph("plan", "--discard")
     kept = next(ready.path.glob(".ralph/archive/*/tasks/task-001.json"))
     assert f"moved to {kept.parent.parent.relative_to(ready.path)}/" in done.stdout
-    assert kept.read_text() == before
+    assert kept.read_text() == before and '"attempts": 1' in before, "as the branch has it"
     assert (kept.parent.parent / "logs/execution.log").is_file()
-    assert ready.status() == [], "what git knew of has moved there as well"
+    assert "The branch ralph/request stays as it is." in done.stdout
+    assert (ready.git("rev-parse", "HEAD"), ready.git("rev-parse", "ralph/request")) == (head, tip)
+    assert [line.strip() for line in ready.status()] == [*map(str.strip, planned), "?? .ralph/archive/"]
     refs = ready.git("for-each-ref", "--format=%(refname)", "refs/ralph/attempts").splitlines()
     assert refs == [f"refs/ralph/attempts/request-{kept.parent.parent.name}/task-001/1"], "its attempts are kept"
     assert "There is no request here" in ready.ralph("plan", "--show", code=1).stderr
     assert "There is no request here" in ready.ralph("plan", "--discard", code=1).stderr
     assert "There is nothing to start here yet." in ready.ralph("start", code=1).stderr
     ready.ralph("plan", "Something else", "--yes", "-q")
-    assert load(ready)["task_statuses"]["task-001"] == "pending"
+    assert in_checkout(ready)["task_statuses"]["task-001"] == "pending"
+    assert in_checkout(ready)["original_request"] in ready.ralph("status", "request").stdout
+
+
+def test_what_is_left_of_a_request_that_was_merged_is_not_part_of_the_next(ready: Project) -> None:
+    write_plan(ready, *TASKS)
+    ready.write(".ralph/state.json", json.dumps({**load(ready), "phase": "completed"}))
+    ready.write(".ralph/research.json", "{}")
+    ready.write(".ralph/results/task-002.json", "{}")
+    ready.git("add", "-A")
+    ready.git("commit", "-qm", "Finished and merged")
+    ready.script(research({"needed": False}), decisions(), plans(task("Only")), builds(1))
+
+    ready.ralph("plan", "Something else", "--yes", "-q")
+    ready.ralph("start", "-q")
+
+    assert work(ready) == ["feat: task-001 - Only"]
+    there = [name for name in ready.files_in("ralph/request") if name.startswith(".ralph/")]
+    assert [name.removeprefix(".ralph/") for name in there] == [
+        "decisions.json",
+        "prd.md",
+        "results/task-001.json",
+        "state.json",
+        "tasks/task-001.json",
+    ]
 
 
 def editor(project: Project, *lines: str) -> dict[str, str]:

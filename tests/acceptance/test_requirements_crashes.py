@@ -24,7 +24,7 @@ case "$prompt" in
     git add two.txt; git commit -qm "half of it"
     echo '<ralph>DONE</ralph>' ;;
 *"ID:** T-003"*)
-    test -e .git/three-was-done || { touch .git/three-was-done; echo three >> three.txt; }
+    test -e "$0.three" || { touch "$0.three"; echo three >> three.txt; }
     echo "- three" >> .ralph/learnings.md
     echo '<ralph>DONE</ralph>' ;;
 esac
@@ -38,7 +38,8 @@ STEPS = {
         {"type": "git-commit"},
     ],
 }
-LANES, STRIDE = 2, 23
+LANES, STRIDE = 2, 29
+BRANCH = "ralph/requirements"
 
 
 def prepare(project: Project) -> None:
@@ -56,17 +57,21 @@ def prepare(project: Project) -> None:
 
 
 def check(project: Project) -> None:
-    plan = json.loads(project.read(".ralph/prd.json"))
+    plan = json.loads(project.landed(".ralph/prd.json", BRANCH))
     assert [task["status"] for task in plan["tasks"]] == ["done", "failed", "done"]
-    files = {name: project.git("show", f"HEAD:{name}") for name in ("README.md", "one.txt", "three.txt")}
+    files = {name: project.landed(name, BRANCH) for name in ("README.md", "one.txt", "three.txt")}
     assert files == {"README.md": "# Readme", "one.txt": "one", "three.txt": "three"}, "done once, whatever happened"
-    assert not {"two.txt", "bad.txt"} & set(project.files_in("HEAD"))
-    subjects = project.subjects("HEAD")
+    assert not {"two.txt", "bad.txt"} & set(project.files_in(BRANCH))
+    subjects = project.subjects(BRANCH)
     assert [subjects.count(name) for name in ("feat: T-001 - Task 1", "feat: T-003 - Task 3")] == [1, 1]
+    assert "chore: Set-up: setup" in subjects and ".ralph/.setup_done" in project.files_in(BRANCH)
+    assert project.landed(".ralph/learnings.md", BRANCH) == "- three", "noted once"
+    assert project.git("branch", "--show-current") == "main"
+    assert project.subjects("main") == ["Plan", "A project"], "the checkout is as it was left"
     assert [line for line in project.status() if "?? .ralph/" not in line] == ["?? notes.txt"]
     assert project.read("notes.txt") == "a person's\n"
     assert "ralph" not in (project.path / ".git/info/exclude").read_text()
-    assert project.exists(".ralph/.setup_done") and project.exists(".ralph/aggregate.json")
+    assert project.exists(".ralph/aggregate.json")
     assert json.loads(project.read(".ralph/run_state.json"))["status"] == "failed"
     assert processes_in(project.folder) == []
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []

@@ -62,6 +62,7 @@ def test_r4_1_the_whole_layout_is_made(empty: Empty) -> None:
     check(steps, "steps")
     check(plan, "tasks")
     assert config["verify"]["default"] == ["test -f one.txt", "true"]
+    assert config["commits"]["branch"] == "current", "the application's folder shows the application"
     assert [step["type"] for step in steps["steps"]] == ["agent", "agent", "verify", "git-commit"]
     assert (plan["version"], plan["project"], plan["app"], plan["description"]) == (1, "shop", "project", "A shop")
     assert [task["status"] for task in plan["tasks"]] == ["todo", "todo"]
@@ -102,8 +103,9 @@ def test_r4_1_inside_of_a_repository_no_second_one_is_made(empty: Empty) -> None
     empty.ralph(*INIT, "--verify", "true")
 
     assert empty.plan()["app"] == ""
+    assert "branch" not in empty.json("ralph.config.json")["commits"], "a person's branch is theirs to move"
     assert empty.subjects() == ["Mine"]
-    assert list(empty.path.rglob(".git")) == [empty.path / ".git"]
+    assert empty.repositories() == [empty.path]
     assert not empty.exists("project")
 
 
@@ -117,8 +119,9 @@ def test_r4_1_inside_of_a_repository_the_application_can_be_a_folder_of_it(empty
     empty.ralph(*INIT, "--app", given)
 
     assert empty.plan()["app"].strip("./") == "apps/web"
+    assert "branch" not in empty.json("ralph.config.json")["commits"]
     assert (empty.path / "apps/web").is_dir()
-    assert list(empty.path.rglob(".git")) == [empty.path / ".git"]
+    assert empty.repositories() == [empty.path]
     assert empty.subjects() == ["Mine"]
 
 
@@ -129,7 +132,8 @@ def test_r4_1_elsewhere_the_application_can_be_named_too(empty: Empty, given: st
     empty.ralph(*INIT, "--app", given)
 
     assert empty.plan()["app"] == app
-    assert list(empty.path.rglob(".git")) == [empty.path / app / ".git"]
+    assert empty.json("ralph.config.json")["commits"].get("branch") == ("current" if app else None)
+    assert empty.repositories() == [empty.path / app]
     empty.inner = app
     assert empty.subjects() == ["chore: begin"]
     assert empty.files_in("HEAD") == []
@@ -351,7 +355,7 @@ def test_r4_1_what_an_agent_says_of_a_tasks_state_is_not_believed(empty: Empty) 
 
 def test_r4_1_and_r4_14_claude_plans_with_opus_and_works_with_sonnet(empty: Empty) -> None:
     empty.claude(
-        'cat > /dev/null; printf "%s\\n" "$@" > ../args\n'
+        f'cat > /dev/null; printf "%s\\n" "$@" > {empty.folder}/args\n'
         f"echo '{json.dumps({'tasks': TASKS})}' > .ralph/run/answers/tasks-requirements\n"
         """echo '{"type": "result", "is_error": false, "result": "ok"}'\n"""
     )
@@ -366,7 +370,7 @@ def test_r4_1_and_r4_14_claude_plans_with_opus_and_works_with_sonnet(empty: Empt
 
 def test_r4_1_the_model_that_plans_can_be_named(empty: Empty) -> None:
     empty.claude(
-        'cat > /dev/null; printf "%s\\n" "$@" > ../args\n'
+        f'cat > /dev/null; printf "%s\\n" "$@" > {empty.folder}/args\n'
         f"echo '{json.dumps({'tasks': TASKS})}' > .ralph/run/answers/tasks-requirements\n"
     )
 
@@ -393,7 +397,7 @@ def test_without_gates_it_says_that_nothing_will_be_verified(empty: Empty) -> No
 def test_r4_1_ended_in_the_middle_nothing_is_founded_and_it_can_begin_again(
     empty: Empty, number: signal.Signals
 ) -> None:
-    slow = "touch ../begun; setsid sleep 300 & sleep 300"
+    slow = f"touch {empty.folder}/begun; setsid sleep 300 & sleep 300"
     scripted(empty, {"match": PLANNING, "times": 1, "run": [slow]}, ANSWER)
     init = empty.start(*INIT)
     empty.reached("begun")
@@ -430,7 +434,13 @@ def test_r4_1_what_was_founded_runs_from_any_folder_of_it(empty: Empty) -> None:
     done = subprocess.run(run, cwd=empty.app, env=empty.env, capture_output=True, text=True, timeout=60)
 
     assert done.returncode == 0, done.stdout + done.stderr
-    assert empty.subjects()[::-1] == [
+    assert "  branch ralph/requirements, then main · agent ralph" in done.stdout
+    assert "`git -C project log -p`. It is on your branch as well." in done.stdout
+    assert empty.git("rev-parse", "main") == empty.git("rev-parse", "ralph/requirements")
+    assert empty.git("branch", "--show-current") == "main"
+    assert empty.git("status", "--porcelain") == ""
+    assert sorted(path.name for path in empty.app.iterdir()) == [".git", "README.md", "one.txt", "two.txt"]
+    assert empty.subjects("main")[::-1] == [
         "chore: begin",
         "chore: Set-up: setup",
         "feat: T-001 - One",

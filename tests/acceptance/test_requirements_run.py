@@ -20,6 +20,7 @@ from tests.acceptance.requirements import (
     COMMIT,
     REVIEW,
     REVIEWING,
+    SEEN,
     SETTING_UP,
     SETUP,
     VERIFY,
@@ -55,10 +56,12 @@ def test_r4_2_preflight_lists_every_check_then_comes_the_banner_the_loop_and_the
         "✓ review: prompt review",
         "✓ executor: ralph",
         "✓ reviewer: ralph",
-        "✓ git: shop, branch main",
+        "✓ git: shop",
         "✓ gates: test -d .",
     ]
-    assert banner.startswith("requirements: 2 tasks, 0 passed\n  branch main · agent ralph · config default · run ")
+    assert banner.startswith(
+        "requirements: 2 tasks, 0 passed\n  branch ralph/requirements, then main · agent ralph · config default · run "
+    )
     assert [loop.splitlines()[0] for loop in loops[:3]] == [
         "▶ [░░░░░░░░░░] 0/2 Set-up: setup (attempt 1)",
         "▶ [░░░░░░░░░░] 0/2 T-001 One (attempt 1)",
@@ -66,7 +69,8 @@ def test_r4_2_preflight_lists_every_check_then_comes_the_banner_the_loop_and_the
     ]
     assert "requirements: complete · all gates green\n  tasks 2 of 2 passed · attempts 3 · time" in done.stdout
     assert "figures   .ralph/aggregate.json" in done.stdout
-    assert "`git -C shop log`" in done.stdout
+    assert "`git -C shop log -p`. It is on your branch as well." in done.stdout
+    founded.untouched()
     logs = sorted(path.name for path in founded.path.glob(".ralph/logs/*/*.log"))
     assert {"setup-1.setup.log", "T-001-1.work.log", "T-001-1.review.log", "T-002-1.work.log"} <= set(logs)
 
@@ -91,7 +95,6 @@ def with_marker(marker: str) -> Callable[[Founded], object]:
 BROKEN: dict[str, tuple[Callable[[Founded], object], str, str]] = {
     "no repository": (removed("shop/.git"), "shop is not in a git repository", "git init && git add . && git commit"),
     "no commits": (without_commits, "the repository of shop has no commits yet", "git add . && git commit"),
-    "no branch": (lambda p: p.git("checkout", "-q", "--detach"), "no branch is checked out in shop", "git switch"),
     "no application": (removed("shop"), "the application's folder shop is not there", "git init shop"),
     "no requirements": (removed(".ralph/requirements.md"), ".ralph/requirements.md is not there", "Put the"),
     "no prompt": (
@@ -207,20 +210,20 @@ def test_r4_14_an_unknown_config_names_the_nearest(founded: Founded) -> None:
 
 
 def test_r4_14_config_takes_other_steps_and_the_banner_names_them(founded: Founded) -> None:
-    founded.steps(WORK, {"type": "command", "config": {"command": "touch ../stepped"}}, VERIFY, COMMIT, name="careful")
+    founded.steps(WORK, {"type": "command", "config": {"command": "touch stepped"}}, VERIFY, COMMIT, name="careful")
     founded.script(*BOTH)
 
     done = founded.ralph("run", "--config", "careful")
 
     assert "config careful" in done.stdout
-    assert founded.exists("stepped")
+    assert "stepped" in founded.landed_files()
     assert founded.aggregate()["config"] == "careful"
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "--worktree"), "--worktree is for features."),
+        (("run", "--jobs", "2"), "--jobs is for features."),
         (("run", "auth", "--config", "default"), "--config is for the requirements' plan."),
     ],
 )
@@ -288,7 +291,7 @@ def test_a_mark_in_the_plan_is_read_and_put_back_with_all_that_was_written_there
 
 def test_marks_that_an_agent_commits_are_put_back_in_git_as_well(inside: Founded) -> None:
     inside.steps(WORK, VERIFY, COMMIT, max_loops_per_task=1)
-    own, other = marks("T-001", "done", ".ralph/prd.json"), marks("T-002", "done", ".ralph/prd.json")
+    own, other = marks("T-001", "done"), marks("T-002", "done")
     forged = f"{own}; {other}; git add -A one.txt .ralph/prd.json; git commit -qm 'feat: T-001 - One'"
     inside.script(does("T-001", "one.txt", run=[forged], done=False), {"match": "T-002", "write": {"half.txt": "x"}})
 
@@ -296,16 +299,15 @@ def test_marks_that_an_agent_commits_are_put_back_in_git_as_well(inside: Founded
 
     assert "The agent also marked T-002 in the plan: that was put back, only its own task counts." in done.stdout
     assert inside.states() == {"T-001": "done", "T-002": "failed"}
-    assert json.loads(inside.git("show", "HEAD:.ralph/prd.json")) == inside.plan()
-    assert inside.git("status", "--porcelain", "--untracked-files=no") == ""
-    assert "one.txt" in inside.files_in("HEAD")
-    for revision in inside.git("log", "--format=%H", "--", ".ralph/prd.json").splitlines():
+    assert inside.landed_files() == ["one.txt"]
+    assert inside.subjects().count("feat: T-001 - One") == 1
+    for revision in inside.git("log", "--format=%H", inside.tip, "--", ".ralph/prd.json").splitlines():
         tasks = json.loads(inside.git("show", f"{revision}:.ralph/prd.json"))["tasks"]
-        agents = inside.git("log", "-1", "--format=%s", revision).startswith("feat")
-        assert agents or tasks[1]["status"] != "done", "no commit of Ralph's says what is not so"
+        assert tasks[1]["status"] != "done", "no commit says what is not so"
+    inside.untouched()
 
 
-PLAN = "../.ralph/prd.json"
+PLAN = f"{SEEN}/prd.json"
 
 
 @pytest.mark.parametrize(
@@ -314,7 +316,7 @@ PLAN = "../.ralph/prd.json"
         ("marks another task", marks("T-002", "done")),
         ("fails another task", marks("T-002", "failed", notes="too hard")),
         ("writes prose", f"echo 'All done!' > {PLAN}"),
-        ("writes half a file", f"head -c 100 {PLAN} > ../half; cat ../half > {PLAN}; rm ../half"),
+        ("writes half a file", f"head -c 100 {PLAN} > half; cat half > {PLAN}; rm half"),
         ("writes another kind of JSON", f"echo '[1, 2]' > {PLAN}"),
         ("writes tasks that are none", f'echo \'{{"tasks": ["T-001", 7, null]}}\' > {PLAN}'),
         ("empties it", f": > {PLAN}"),
@@ -343,14 +345,13 @@ def test_what_an_agent_writes_into_the_plan_changes_nothing_else(founded: Founde
 @pytest.mark.parametrize(
     "wrong",
     [
-        "echo x > ../.ralph/requirements.md",
-        "echo x > ../.ralph/prompts/LOOP_PROMPT.md",
-        "sed -i 's/verify/noop/' ../.ralph/configs/default.json",
-        "touch ../.ralph/.setup_done",
-        "sed -i 's/test -f/true/' ../ralph.config.json",
-        "echo '{}' > ../.ralph/prd_archive.json",
-        "rm -r ../.ralph/configs",
-        "rm -rf ../.ralph",
+        f"echo x > {SEEN}/requirements.md",
+        f"echo x > {SEEN}/prompts/LOOP_PROMPT.md",
+        f"sed -i 's/verify/noop/' {SEEN}/configs/default.json",
+        f"touch {SEEN}/.setup_done",
+        "sed -i 's/test -f/true/' $RALPH_ROOT/ralph.config.json",
+        f"echo '{{}}' > {SEEN}/prd_archive.json",
+        f"rm -r {SEEN}/configs",
     ],
 )
 def test_ralphs_other_files_are_put_back_and_it_costs_the_loop(founded: Founded, wrong: str) -> None:
@@ -373,6 +374,25 @@ def test_ralphs_other_files_are_put_back_and_it_costs_the_loop(founded: Founded,
     assert "project/ralph.config.json" not in changed
 
 
+def test_an_agent_that_removes_all_of_ralphs_folder_has_removed_only_its_own_work(founded: Founded) -> None:
+    founded.tasks("One")
+    before = founded.files()
+    founded.script(
+        does("T-001", "lost.txt", run=["rm -rf $RALPH_ROOT/.ralph"], times=1),
+        does("T-001", "one.txt"),
+    )
+
+    done = founded.ralph("run")
+
+    assert "The agent did what it must not: it changed Ralph's own files" in done.stdout
+    assert founded.task()["loops"] == 1
+    assert founded.landed_files() == ["one.txt"], "its working copy went with the folder"
+    after = founded.files()
+    assert {name: after[name] for name in before if "prd.json" not in name} == {
+        name: data for name, data in before.items() if "prd.json" not in name
+    }
+
+
 def test_without_a_claim_the_next_loop_goes_on_from_the_files(anywhere: Founded) -> None:
     anywhere.tasks("One")
     anywhere.script(
@@ -385,7 +405,8 @@ def test_without_a_claim_the_next_loop_goes_on_from_the_files(anywhere: Founded)
     second = anywhere.prompts()[1]
     assert "or marking its task in .ralph/prd.json" in second
     assert "I need more time." in second
-    assert {"half.txt", "rest.txt"} <= set(anywhere.files_in("HEAD"))
+    assert anywhere.landed_files() == ["half.txt", "rest.txt"]
+    anywhere.untouched()
     assert anywhere.commits_of("T-001") == 1
     assert anywhere.task()["loops"] == 1
 
@@ -451,11 +472,9 @@ def test_r4_8_after_max_loops_a_task_is_failed_its_work_kept_and_the_next_one_co
     assert "`ralph retry requirements`" in done.stdout
     assert anywhere.states() == {"T-001": "failed", "T-002": "done"}
     assert anywhere.task()["loops"] == 2
-    files = [name for name in anywhere.files_in("HEAD") if not name.startswith(".ralph/")]
-    assert files == ["good.txt", "two.txt"], "the files are as they were before the task"
+    assert anywhere.landed_files() == ["good.txt", "two.txt"], "the files are as they were before the task"
     assert anywhere.committed("good.txt") == "good"
-    assert anywhere.git("status", "--porcelain", "--untracked-files=no") == ""
-    assert not (anywhere.app / "left.txt").exists()
+    anywhere.untouched()
     assert "bad.txt" in anywhere.files_in("refs/ralph/attempts/requirements/T-001/2"), "its work is kept"
     assert anywhere.aggregate()["status"] == "failed"
     assert anywhere.aggregate()["tasks"] == {"total": 2, "done": 1, "failed": 1}
@@ -463,13 +482,14 @@ def test_r4_8_after_max_loops_a_task_is_failed_its_work_kept_and_the_next_one_co
     anywhere.ralph("retry", "requirements")
     assert anywhere.states()["T-001"] == "todo"
     anywhere.script(does("T-001", "one.txt"))
-    assert "all gates green" in anywhere.ralph("run").stdout
+    assert "all gates green" in anywhere.ralph("run").stdout, "it begins from the start, without what was bad"
+    assert anywhere.landed_files() == ["good.txt", "one.txt", "two.txt"]
 
 
 IDLE: dict[str, dict[str, Any]] = {
     "nothing": {"say": ["Hm."]},
     "empty commits": {"run": ["git commit -q --allow-empty -m 'feat: progress'"]},
-    "notes only": {"append": {"../.ralph/learnings.md": "- Hard.\n"}},
+    "notes only": {"append": {f"{SEEN}/learnings.md": "- Hard.\n"}},
     "a crash": {"exit": 1},
     "a claim without work": {"done": True},
 }
@@ -629,7 +649,7 @@ def test_r4_3_a_command_step_works_where_the_application_is_and_can_fail_a_loop(
     prompt = founded.prompts()[1]
     assert "exit code 4" in prompt
     assert "dirty" in prompt
-    assert str(founded.app) in prompt
+    assert f"{founded.path}/.ralph/worktrees/.slots/1" in prompt, "in a copy of the application"
     assert founded.task()["loops"] == 1
     assert [gate["command"] for gate in founded.task()["result"]["verify"]] == ["true"], "only gates are proof"
 
@@ -645,7 +665,9 @@ def test_r4_4_continue_on_error_lets_the_next_steps_come_but_no_red_gate_pass(fo
 
     task = founded.task()
     assert (task["status"], task["loops"]) == ("done", 1)
-    assert founded.subjects()[:2] == ["feat: T-001 - One"] * 2, "the commit came after the red gate too"
+    assert founded.subjects() == ["feat: T-001 - One", "chore: begin"], "what a gate found red has not landed"
+    steps = [event["step"] for event in founded.events("step_started")]
+    assert steps == ["work", "lint", "verify", "git-commit"] * 2, "the next steps came after the red gate too"
 
 
 def test_r4_4_a_tolerated_agent_that_fails_has_not_done_its_task(founded: Founded) -> None:
@@ -661,7 +683,7 @@ def test_r4_4_a_tolerated_agent_that_fails_has_not_done_its_task(founded: Founde
 def test_r4_4_a_tolerated_agent_that_did_what_it_must_not_has_not_done_its_task(founded: Founded) -> None:
     founded.steps({**WORK, "continue_on_error": True}, VERIFY, COMMIT, max_loops_per_task=1)
     founded.tasks("One")
-    founded.script(does("T-001", "one.txt", run=["echo x > ../.ralph/requirements.md"]))
+    founded.script(does("T-001", "one.txt", run=[f"echo x > {SEEN}/requirements.md"]))
 
     founded.ralph("run", code=3)
 
@@ -671,7 +693,7 @@ def test_r4_4_a_tolerated_agent_that_did_what_it_must_not_has_not_done_its_task(
 UNDECIDED: dict[str, tuple[str, dict[str, object]]] = {
     "its gate takes too long": ("sleep 60", {"timeout": "0.4s"}),
     "its breaker is open": ("false", {"circuit_breaker": {"threshold": 1, "reset_after": "1h"}}),
-    "its gate did what it must not": ("echo x > ../.ralph/requirements.md", {}),
+    "its gate did what it must not": (f"echo x > {SEEN}/requirements.md", {}),
 }
 
 
@@ -711,7 +733,7 @@ def test_r4_3_readme_check_wants_a_readme_of_some_length(founded: Founded) -> No
 
     founded.ralph("run")
 
-    assert "There is no README in shop" in founded.prompts()[1]
+    assert "There is no README: write one that says what this is." in founded.prompts()[1]
     assert "README.md has 5 characters, and at least 10 are wanted." in founded.prompts()[2]
     assert founded.task()["loops"] == 2
 
@@ -773,12 +795,12 @@ def test_r4_3_a_review_that_changes_files_is_undone_and_counts_for_nothing(anywh
 
     done = anywhere.ralph("run")
 
-    assert "it changed the project, and was only to look at it" in done.stdout
-    assert "it changed the project, and was only to look at it" in anywhere.prompts()[2], "and it was asked again"
+    assert "it changed the project, and was only to read it" in done.stdout
+    assert "it changed the project, and was only to read it" in anywhere.prompts()[2], "and it was asked again"
     assert anywhere.task()["loops"] == 0
     assert anywhere.committed("one.txt") == "x"
-    assert "extra.txt" not in anywhere.files_in("HEAD")
-    assert not (anywhere.app / "left.txt").exists()
+    assert anywhere.landed_files() == ["one.txt"]
+    anywhere.untouched()
 
 
 def test_r4_3_a_red_gate_never_reaches_a_reviewer_even_where_it_may_fail(founded: Founded) -> None:
@@ -807,7 +829,8 @@ def test_r4_3_a_reviewers_mark_in_the_plan_counts_for_nothing(founded: Founded, 
 
 @pytest.mark.parametrize("kind", ["agent", "command"])
 def test_r4_4_a_steps_time_limit_ends_its_whole_process_tree(founded: Founded, kind: str) -> None:
-    endless = "setsid sh -c 'while :; do echo alive >> ../../orphan.log; sleep 0.05; done' & sleep 60"
+    orphan = founded.folder / "orphan.log"
+    endless = f"setsid sh -c 'while :; do echo alive >> {orphan}; sleep 0.05; done' & sleep 60"
     founded.tasks("One")
     if kind == "command":
         slow = {"name": "slow", "type": "command", "timeout": "1s", "config": {"command": endless}}
@@ -821,7 +844,7 @@ def test_r4_4_a_steps_time_limit_ends_its_whole_process_tree(founded: Founded, k
 
     assert founded.task()["notes"] == "The step 'slow' did not end within 1 s."
     assert processes_in(founded.folder) == []
-    assert (founded.folder / "orphan.log").stat().st_size, "it had really begun"
+    assert orphan.stat().st_size, "it had really begun"
     assert "one.txt" in founded.files_in("refs/ralph/attempts/requirements/T-001/1"), "what it made is kept"
 
 
@@ -836,7 +859,8 @@ def test_r4_3_the_agents_own_time_limit_stands_beside_the_steps(founded: Founded
 
 
 def test_r4_4_a_failing_step_is_tried_again_within_the_same_loop(founded: Founded) -> None:
-    flaky = "echo try >> ../../tries; test $(wc -l < ../../tries) -ge 3"
+    tries = founded.folder / "tries"
+    flaky = f"echo try >> {tries}; test $(wc -l < {tries}) -ge 3"
     step = {"name": "flaky", "type": "command", "max_retries": 2, "retry_delay": "0.1s", "config": {"command": flaky}}
     founded.steps({**WORK, "max_retries": 1}, step, VERIFY, COMMIT)
     founded.tasks("One")
@@ -858,7 +882,7 @@ def test_r4_4_when_all_tries_fail_the_loop_fails(founded: Founded) -> None:
         "name": "never",
         "type": "command",
         "max_retries": 2,
-        "config": {"command": "echo try >> ../../tries; exit 1"},
+        "config": {"command": f"echo try >> {founded.folder}/tries; exit 1"},
     }
     founded.steps(WORK, step, VERIFY, COMMIT)
     founded.script(*BOTH)
@@ -872,14 +896,14 @@ def test_r4_4_when_all_tries_fail_the_loop_fails(founded: Founded) -> None:
 # R4.9: the circuit breaker
 
 
-def broken_until(file: str, **more: object) -> dict[str, object]:
+def broken_until(file: Path, **more: object) -> dict[str, object]:
     """A command step that fails until a file is there."""
-    command = f"echo try >> ../../tries; test -f ../../{file}"
+    command = f"echo try >> {file.parent}/tries; test -f {file}"
     return {"name": "flaky", "type": "command", "config": {"command": command}, **more}
 
 
 def test_r4_9_an_open_breaker_makes_the_loop_wait_and_one_good_try_closes_it(founded: Founded) -> None:
-    step = broken_until("mended", circuit_breaker={"threshold": 2, "reset_after": "1s"})
+    step = broken_until(founded.folder / "mended", circuit_breaker={"threshold": 2, "reset_after": "1s"})
     founded.steps(WORK, step, VERIFY, COMMIT)
     founded.tasks("One")
     founded.script(does("T-001", "one.txt", call=1), does("T-001", "two.txt", call=2), does("T-001", "three.txt"))
@@ -898,7 +922,8 @@ def test_r4_9_an_open_breaker_makes_the_loop_wait_and_one_good_try_closes_it(fou
 
 
 def test_r4_9_status_shows_an_open_breaker_while_the_run_waits_and_after_it(founded: Founded) -> None:
-    founded.steps(WORK, broken_until("never", circuit_breaker={"threshold": 1, "reset_after": "1h"}), VERIFY, COMMIT)
+    step = broken_until(founded.folder / "never", circuit_breaker={"threshold": 1, "reset_after": "1h"})
+    founded.steps(WORK, step, VERIFY, COMMIT)
     founded.script(*BOTH)
     run = founded.start("run")
     wait_for(
@@ -922,7 +947,8 @@ def test_r4_9_status_shows_an_open_breaker_while_the_run_waits_and_after_it(foun
 
 
 def test_r4_9_a_tolerated_step_with_an_open_breaker_is_passed_over(founded: Founded) -> None:
-    step = broken_until("never", circuit_breaker={"threshold": 1, "reset_after": "1h"}, continue_on_error=True)
+    breaker = {"threshold": 1, "reset_after": "1h"}
+    step = broken_until(founded.folder / "never", circuit_breaker=breaker, continue_on_error=True)
     founded.steps(WORK, step, VERIFY, COMMIT)
     founded.script(*BOTH)
 
@@ -954,7 +980,7 @@ def test_r4_6_each_fresh_agent_is_told_where_the_loop_stands(founded: Founded) -
     founded.tasks("One", {"title": "Two", "description": "Sell a second thing"})
     learned = "<ralph>LEARNING:Prices are in cents</ralph>"
     founded.script(
-        does("T-001", "one.txt", say=[learned], append={"../.ralph/learnings.md": "- The till is called kasse\n"}),
+        does("T-001", "one.txt", say=[learned], append={f"{SEEN}/learnings.md": "- The till is called kasse\n"}),
         does("T-002", "two.txt"),
     )
 
@@ -990,7 +1016,8 @@ def test_r4_6_the_context_stays_within_2500_characters_and_keeps_what_fits_the_t
 
 def test_r4_6_an_agent_that_takes_system_text_gets_it_there(founded: Founded) -> None:
     founded.claude(
-        'cat > ../../prompt; printf "%s\\n" "$@" > ../../args; echo x > one.txt; echo "<ralph>DONE</ralph>"\n'
+        f'cd {founded.folder}; cat > prompt; printf "%s\\n" "$@" > args; cd -; echo x > one.txt; '
+        'echo "<ralph>DONE</ralph>"\n'
     )
     founded.config("true", provider={"command": "claude", "args": ["-p"]})
     founded.steps({**WORK, "config": {"allowed_tools": "Read,Edit"}}, VERIFY, COMMIT)
@@ -1016,7 +1043,8 @@ def test_allowed_tools_are_noted_where_the_agent_has_no_such_switch(founded: Fou
 
 
 def test_r4_11_variables_and_durations_are_read_from_configurations(founded: Founded) -> None:
-    command = 'echo "${SHOP_WORD} ${SHOP_OTHER:-fallback} $${HOME} ${SHOP_EMPTY:-filled}" > ../../said'
+    said = founded.folder / "said"
+    command = 'echo "${SHOP_WORD} ${SHOP_OTHER:-fallback} $${HOME} ${SHOP_EMPTY:-filled}" > ' + str(said)
     step = {
         "type": "command",
         "timeout": "${SHOP_LIMIT}",
@@ -1030,7 +1058,7 @@ def test_r4_11_variables_and_durations_are_read_from_configurations(founded: Fou
 
     founded.ralph("run", env=env)
 
-    assert (founded.folder / "said").read_text() == f"hello fallback {founded.home} filled\n"
+    assert said.read_text() == f"hello fallback {founded.home} filled\n"
 
 
 def test_r4_11_a_missing_variable_is_named_with_its_place(founded: Founded) -> None:
@@ -1048,11 +1076,11 @@ def test_r4_11_a_missing_variable_is_named_with_its_place(founded: Founded) -> N
 @pytest.mark.parametrize(
     ("what", "odd"),
     [
-        ("a folder", "mkdir -p ../.ralph/learnings.md/x"),
-        ("a link", "ln -s /etc/passwd ../.ralph/learnings.md"),
-        ("a pipe", "mkfifo ../.ralph/learnings.md"),
-        ("bytes", "head -c 300000 /dev/urandom > ../.ralph/learnings.md"),
-        ("a huge file", "yes 'nothing new under the sun' | head -c 30000000 > ../.ralph/learnings.md"),
+        ("a folder", f"mkdir -p {SEEN}/learnings.md/x"),
+        ("a link", f"ln -s /etc/passwd {SEEN}/learnings.md"),
+        ("a pipe", f"mkfifo {SEEN}/learnings.md"),
+        ("bytes", f"head -c 300000 /dev/urandom > {SEEN}/learnings.md"),
+        ("a huge file", f"yes 'nothing new under the sun' | head -c 30000000 > {SEEN}/learnings.md"),
     ],
 )
 def test_whatever_an_agent_puts_in_place_of_the_learnings_stops_nothing(founded: Founded, what: str, odd: str) -> None:
@@ -1072,7 +1100,7 @@ def test_learnings_are_kept_once_and_what_agents_take_out_stays_out(founded: Fou
     founded.write(".ralph/learnings.md", "# Notes\n\n- An old lesson\n- A wrong lesson\n")
     lesson = ["<ralph>LEARNING:Prices are in cents</ralph>"] * 2
     founded.script(
-        does("T-001", "one.txt", say=lesson, run=["sed -i /wrong/d ../.ralph/learnings.md"]),
+        does("T-001", "one.txt", say=lesson, run=[f"sed -i /wrong/d {SEEN}/learnings.md"]),
         does("T-002", "two.txt", say=lesson),
     )
 
@@ -1101,7 +1129,7 @@ def test_r4_14_once_makes_one_loop_and_says_by_its_exit_code_what_it_came_to(fou
 
 def test_r4_14_the_model_comes_from_the_command_line_then_the_step_then_the_role(founded: Founded) -> None:
     founded.agent(
-        'prompt=$(cat); echo "$1" >> ../../models\n'
+        f'prompt=$(cat); echo "$1" >> {founded.folder}/models\n'
         'file=$(echo "$prompt" | sed -n "s/.*to the file .\\([^ ]*\\).\\.$/\\1/p")\n'
         'good=\'{"verdict": "qualified", "findings": [], "summary": "Good"}\'\n'
         'case "$prompt" in *"# Task Review"*) echo "$good" > "$file";; *) date +%N > one.txt;; esac\n'
@@ -1255,7 +1283,7 @@ def test_r4_7_an_agent_that_nobody_can_use_stops_the_run_and_costs_no_loop(found
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_r4_12_aggregate_is_there_and_valid_after_a_signal(founded: Founded, number: signal.Signals) -> None:
-    founded.script({"match": "ID:.. T-001", "times": 1, "run": ["touch ../../begun; sleep 60"]}, *BOTH)
+    founded.script({"match": "ID:.. T-001", "times": 1, "run": [f"touch {founded.folder}/begun; sleep 60"]}, *BOTH)
     run = founded.start("run")
     founded.reached("begun")
     run.send_signal(number)
@@ -1303,7 +1331,7 @@ def test_r4_12_events_as_json_lines_and_nothing_else_on_standard_output(founded:
 
 
 def test_a_second_run_is_refused_and_names_the_first(founded: Founded) -> None:
-    founded.script({"times": 1, "run": ["touch ../../begun"], "sleep": 60}, *BOTH)
+    founded.script({"times": 1, "run": [f"touch {founded.folder}/begun"], "sleep": 60}, *BOTH)
     run = founded.start("run")
     founded.reached("begun")
 
@@ -1320,19 +1348,46 @@ def test_a_second_run_is_refused_and_names_the_first(founded: Founded) -> None:
     assert "(now)" in status
 
 
-def test_a_persons_uncommitted_changes_stop_the_run_and_stay(anywhere: Founded) -> None:
+def test_a_persons_uncommitted_changes_stay_and_are_nobodys_work(anywhere: Founded) -> None:
     (anywhere.app / "mine.txt").write_text("one\n")
     anywhere.git("add", "mine.txt")
     anywhere.git("commit", "-qm", "Mine")
     (anywhere.app / "mine.txt").write_text("two\n")
-    anywhere.script(*BOTH)
+    anywhere.script(does("T-001", "one.txt", run=["cat mine.txt > seen.txt"]), does("T-002", "two.txt"))
 
-    said = anywhere.errors("run")
+    anywhere.ralph("run")
 
-    assert "There are uncommitted changes that are not Ralph's:" in said
-    assert "mine.txt" in said
-    assert anywhere.calls() == 0
     assert (anywhere.app / "mine.txt").read_text() == "two\n"
+    assert anywhere.git("diff", "--name-only", "--relative") == "mine.txt"
+    assert anywhere.committed("mine.txt") == anywhere.committed("seen.txt") == "one", "what is committed counts"
+    assert (anywhere.app / "one.txt").exists() == anywhere.is_apart
+
+
+def test_where_a_persons_branch_cannot_follow_nothing_is_lost_and_it_is_said(founded: Founded) -> None:
+    (founded.app / "one.txt").write_text("mine\n")
+    founded.script(*BOTH)
+
+    done = founded.ralph("run")
+
+    assert "! Your branch main was not fast-forwarded to ralph/requirements: " in done.stdout
+    assert "`git -C shop merge ralph/requirements`" in done.stdout
+    assert (founded.app / "one.txt").read_text() == "mine\n"
+    assert founded.subjects("main") == ["chore: begin"]
+    assert founded.landed_files() == ["one.txt", "two.txt"]
+    (founded.app / "one.txt").unlink()
+    founded.ralph("run")
+    founded.untouched()
+
+
+def test_with_no_branch_checked_out_none_follows(founded: Founded) -> None:
+    founded.git("checkout", "-q", "--detach")
+    founded.script(*BOTH)
+
+    done = founded.ralph("run")
+
+    assert f"! No branch is checked out in {founded.app}, so none was fast-forwarded to" in done.stdout
+    assert founded.git("rev-parse", "HEAD") == founded.git("rev-parse", "main")
+    assert founded.landed_files() == ["one.txt", "two.txt"]
 
 
 def test_a_persons_untracked_files_are_left_alone(anywhere: Founded) -> None:
@@ -1343,9 +1398,9 @@ def test_a_persons_untracked_files_are_left_alone(anywhere: Founded) -> None:
 
     anywhere.ralph("run", code=3)
 
-    assert "mine.txt" not in anywhere.files_in("HEAD")
-    assert "one.txt" in anywhere.files_in("HEAD")
+    assert anywhere.landed_files() == ["one.txt"]
     assert (anywhere.app / "mine.txt").read_text() == "mine\n"
+    anywhere.untouched()
 
 
 @pytest.mark.parametrize("branch", ["main", "other"])
@@ -1362,9 +1417,22 @@ def test_a_failed_task_takes_nothing_with_it_that_a_person_committed_meanwhile(f
     founded.ralph("run", code=3)
 
     assert founded.states() == {"T-001": "failed", "T-002": "done"}
-    assert "half.txt" not in founded.files_in("HEAD")
-    assert founded.committed("mine.txt") == "mine"
+    assert founded.landed_files() == ["mine.txt", "two.txt"], "the run began where the person had gone on"
     assert (founded.app / "mine.txt").read_text() == "mine\n"
+    founded.untouched(branch)
+
+
+def test_a_branch_that_has_parted_from_a_persons_own_goes_on_by_itself(founded: Founded) -> None:
+    founded.script(*BOTH)
+    founded.ralph("run", "--once")
+    founded.git("reset", "-q", "--hard", "HEAD~1")
+    founded.git("commit", "-q", "--allow-empty", "-m", "Another way")
+
+    done = founded.ralph("run")
+
+    assert "! Your branch main was not fast-forwarded to ralph/requirements: " in done.stdout
+    assert founded.subjects("main") == ["Another way", "chore: begin"]
+    assert founded.subjects() == ["feat: T-002 - Two", "feat: T-001 - One", "chore: begin"]
 
 
 def test_r4_15_nothing_is_written_outside_of_the_project(founded: Founded) -> None:
@@ -1458,7 +1526,7 @@ def test_r4_3_prd_file_names_the_plan_everywhere(founded: Founded) -> None:
     founded.steps({**WORK, "config": {"prd_file": ".ralph/plan.json"}}, VERIFY, COMMIT)
     founded.script(
         *(
-            turn | {"run": [marks(task, "done", "../.ralph/plan.json")], "done": False}
+            turn | {"run": [marks(task, "done", "plan.json")], "done": False}
             for task, turn in zip(("T-001", "T-002"), BOTH, strict=True)
         )
     )
@@ -1504,7 +1572,7 @@ def test_secrets_reach_no_output_no_log_no_prompt_and_no_plan(founded: Founded) 
 
 def test_an_interrupted_first_run_leaves_a_file_that_other_programs_can_wait_for(founded: Founded) -> None:
     """A run that was killed still says `running`; its `pid` tells that it is over."""
-    founded.script({"run": ["touch ../../begun"], "sleep": 60})
+    founded.script({"run": [f"touch {founded.folder}/begun"], "sleep": 60})
     run = founded.start("run")
     founded.reached("begun")
     run.kill()

@@ -100,7 +100,7 @@ def finish(project: Founded) -> None:
     assert work == ["chore: begin", *once, "feat: T-001 - One", "feat: T-002 - Two"], "each is done exactly once"
     assert project.committed("one.txt") == "one"
     assert project.committed("two.txt") == "two"
-    assert project.git("status", "--porcelain", "--untracked-files=no") == ""
+    project.untouched()
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
     assert not project.exists(".ralph/ralph.lock")
     assert project.aggregate()["status"] == "done"
@@ -135,10 +135,11 @@ def test_ended_at_this_moment_it_goes_on_later_and_each_task_is_done_once(
 @pytest.mark.parametrize("moment", ["setup", "agent", "command", "verify", "review"])
 def test_a_second_ctrl_c_ends_everything_at_once_and_it_goes_on_later(founded: Founded, moment: str) -> None:
     prepare(founded, moment)
-    stubborn = "trap 'touch $AT/asked' TERM; while :; do sleep 0.1; done"
+    hanging = 'touch "$AT/begun"; setsid sleep 300 & sleep 300'
+    stubborn = "trap 'touch $AT/asked' TERM; touch $AT/begun; while :; do sleep 0.1; done"
     for name in ("words.sh", "agent.sh"):
         file = founded.folder / name
-        file.write_text(file.read_text().replace("setsid sleep 300 & sleep 300", stubborn))
+        file.write_text(file.read_text().replace(hanging, stubborn))
     run = founded.start("run")
     reach(founded, moment)
 
@@ -198,21 +199,23 @@ def test_ctrl_c_while_ralph_looks_at_what_an_agent_did_loses_nothing(founded: Fo
     out, _ = run.communicate(timeout=20)
 
     assert run.returncode == 130, out
-    assert "one.txt" in founded.files_in("refs/ralph/attempts/requirements/T-001/1"), "what it made is kept"
-    founded.ralph("run")
+    done = founded.ralph("run")
+    assert "T-001 goes on where it stopped: its agent had finished." in done.stdout, "what it made is kept"
+    assert len(founded.events("agent_started")) == 1, "nobody does it again"
+    assert "one.txt" in founded.files_in("refs/ralph/attempts/requirements/T-001/1")
     assert founded.commits_of("T-001") == 1
     assert founded.committed("one.txt") == "one"
     assert founded.task()["loops"] == 0
 
 
 LANES = 3
-STRIDE = 19
+STRIDE = 23
 
 
 @pytest.mark.parametrize("lane", range(LANES))
 def test_ctrl_c_at_any_instant_costs_nothing(tmp_path: Path, lane: int) -> None:
     layouts = list(LAYOUTS.values())
-    for turn, instant in enumerate(range(1 + lane * STRIDE, 600, LANES * STRIDE)):
+    for turn, instant in enumerate(range(1 + lane * STRIDE, 1000, LANES * STRIDE)):
         folder = tmp_path / str(instant)
         folder.mkdir()
         project = Founded(folder, *layouts[turn % len(layouts)])

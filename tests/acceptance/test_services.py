@@ -11,7 +11,7 @@ from tests.conftest import VERIFIED, Project, does, processes_in, wait_for
 
 SERVER = """
 import http.server, os, sys
-open("../served.log", "a").write(f"{os.getpid()}\\n")
+open(os.path.join(os.path.dirname(__file__), "served.log"), "a").write(f"{os.getpid()}\\n")
 if os.path.exists("broken"):
     sys.exit("server: cannot start, the code is broken")
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -34,7 +34,7 @@ def answers(port: int) -> bool:
 def prepare(project: Project, **service: object) -> int:
     port = free_port()
     (project.folder / "server.py").write_text(SERVER)
-    start = f"{sys.executable} ../server.py {port} & wait"
+    start = f"{sys.executable} {project.folder}/server.py {port} & wait"
     full = {"name": "dev", "start": start, "ready": f"http://127.0.0.1:{port}/app.txt", "readyTimeout": 10, **service}
     full = {key: value for key, value in full.items() if value is not None}
     probe = f"{sys.executable} -c \"import urllib.request as u; u.urlopen('http://127.0.0.1:{port}/app.txt')\""
@@ -67,7 +67,7 @@ def test_a_service_that_cannot_start_fails_the_story_with_its_last_output(projec
         does("US-001", "broken", times=1),
         {
             "match": "ID:.. US-001",
-            "run": ["git rm -q broken; echo x > page; git add page; git commit -qm x"],
+            "run": ["rm broken; echo x > page; git add -A; git commit -qm x"],
             "done": True,
         },
         VERIFIED,
@@ -76,6 +76,34 @@ def test_a_service_that_cannot_start_fails_the_story_with_its_last_output(projec
     project.ralph("run", "auth")
 
     assert "server: cannot start, the code is broken" in project.prompts()[1]
+
+
+def test_side_by_side_each_check_asks_the_service_that_serves_its_own_commit(project: Project) -> None:
+    """Only it is told the port: agents have no service, and other gates need none."""
+    ask = (
+        f'{sys.executable} -c "import os, urllib.request as u;'
+        " p = os.environ['RALPH_PORT']; assert p == os.environ['RALPH_PORT_DEV'];"
+        " names = [n for n in os.listdir() if n.startswith('page')];"
+        " [u.urlopen(f'http://127.0.0.1:{p}/{n}') for n in names]; assert names\""
+    )
+    port = prepare(
+        project,
+        start=f"exec {sys.executable} {project.folder}/server.py $RALPH_PORT",
+        ready="http://127.0.0.1:${RALPH_PORT}/app.txt",
+    )
+    config = json.loads(project.read("ralph.config.json"))
+    config["verify"] = {"default": ['test -z "$RALPH_PORT$RALPH_ROOT$RALPH_TASK"'], "ui": [ask]}
+    project.write("ralph.config.json", json.dumps(config))
+    project.stories(*({"title": f"Page {number}", "tags": ["ui"]} for number in (1, 2)))
+    told = f'echo "$RALPH_SLOT/$RALPH_PORT" >> {project.folder}/told'
+    turns = [{**does(f"US-00{number}", f"page{number}.html"), "run": [told], "sleep": 0.3} for number in (1, 2)]
+    project.script(*turns, VERIFIED)
+
+    project.ralph("run", "auth", "--jobs", "2")
+
+    assert sorted((project.folder / "told").read_text().split()) == ["1/", "2/"]
+    assert {"page1.html", "page2.html"} <= set(project.files_in("ralph/auth"))
+    assert not answers(port) and processes_in(project.folder) == []
 
 
 def test_a_service_without_a_start_command_is_never_started_and_never_ended(project: Project) -> None:
@@ -101,7 +129,7 @@ def test_a_service_without_a_start_command_is_never_started_and_never_ended(proj
 def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -> None:
     prepare(project)
     config = json.loads(project.read("ralph.config.json"))
-    config["verify"]["ui"].insert(0, "touch ../up; sleep 60")
+    config["verify"]["ui"].insert(0, f"touch {project.folder}/up; sleep 60")
     project.write("ralph.config.json", json.dumps(config))
     project.stories({"title": "Page", "tags": ["ui"]})
     project.script(does("US-001", "one.txt"), VERIFIED)
@@ -114,6 +142,7 @@ def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -
     done = project.ralph("run", "auth")
 
     assert "what it left running was ended" in done.stdout
+    assert "had changed when the last run was killed" not in done.stderr, "the configuration is a person's"
 
 
 def test_what_a_killed_verification_left_running_is_ended_by_the_next(project: Project) -> None:

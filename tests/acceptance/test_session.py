@@ -11,10 +11,14 @@ import pytest
 
 from ralph.workflows.session_report import schema
 from tests.acceptance.sessions import (
+    BRANCH,
     FOLDER,
     ID,
     REQUEST,
+    artifact,
     calls,
+    is_left_alone,
+    made,
     marks,
     names,
     output,
@@ -58,15 +62,13 @@ def test_a_session_from_the_request_to_the_last_review(project: Project) -> None
     for subject, files in zip(
         work(project), (["test_weather.py", "weather.py"], ["line.py", "test_line.py"]), strict=False
     ):
-        assert project.git("log", "-1", "--format=", "--name-only", "--grep", subject).splitlines() == files
+        assert made(project, subject) == files
     assert names(project) == {
         *("plan.md", "plan.questions.md", "tasks.md", "progress.md", "weather.instructions.md"),
         *(f"tasks.task-{name}.md" for name in ("1-report", "1-report-r2", "2-report", "2-report-r2", "3-report")),
         *("progress.review1.md", "progress.review2.md"),
     }
-    assert [line for line in project.status() if "notes.txt" not in line and ".ralph" not in line] == [
-        "?? ralph.config.json"
-    ]
+    is_left_alone(project, "?? notes.txt", "?? ralph.config.json")
     assert project.read("notes.txt") == "a person's\n"
 
     sent = [text.split("# Session Call")[1] for text in project.prompts()]
@@ -130,7 +132,7 @@ def test_a_broken_contract_is_asked_for_again_with_what_is_missing_and_blocks_af
     is_valid(done.stdout)
     again = prompt(project, "execute task-1")
     assert "Your Last Answer Was Not Complete" in again and "tasks.task-1-report.md was not written" in again
-    assert project.read(f"{FOLDER}/progress.md") == before, "half a contract does not count"
+    assert artifact(project, "progress.md") == before, "half a contract does not count"
     assert work(project) == []
 
     plays(project)
@@ -203,10 +205,10 @@ def test_a_circular_inheritance_is_refused_at_breakdown(project: Project) -> Non
 def test_an_executor_that_touches_what_is_others_is_undone_and_does_not_count(project: Project, does: str) -> None:
     plays(project, f'\'execute task-1 1\') execute; test -e "$AT/once" || {{ touch "$AT/once"; {does}; }} ;;')
     plan(project, "task-1", "task-2")
-    before = {name: project.read(f"{FOLDER}/{name}") for name in ("plan.md", "tasks.md")}
+    before = {name: artifact(project, name) for name in ("plan.md", "tasks.md")}
     session(project, "--once")
     assert calls(project) == ["execute task-1 1", "execute task-1 1", "review task-1 1"]
-    assert {name: project.read(f"{FOLDER}/{name}") for name in before} == before
+    assert {name: artifact(project, name) for name in before} == before
     assert marks(project) == {"task-1": "x", "task-2": " "} and "progress.review1.md" not in names(project)
     assert project.prompts()[1].count("Your Last Answer Was Not Complete") == 1
 
@@ -216,7 +218,9 @@ def test_roles_that_only_look_change_nothing_in_the_project(project: Project) ->
     plan(project, "task-1")
     session(project, "--once")
     assert calls(project) == ["execute task-1 1", "review task-1 1", "review task-1 1"]
-    assert project.read("app.txt") == "app\n" and work(project) == ["feat: task-1 - Do task-1"]
+    assert work(project) == ["feat: task-1 - Do task-1"] and made(project, "feat: task-1") == ["task-1.txt"]
+    assert "it changed the project, and was only to read it" in project.prompts()[-1]
+    is_left_alone(project, "?? ralph.config.json")
 
 
 def test_an_executor_that_only_writes_a_report_has_done_nothing(project: Project) -> None:
@@ -267,7 +271,9 @@ def test_rework_is_bounded(project: Project) -> None:
     done = session(project, code=3)
     assert calls(project) == [f"{who} task-1 {number}" for number in (1, 2) for who in ("execute", "review")]
     assert "task-1" in done.stdout and "reason .ralph-sessions/weather/tasks.task-1-report-r2.md" in done.stdout
-    assert work(project) == [] and project.exists("task-1.txt"), "its work stays where it is"
+    assert work(project) == [] and "task-1.txt" not in project.files_in(BRANCH), "only what passed is on the branch"
+    kept = [f"refs/ralph/attempts/{ID}/task-1/{number}" for number in (1, 2)]
+    assert [project.landed("task-1.txt", ref) for ref in kept] == ["execute task-1 1", "execute task-1 2"]
     plays(project)
     session(project)
     assert calls(project)[4:6] == ["execute task-1 3", "review task-1 3"]
@@ -318,7 +324,8 @@ def test_work_that_was_qualified_but_refused_by_a_hook_is_not_done(project: Proj
     hook.unlink()
     assert marks(project) == {"task-1": " "}
     session(project)
-    assert work(project) == ["feat: task-1 - Do task-1"] and not project.git("status", "--porcelain", "task-1.txt")
+    assert work(project) == ["feat: task-1 - Do task-1"] and made(project, "feat: task-1") == ["task-1.txt"]
+    is_left_alone(project, "?? ralph.config.json")
 
 
 # agents, output, choosing
@@ -441,7 +448,7 @@ def test_a_report_without_a_verdict_blocks_and_is_as_the_executor_left_it(projec
     done = session(project, "--json", code=3)
     assert "there is no verdict" in output(done)["summary"]
     assert calls(project) == ["execute task-1 1", *["review task-1 1"] * 3]
-    assert marks(project) == {"task-1": "P"} and "Fine." not in project.read(f"{FOLDER}/tasks.task-1-report.md")
+    assert marks(project) == {"task-1": "P"} and "Fine." not in artifact(project, "tasks.task-1-report.md")
     plays(project)
     session(project)
     assert calls(project)[4:] == ["review task-1 1", "SESSION_REVIEW 1"], "the executor had finished"
@@ -478,7 +485,6 @@ def test_a_persons_own_files_are_not_touched(project: Project) -> None:
     project.write("later/ideas.txt", "a person's\n")
     session(project)
     assert project.read("later/ideas.txt") == "a person's\n"
-    assert not {"notes.txt", "later/ideas.txt"} & set(project.files_in("HEAD"))
-    assert {"?? later/", "?? notes.txt"} <= set(project.status())
-    changed = project.git("log", "--format=", "--name-only", "--grep", "^feat").split()
-    assert set(changed) <= {"task-1.txt", "task-2.txt"}
+    assert work(project) == ["all of it", "feat: task-2 - Do task-2"]
+    assert made(project, "all of it") == ["task-1.txt"] and made(project, "feat: task-2") == ["task-2.txt"]
+    is_left_alone(project, "?? later/", "?? notes.txt", "?? ralph.config.json")

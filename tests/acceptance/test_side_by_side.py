@@ -56,7 +56,9 @@ def test_two_stories_that_change_the_same_line_meet_in_a_prompt_and_not_on_the_b
     assert project.git("show", "ralph/auth:app.txt") == "one\ntwo"
     assert [story["retries"] for story in project.plan_at("ralph/auth")["userStories"]] == [0, 0], "a conflict is free"
     assert [event["verdict"] for event in project.events("attempt_ended")].count("conflicted") == 1
-    again = next(text for text in project.prompts() if "It collides with what has landed meanwhile" in text)
+    again = next(
+        text for text in project.prompts() if "It conflicts with work that landed after this attempt began" in text
+    )
     assert "Both versions stand in app.txt, with conflict markers" in again
     assert len(landed(project)) == 2
 
@@ -68,7 +70,11 @@ def test_a_gate_that_fails_only_when_two_stories_meet_sends_the_second_back(proj
     project.stories("One", "Two")
     project.script(
         does("US-001", "one.txt"),
-        {"match": "(?s)ID:.. US-002.*Together with what has landed", "write": {"both.txt": "x"}, "done": True},
+        {
+            "match": "(?s)ID:.. US-002.*It fails together with work that landed",
+            "write": {"both.txt": "x"},
+            "done": True,
+        },
         does("US-002", "two.txt", run=["sleep 0.4", "git add two.txt && git commit -qm two"]),
         VERIFIED,
     )

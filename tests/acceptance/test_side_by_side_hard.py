@@ -31,7 +31,7 @@ WRONGS = {
     "gives its worktree back": (
         "echo x > evil.txt && git add . && git commit -qm evil && git worktree remove --force . && cd /"
     ),
-    "removes its git": "rm .git",
+    "removes its git": "rm -rf .git",
     "half a rebase": (
         "git switch -qc tmp && echo a > app.txt && git commit -qam a && git switch -q --detach HEAD^ &&"
         " echo b > app.txt && git commit -qam b && git rebase -q tmp; true"
@@ -61,7 +61,8 @@ def test_an_agent_that_reaches_out_of_its_slot_brings_nothing_unverified_onto_th
     assert project.git("show", "ralph/auth:app.txt") == "app"
     assert [story["title"] for story in project.plan_at("ralph/auth")["userStories"]] == ["One", "Two"]
     assert len(landed(project)) == 2
-    if "evil.txt" in WRONGS[wrong] and wrong not in ("gives its worktree back", "fills another slot"):
+    assert project.git("branch", "--format=%(refname:short)").splitlines() == ["main", "ralph/auth"]
+    if "evil.txt" in WRONGS[wrong] and wrong not in ("switches at home", "stages at home", "fills another slot"):
         assert "evil.txt" in project.git("log", "--glob=refs/ralph/*", "--format=", "--name-only").split()
 
 
@@ -138,8 +139,9 @@ def test_a_branch_that_a_person_has_checked_out_is_refused_with_a_remedy(project
 
     done = project.ralph("run", "auth", "--jobs", "2", code=1)
 
-    assert f"The branch ralph/auth is checked out in {project.path}." in done.stderr
-    assert "switch -), or run without --jobs" in done.stderr
+    assert f"The branch ralph/auth is checked out in {project.path}, so no work can land on it." in done.stderr
+    assert f"git -C {project.path} switch -" in done.stderr
+    assert project.calls() == 0
     project.git("switch", "-q", "main")
     project.ralph("run", "auth", "--jobs", "2")
 
@@ -179,9 +181,8 @@ def test_ctrl_c_with_three_at_work_keeps_all_and_lets_go_of_the_branch(project: 
 
 
 def test_ctrl_c_in_the_gates_of_a_landing_stops_them_and_the_next_run_lands_it(project: Project) -> None:
-    at_home = "case $PWD in *worktrees/auth) test -f 1.txt && test -f 2.txt || exit 0; {0};; esac"
-    hang = "test -e ../../../../go || { touch ../../../../landing; sleep 60; }"
-    project.config(at_home.format(hang))
+    together = "test -f 1.txt && test -f 2.txt || exit 0; "
+    project.config(together + "test -e $HOME/../go || { touch $HOME/../landing; sleep 60; }")
     project.stories("One", "Two")
     project.script(does("US-001", "1.txt"), does("US-002", "2.txt", sleep=0.3), VERIFIED)
     run = project.start("run", "auth", "--jobs", "2")
@@ -223,7 +224,7 @@ def test_a_ui_story_is_looked_at_where_it_lands(project: Project) -> None:
 
     stories = project.plan_at("ralph/auth")["userStories"]
     assert len(landed(project)) == 3
-    assert len(starts(project)) == 3, "once for each page, and fresh for the final verification"
+    assert 3 <= len(starts(project)) <= 5, "fresh for each check: alone, together with others' work, at the end"
     assert len(stories) == 3
     assert len(stories[1]["lastResult"]["verify"]) == 2, "the page's own gate is among the results"
 
@@ -244,10 +245,22 @@ def test_what_waits_for_a_blocked_story_waits_and_the_rest_is_done(project: Proj
     assert landed(project)[1:] == ["auth/US-001/2", "auth/US-002/1"]
 
 
-def test_state_that_is_not_committed_cannot_land(project: Project) -> None:
+def test_state_that_is_not_to_be_committed_stays_beside_the_branch(project: Project) -> None:
     project.config("true", commits={"prdChanges": False})
-    project.stories("One")
-    assert "--jobs needs commits.prdChanges" in project.ralph("run", "auth", "--jobs", "2", code=1).stderr
+    project.stories("One", "Two")
+    project.script(does("US-001", "1.txt"), does("US-002", "2.txt"), VERIFIED)
+
+    project.ralph("run", "auth", "--jobs", "2")
+
+    assert {"1.txt", "2.txt"} <= set(project.files_in("ralph/auth"))
+    assert not [name for name in project.files_in("ralph/auth") if name.startswith(".ralph/")]
+    assert all(story["passes"] for story in project.plan()["userStories"])
+    assert "2/2 passed" in project.ralph("status", "auth").stdout
+    project.git("switch", "-q", "ralph/auth")  # it was let go
+    project.git("switch", "-q", "main")
+    calls = project.calls()
+    project.ralph("run", "auth")
+    assert project.calls() == calls, "all of it is done and verified"
 
 
 def test_a_project_in_a_subfolder(project: Project) -> None:
@@ -267,23 +280,26 @@ def test_a_project_in_a_subfolder(project: Project) -> None:
     assert len(landed(project)) == 2
 
 
-def test_submodules_are_there_in_every_slot_or_it_says_why_not(project: Project) -> None:
+def test_submodules_are_there_in_every_copy_and_what_an_agent_does_in_them_is_told(project: Project) -> None:
     library = project.folder / "library"
     shutil.copytree(project.path, library)
     allow = ("-c", "protocol.file.allow=always")
     project.git(*allow, "submodule", "--quiet", "add", str(library), "lib")
     project.git("commit", "-qm", "A library")
-    project.config("test -f lib/app.txt")
+    project.config("test -f lib/app.txt && ! grep -q evil lib/app.txt")
     project.stories("One", "Two")
-    project.script(does("US-001", "1.txt"), does("US-002", "2.txt"), VERIFIED)
+    project.script(
+        does("US-001", "1.txt"),
+        does("US-002", "2.txt", run=["echo evil > lib/app.txt; cd lib; git commit -qam e"]),
+        VERIFIED,
+    )
 
-    done = project.ralph("run", "auth", "--jobs", "2", code=1)
-    assert "The submodules could not be checked out" in done.stderr
-    assert "Or run without --jobs" in done.stderr
+    done = project.ralph("run", "auth", "--jobs", "2")
 
-    project.git("config", "--global", "protocol.file.allow", "always")
-    project.ralph("run", "auth", "--jobs", "2")
     assert len(landed(project)) == 2
+    assert "lib" in done.stdout and "submodule" in done.stdout
+    assert project.git("rev-parse", "ralph/auth:lib") == project.git("rev-parse", "main:lib")
+    assert project.read("lib/app.txt") == "app\n"
 
 
 @pytest.mark.parametrize("first", [(), ("--jobs", "2")])
@@ -307,18 +323,12 @@ def test_side_by_side_after_a_killed_run_one_by_one_and_the_other_way_round(
         wait_for(lambda: landed(project))
     run.kill()
     run.communicate()
-    if not first:
-        project.git("stash", "-u", "-q")
-        project.git("switch", "-q", "main")
 
-    done = project.ralph("run", "auth", *(() if first else ("--jobs", "2")))
+    project.ralph("run", "auth", *(() if first else ("--jobs", "2")))
 
     assert {"1.txt", "2.txt"} <= set(project.files_in("ralph/auth"))
     assert all(story["passes"] for story in project.plan_at("ralph/auth")["userStories"])
-    if first:
-        assert "half.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1")
-    else:
-        assert f"what it had not committed is still in {project.path}" in done.stdout
+    assert "half.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1")
 
 
 CLAUDE = r"""#!/bin/sh

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 import json
 
-from tests.acceptance.specs import builds, plan, spec, statuses, subjects, task, tasks, write_plan
+from tests.acceptance.specs import (
+    builds,
+    commit_of,
+    is_left_alone,
+    made,
+    plan,
+    progress,
+    spec,
+    statuses,
+    subjects,
+    task,
+    tasks,
+    waits,
+    write_plan,
+)
 from tests.conftest import Project
 
 
@@ -64,13 +78,15 @@ def test_given_all_tasks_complete_when_build_mode_continues_then_one_commit_with
     project.ralph("start", "build")
 
     assert subjects(project)[:2] == ["feat: Login", "feat: Avatar"]
-    avatar = project.git("log", "-1", "--format=%H", "--grep", "feat: Avatar")
-    assert project.git("show", "--format=", "--name-only", avatar).splitlines() == ["1.txt", "2.txt"]
+    avatar = commit_of(project, "feat: Avatar")
+    assert made(project, avatar) == ["1.txt", "2.txt"]
     assert statuses(project)["avatar"] == statuses(project)["login"] == "completed"
-    progress = project.read("PROGRESS.md")
-    assert progress.index("## Avatar: completed") < progress.index("## Login: completed")
+    told = progress(project)
+    assert told.index("## Avatar: completed") < told.index("## Login: completed")
     for part in ("`specs/avatar.md`", avatar[:10], "Attempts: 2 for 2 tasks", "✓ true", "Time: ", "cost unknown"):
-        assert part in progress, part
+        assert part in told, part
+    is_left_alone(project)
+    assert waits(project) == []
 
 
 def test_given_plan_mode_runs_when_specs_exist_then_implementation_json_has_their_tasks(project: Project) -> None:
@@ -114,4 +130,4 @@ def test_a_file_whose_name_is_no_text_is_built_retried_and_committed_like_any_ot
     assert statuses(project)["avatar"] == "completed"
     [line] = tasks(project)["avatar-1"]["tried"]
     assert "caf" in line
-    assert r'"caf\351.txt"' in project.git("show", "--format=", "--name-only", "HEAD~1").splitlines()
+    assert r'"caf\351.txt"' in made(project, commit_of(project, "feat: Avatar"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.acceptance.specs import builds, plan, spec, statuses, task, tasks, write_plan
+from tests.acceptance.specs import builds, plan, progress, spec, statuses, task, tasks, write_plan
 from tests.conftest import Project
 
 LOUD = (
@@ -50,7 +50,7 @@ def test_every_gate_is_run_and_told_by_name_and_only_required_ones_decide(projec
         assert [(gate["name"], gate["passed"], gate["required"]) for gate in result["gates"]] == [
             ("types", True, True), ("lint", False, False), ("slow", False, False),
         ]  # fmt: skip
-    assert "- Gates: ✓ types, ✗ lint (optional), ✗ slow (optional)" in project.read("PROGRESS.md")
+    assert "- Gates: ✓ types, ✗ lint (optional), ✗ slow (optional)" in progress(project)
     shown = project.ralph("status", "specs", "--task", "avatar-1").stdout
     assert "✗ echo ugly; exit 4 (optional)" in shown
 

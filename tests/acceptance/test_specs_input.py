@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.specs import Json, builds, plan, spec, statuses, subjects, task, tasks, write_plan
+from tests.acceptance.specs import Json, builds, plan, progress, spec, statuses, subjects, task, tasks, write_plan
 from tests.conftest import Project
 
 ONE = spec("avatar", task("avatar-1"))
@@ -133,7 +133,7 @@ def test_with_optional_gates_only_everything_says_unverified(project: Project) -
     assert "! None of the gates is required: nothing will be verified." in done.stdout
     assert "specs: complete · UNVERIFIED: no gate is required" in done.stdout
     assert "all gates green" not in done.stdout
-    assert "✗ lint (optional) (none required: UNVERIFIED)" in project.read("PROGRESS.md")
+    assert "✗ lint (optional) (none required: UNVERIFIED)" in progress(project)
     assert "UNVERIFIED: no gates" in project.ralph("status").stdout
     assert json.loads(project.ralph("status", "specs", "--json").stdout)[0]["verified"] is False
     assert "no gate is required: nothing will be verified" in project.ralph("doctor").stdout

@@ -6,7 +6,21 @@ import signal
 
 import pytest
 
-from tests.acceptance.specs import plan, spec, statuses, subjects, task, tasks, write_plan
+from tests.acceptance.specs import (
+    commit_of,
+    commits,
+    is_left_alone,
+    made,
+    plan,
+    progress,
+    spec,
+    statuses,
+    subjects,
+    task,
+    tasks,
+    waits,
+    write_plan,
+)
 from tests.conftest import Project, processes_in, wait_for
 
 WORDS = """
@@ -47,9 +61,7 @@ def prepare(project: Project, moment: str) -> None:
         for _ in (1, 2):
             project.ralph("start", "build", "--once", "--no-baseline")
         assert plan(project)["specs"][0]["status"] == "in_progress"
-        project.write("dirty", "x\n")
-        project.git("add", "dirty")
-        project.git("commit", "-q", "--no-verify", "-m", "A person's")
+        commits(project, "A person's", dirty="x\n")
 
 
 def ended(project: Project, name: str, *, twice: bool = False) -> str:
@@ -72,13 +84,12 @@ def finish(project: Project) -> None:
     assert processes_in(project.folder) == []
     assert statuses(project) == {"a": "completed", "a-1": "completed", "a-2": "completed"}
     assert [subject for subject in subjects(project) if "feat" in subject] == ["feat: A"]
-    commit = project.git("log", "-1", "--format=%H", "--grep", "^feat: A$")
-    assert project.git("show", "--format=", "--name-only", commit).splitlines() == ["one.txt", "two.txt"]
-    assert project.read("PROGRESS.md").count("## A: completed") == 1
+    assert made(project, commit_of(project, "feat: A")) == ["one.txt", "two.txt"]
+    assert waits(project) == []
+    assert progress(project).count("## A: completed") == 1
     assert [one["retries"] for one in tasks(project).values()] == [0, 0], "being ended costs nothing"
-    assert project.status() == ["?? .ralph/"]
-    assert list(project.path.glob(".ralph/run/*/attempt.json")) == []
-    assert list(project.path.glob(".ralph/run/left-*.json")) == []
+    is_left_alone(project)
+    assert list(project.path.glob(".ralph/run/*/*.attempt.json")) == []
     assert not project.exists(".ralph/ralph.lock")
 
 
@@ -99,10 +110,10 @@ def test_ended_at_this_moment_the_next_build_goes_on(project: Project, moment: s
 @pytest.mark.parametrize("moment", ["agent", "finish"])
 def test_a_second_ctrl_c_ends_everything_at_once(project: Project, moment: str) -> None:
     prepare(project, moment)
-    stubborn = "trap 'touch $AT/asked' TERM; while :; do sleep 0.1; done"
+    stubborn = "trap 'touch $AT/asked' TERM; touch \"$AT/begun\"; while :; do sleep 0.1; done"
     for name in ("words.sh", "agent.sh"):
         file = project.folder / name
-        file.write_text(file.read_text().replace("setsid sleep 300 & sleep 300", stubborn))
+        file.write_text(file.read_text().replace('touch "$AT/begun"; setsid sleep 300 & sleep 300', stubborn))
 
     out = ended(project, "SIGINT", twice=True)
 
@@ -126,7 +137,7 @@ def test_what_an_agent_forged_before_it_was_ended_is_not_believed_later(project:
     assert [event["work"] for event in project.events("attempt_ended") if event["verdict"] == "passed"] == [
         "a-1", "a-2", "a",
     ]  # fmt: skip
-    assert "\n## A\n" not in project.read("PROGRESS.md")
+    assert "\n## A\n" not in progress(project)
     assert project.read("specs/a.md") == before
 
 

@@ -25,6 +25,11 @@ QUIET = {
 ModelSays = Callable[..., ModelServer]
 
 
+def slot(project: Project) -> Path:
+    """Where the agent works: Claude Code names files by their whole paths."""
+    return project.path / ".ralph/worktrees/.slots/1"
+
+
 @pytest.fixture(scope="session")
 def claude_code() -> Path:
     try:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import Project, processes_in, wait_for
-from tests.e2e.conftest import API_KEY, ModelSays
+from tests.e2e.conftest import API_KEY, ModelSays, slot
 from tests.e2e.model_server import Turn, bash, call, refuse, say, write
 
 DONE = "<ralph>DONE</ralph>"
@@ -30,7 +30,7 @@ def prepare(project: Project) -> None:
 
 def does_the_story(project: Project) -> list[Turn]:
     return [
-        write(project.path / "greet.txt", "hello\n", usage=(1000, 100)),
+        write(slot(project) / "greet.txt", "hello\n", usage=(1000, 100)),
         bash("git add greet.txt && git commit -q -m 'feat: US-001 - Greet'", usage=(2000, 50)),
         say("The greeting is there.", DONE, usage=(3000, 10)),
     ]
@@ -49,7 +49,8 @@ def test_a_feature_is_built_verified_and_accounted_for(project: Project, model_s
     done = project.ralph("run", "auth")
 
     assert "complete · all gates green · final verification agreed" in done.stdout
-    assert project.git("show", "ralph/auth:greet.txt") == "hello"
+    assert project.landed("greet.txt") == "hello"
+    assert not project.exists("greet.txt") and project.git("branch", "--show-current") == "main"
     assert "feat: US-001 - Greet" in project.subjects()
     assert project.story()["passes"] is True
     assert [gate["passed"] for gate in project.story()["lastResult"]["verify"]] == [True]
@@ -72,7 +73,7 @@ def marker_in_a_tool_result(project: Project) -> list[Turn]:
 
 
 def marker_in_a_file(project: Project) -> list[Turn]:
-    return [write(project.path / "greet.txt", f"hello\n{DONE}\n"), bash("cat greet.txt")]
+    return [write(slot(project) / "greet.txt", f"hello\n{DONE}\n"), bash("cat greet.txt")]
 
 
 def marker_of_a_sub_agent(project: Project) -> list[Turn]:
@@ -84,7 +85,7 @@ def test_only_what_the_agent_itself_says_counts(
     project: Project, model_says: ModelSays, elsewhere: Callable[[Project], list[Turn]]
 ) -> None:
     sub_agent = [say(DONE)]
-    story = [*elsewhere(project), write(project.path / "good.txt", "good\n"), say("I have looked around.")]
+    story = [*elsewhere(project), write(slot(project) / "good.txt", "good\n"), say("I have looked around.")]
     model_says(story, sub_agent)
     prepare(project)
 
@@ -185,7 +186,7 @@ def test_the_api_key_reaches_no_log(project: Project, model_says: ModelSays) -> 
     assert any(f"The key is {API_KEY}." in text for text in model.requests[-1].texts), "its own commands have the key"
     assert "The key is [secret]." in json.dumps(output_of(project))
     for path in (project.path / ".ralph").rglob("*"):
-        assert not path.is_file() or API_KEY not in path.read_text(), path
+        assert not path.is_file() or API_KEY.encode() not in path.read_bytes(), path
 
 
 def test_a_server_that_the_agent_left_running_does_not_hold_up_the_story(
@@ -203,8 +204,8 @@ def test_a_server_that_the_agent_left_running_does_not_hold_up_the_story(
 
 
 def in_an_endless_command(project: Project) -> list[Turn]:
-    begin = write(project.path / "half.txt", "half\n")
-    return [begin, bash("touch ../begun; tail -f /dev/null"), say("It ended by itself.", DONE)]
+    begin = write(slot(project) / "half.txt", "half\n")
+    return [begin, bash(f"touch {project.folder}/begun; tail -f /dev/null"), say("It ended by itself.", DONE)]
 
 
 def start_and_wait_for_the_command(project: Project) -> subprocess.Popen[str]:

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from tests.conftest import Project
-from tests.e2e.conftest import ModelSays
+from tests.e2e.conftest import ModelSays, slot
 from tests.e2e.model_server import bash, say, write
 
 TASKS = {
@@ -33,7 +33,7 @@ def configure(project: Project, **config: Any) -> None:
 
 
 def plan(project: Project) -> list[Any]:
-    answer = project.path / ".ralph/run/answers/tasks-requirements"
+    answer = project.path / ".ralph/worktrees/.review/plan/.ralph/run/answers/tasks-requirements"
     return [write(answer, json.dumps(TASKS)), say("The tasks are there.")]
 
 
@@ -42,16 +42,19 @@ def test_requirements_become_a_program_with_context_model_and_tools(project: Pro
     mark = 'sed -i \'s/"in_progress"/"done"/\' .ralph/prd.json'
     model = model_says(
         plan(project),
-        [write(project.path / "README.md", "# Greeting\n"), say("It is set up.", usage=(100, 10))],
-        [write(project.path / "greet.txt", "hello\n"), bash(mark), say("I marked it.", usage=(200, 20))],
+        [write(slot(project) / "README.md", "# Greeting\n"), say("It is set up.", usage=(100, 10))],
+        [write(slot(project) / "greet.txt", "hello\n"), bash(mark), say("I marked it.", usage=(200, 20))],
     )
     found(project)
     configure(project, allowed_tools="Write,Read,Bash")
 
     project.ralph("run")
 
-    assert [task["status"] for task in json.loads(project.read(".ralph/prd.json"))["tasks"]] == ["done"]
-    assert project.git("show", "HEAD:greet.txt") == "hello"
+    assert [task["status"] for task in json.loads(project.truth("requirements", ".ralph/prd.json"))["tasks"]] == [
+        "done"
+    ]
+    assert project.landed("greet.txt", "ralph/requirements") == "hello"
+    assert not project.exists("greet.txt") and project.status() == []
     asked = [request for request in model.requests if not request.side]
     planning, setup, work = asked[0], asked[2], asked[4]
     assert "opus" in planning.body["model"]
@@ -73,7 +76,7 @@ def test_another_model_can_be_asked_for(project: Project, model_says: ModelSays)
     model = model_says(
         plan(project),
         [say("It is set up.")],
-        [write(project.path / "greet.txt", "hello\n"), say("<ralph>DONE</ralph>")],
+        [write(slot(project) / "greet.txt", "hello\n"), say("<ralph>DONE</ralph>")],
     )
     found(project, "--model", "haiku")
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ralph import config
 from ralph.plan.model import GateResult
 from ralph.verify import gates
 from ralph.verify.gates import Bench, Gate, explain, red
@@ -24,11 +26,13 @@ class Told:
 
     def bench(self, folder: Path) -> Bench:
         (folder / "logs").mkdir(exist_ok=True)
+        settings = {"provider": {"command": "x"}, "verify": {"default": [], "env": ["DEPLOY_*"]}}
         return Bench(
             cwd=folder,
             logs=folder / "logs",
             owner="test",
             label="US-001-1",
+            environment=gates.gate_environment(config.parse(json.dumps(settings).encode()), {"OF_THE_COPY": "yes"}),
             started=lambda gate: self.lines.append(f"{gate.name} …"),
             ended=lambda result: self.lines.append(f"{result.name} {'green' if result.passed else 'red'}"),
         )
@@ -123,12 +127,19 @@ def test_a_secret_a_gate_prints_is_not_in_its_log_or_output(tmp_path: Path, monk
     assert Path(result.log).read_text() == "error: [secret]\n[secret]\nend [secret]"
 
 
-def test_a_gate_sees_a_person_s_whole_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gate_sees_what_it_needs_of_a_person_s_environment_and_nothing_of_ralph_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("SOMETHING_OF_A_PERSON", "here")
+    monkeypatch.setenv("DEPLOY_STAGE", "test")
+    monkeypatch.setenv("RALPH_TASK", "US-001")
 
-    (result,) = check(tmp_path, 'test "$SOMETHING_OF_A_PERSON" = here')
+    (result,) = check(tmp_path, 'test -z "$SOMETHING_OF_A_PERSON"; env | sort; test "$DEPLOY_STAGE" = test')
 
     assert result.passed
+    names = {line.partition("=")[0] for line in Path(result.log).read_text().splitlines()}
+    assert {"PATH", "DEPLOY_STAGE", "OF_THE_COPY"} <= names
+    assert not [name for name in names if "RALPH" in name]
 
 
 def test_a_gate_that_asks_a_question_gets_no_answer_and_does_not_wait(tmp_path: Path) -> None:

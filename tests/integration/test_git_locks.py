@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from ralph.git import locks
-from ralph.git.repo import open_repo
 from tests.conftest import wait_for
 
 pytestmark = pytest.mark.skipif(not locks.HAS_PROC, reason="the system does not tell who has a file open")
@@ -198,8 +197,7 @@ def test_a_run_begins_although_a_killed_git_has_locked_everything(repo: Path) ->
     left = [f".git/{name}.lock" for name in ("index", "HEAD", "config", "packed-refs", "refs/heads/main")]
     for name in left:
         (repo / name).touch()
-    opened = asyncio.run(open_repo(repo))
-    asyncio.run(opened.release_lock())
+    asyncio.run(locks.release(repo / ".git", branches=("main",)))
     assert not any((repo / name).exists() for name in left)
     (repo / "a.txt").write_text("two")
     git(repo, "commit", "-q", "-a", "-m", "works again")

@@ -58,6 +58,11 @@ def mistakes(**more: Any) -> list[str]:
         ("browser.ignore", ()),
         ("commits.prd_changes", True),
         ("commits.message", "chore: update prd.json"),
+        ("worktrees.auto", True),
+        ("worktrees.setup", ()),
+        ("worktrees.link", ()),
+        ("worktrees.copy_", ()),
+        ("worktrees.timeout", 900),
     ],
 )
 def test_what_is_not_set_has_its_default(path: str, default: object) -> None:
@@ -74,6 +79,30 @@ def test_a_service_is_waited_for_and_started_anew_by_default() -> None:
 
 def test_no_checks_at_all_are_allowed_when_a_person_says_so() -> None:
     assert parsed(verify={"default": []}).verify.default == ()
+
+
+@pytest.mark.parametrize("key", ["link", "copy"])
+@pytest.mark.parametrize(
+    ("path", "why"),
+    [
+        ("/etc/passwd", "leads out of the project"),
+        ("../other", "leads out of the project"),
+        ("a/../../b", "leads out of the project"),
+        (".", "is the whole project"),
+        (".git/hooks", "belongs to git or to Ralph"),
+        ("sub/.git", "belongs to git or to Ralph"),
+        (".ralph/logs", "belongs to git or to Ralph"),
+        ("**/.env", "has `**`, which only .worktreeinclude understands"),
+    ],
+)
+def test_only_paths_inside_of_the_project_can_be_put_into_a_working_copy(key: str, path: str, why: str) -> None:
+    assert mistakes(worktrees={key: ["fine", path]}) == [f"worktrees.{key}[1]: {path!r} {why}"]
+
+
+def test_working_copies_are_set_up_as_the_file_says() -> None:
+    given = {"setup": ["uv sync"], "link": ["node_modules"], "copy": [".env.*"], "timeout": 60, "auto": False}
+    worktrees = parsed(worktrees=given).worktrees
+    assert worktrees.model_dump(mode="json", by_alias=True) == given
 
 
 @pytest.mark.parametrize(

@@ -370,7 +370,7 @@ def test_settle_failures_do_not_exceed_the_maximum_when_an_accepted_story_is_sen
         work,
         Outcome(work_id="final", number=1, verdict=Verdict.REOPENED, reopened=("a",)),
         Policy(max_failures=3),
-    ).plan
+    )
     assert after.tasks[0].failures <= 3
 
 
@@ -379,7 +379,7 @@ def test_settle_naming_a_story_twice_counts_once():
     work = Work(kind=Kind.REVIEW, id="final", title="f", steps=())
     after = settle(
         plan, work, Outcome(work_id="final", number=1, verdict=Verdict.REOPENED, reopened=("a", "a")), Policy()
-    ).plan
+    )
     assert after.tasks[0].failures == 1
 
 

@@ -17,6 +17,7 @@ from ralph.views.terminal import TerminalView
 from ralph.workflows.requirements import TARGET, Layout
 from ralph.workflows.targets import find
 from ralph.workflows.tasks import Added, TaskMaker
+from ralph.workspace import Workspace
 
 LONGEST_NAME = 200
 
@@ -43,8 +44,10 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     target.needed_plan()  # a broken plan is told before anybody is asked
     config = configuration.load(workspace.root).with_model("planner", model)
     listener: Listener = _nobody if as_json else TerminalView(folder=workspace.root)
-    with planner(workspace, config, TARGET, listener) as opened:
-        added = opened.wait(TaskMaker(opened, Layout(workspace=workspace, plan=target.file)).add(text))
+    branch = target.branch.name if target.branch else ""
+    with planner(workspace, config, TARGET, listener, branch=branch) as opened:
+        layout = Layout(workspace=Workspace(root=opened.root), plan=target.file)
+        added = opened.wait(TaskMaker(opened, layout, workspace.root).add(text))
     if as_json:
         click.echo(json.dumps({"tasks": added.tasks, "archived": added.archived, "compacted": added.compacted}))
     else:

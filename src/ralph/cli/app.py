@@ -30,7 +30,8 @@ SECTIONS = {
         "attempts": "Every attempt that was made, with its diff; take one back.",
         "learnings": "What agents learned on the way.",
         "logs": "What happened in a run.",
-        "worktrees": "Ralph's worktrees: what is in them, and which can go.",
+        "worktrees": "Ralph's working copies: how large they are, and which can go.",
+        "clean": "Remove what finished work leaves behind.",
     },
     "Help": {
         "demo": "See the whole thing work, with a scripted agent, in seconds.",

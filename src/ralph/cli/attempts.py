@@ -139,7 +139,7 @@ def _restore(folder: Path, ref: AttemptRef, base: str, own: tuple[str, ...]) -> 
         status = await repo.status()
         changed = await repo.between(base, ref.commit)
         paths = [path for path in changed if not path.startswith(f"{ours[0]}/") and path not in ours]
-        known = set(await repo.paths_in("HEAD"))
+        known = set(await repo.paths_in(await repo.head()))
         here = {path for path in paths if path not in known and os.path.lexists(repo.top / path)}
         in_the_way = sorted(here | set(paths).intersection(status.changed))
         if in_the_way:
@@ -148,7 +148,7 @@ def _restore(folder: Path, ref: AttemptRef, base: str, own: tuple[str, ...]) -> 
                 details=tuple(f"  {path}" for path in in_the_way[:10]),
                 remedy="Commit or stash them first.",
             )
-        await repo.lay(ref.commit, paths, stage=False)
+        await repo.checkout_paths(ref.commit, paths, repo.top)
         return paths
 
     paths = asyncio.run(lay())

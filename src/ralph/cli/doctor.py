@@ -28,10 +28,10 @@ from ralph.verify.browser import check_installed as check_browser
 from ralph.verify.browser import playwright_version
 from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
-from ralph.workflows.targets import REQUEST, REQUIREMENTS, SPECS, find, has_requirements, has_specs
+from ralph.workflows.targets import REQUEST, REQUIREMENTS, SPECS, find, has_requirements, has_specs, specs_source
 from ralph.workspace import SPECS_PLAN, Workspace
 
-OLDEST_GIT = "2.31"
+OLDEST_GIT = "2.38"
 SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
 
 
@@ -104,7 +104,7 @@ def _specs(workspace: Workspace) -> Iterator[Check]:
     yield Check("good", f"{SPECS_PLAN}: {len(plan.specs)} specs, {len(plan.tasks)} tasks")
     for file in gone(workspace.root, plan):
         yield Check("bad", f"{file} is in the plan, and is gone", "Put it back, or plan anew: `ralph start plan`.")
-    for line in outdated(workspace.root):
+    for line in outdated(workspace.root, specs_source(workspace).read(SPECS_PLAN)):
         yield Check("note", line, "`ralph start plan`")
 
 

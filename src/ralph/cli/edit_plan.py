@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shlex
 import shutil
@@ -13,9 +12,10 @@ from pathlib import Path
 import click
 
 from ralph import validation
+from ralph.config import Config
 from ralph.errors import RalphError
-from ralph.git.repo import open_repo
 from ralph.journal.writer import new_run_id, now
+from ralph.loop.plan_files import plan_files
 from ralph.plan.phases import GOING_ON, UNPLANNED
 from ralph.process.now import hand_over
 from ralph.stores import atomic, lock
@@ -29,24 +29,23 @@ from ralph.workspace import RALPH, Workspace
 COPIES = "edit"
 
 
-def edit_plan(workspace: Workspace, located: Located) -> None:
+def edit_plan(workspace: Workspace, config: Config, located: Located) -> None:
     """Have prd.md and the tasks changed; the old ones stay until the new ones are right."""
-    if located.folder is None:
-        branch = located.branch.name if located.branch else ""
-        raise RalphError(f"The plan lives on the branch {branch}.", remedy=f"Check it out first: git switch {branch}")
     if located.phase in UNPLANNED:
         going_on = GOING_ON[located.phase] if located.phase else ""
         raise RalphError("There is no plan to edit yet.", remedy=f"{going_on[0].upper()}{going_on[1:]}.")
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise RalphError("$EDITOR is not set.", remedy=f"Set it, or edit {PRD} and {TASKS}/ yourself.")
-    with lock.hold(workspace.lock, lock.me(new_run_id(), TARGET), brief=True):
-        editing = _Editing(located.folder, workspace.records / COPIES)
+    run_id, branch = new_run_id(), located.branch.name if located.branch else ""
+    with (
+        lock.hold(workspace.lock, lock.me(run_id, TARGET), brief=True),
+        plan_files(workspace, config, TARGET, branch, run_id) as root,
+    ):
+        editing = _Editing(root, workspace.records / COPIES)
         editing.prepare()
         hand_over([*shlex.split(editor), *map(str, editing.files())])
         changed = editing.take()
-        if changed:
-            asyncio.run(_commit(located, changed))
     shutil.rmtree(editing.copies)
     click.echo("Nothing changed." if not changed else f"Changed: {', '.join(changed)}")
 
@@ -104,11 +103,3 @@ class _Editing:
         yield PRD, self.copies / "prd.md"
         for name in task_names(files):
             yield f"{TASKS}/{name}", self.copies / "tasks" / name
-
-
-async def _commit(located: Located, changed: list[str]) -> None:
-    """On a branch of Ralph's own the plan is always committed; elsewhere with the next run."""
-    if located.branch and located.folder:
-        repo = await open_repo(located.folder)
-        paths = [f"{repo.prefix}{path}" for path in (*changed, STATE)]
-        await repo.commit_own(paths, "chore: update the plan")

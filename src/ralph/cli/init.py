@@ -110,11 +110,12 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
 
     workspace = Workspace(root=Path.cwd())
     founding = Founding.check(workspace, source, app)
-    config = _config_now(workspace, agent, verify).with_model("planner", model)
+    config = _config_now(workspace, agent, verify, follow=founding.is_apart).with_model("planner", model)
     with planner(workspace, config, TARGET, TerminalView(folder=workspace.root)) as opened:
-        maker = TaskMaker(opened, Layout(workspace=workspace))
+        maker = TaskMaker(opened, Layout(workspace=workspace), workspace.root)
         document = opened.wait(maker.create(founding.requirements.decode("utf-8-sig")))
-        made = [*write(workspace, agent, verify), *opened.wait(founding.write(document))]
+        made = write(workspace, agent, verify, follow=founding.is_apart)
+        made += opened.wait(founding.write(document))
     click.echo()
     for path in made:
         click.echo(f"wrote {path}")
@@ -130,11 +131,11 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
     return 0
 
 
-def _config_now(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...]) -> Config:
+def _config_now(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, follow: bool) -> Config:
     """The configuration that is there, or the one that will be written."""
     if (workspace.root / configuration.NAME).exists():
         return configuration.load(workspace.root)
-    return configuration.parse(_config(agent, verify).encode())
+    return configuration.parse(_config(agent, verify, follow=follow).encode())
 
 
 def _workspace() -> Workspace:
@@ -148,13 +149,13 @@ def _workspace() -> Workspace:
         return Workspace(root=folder)
 
 
-def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...]) -> list[str]:
-    """Make what is missing; the names of what was made."""
+def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False) -> list[str]:
+    """Make what is missing; the names of what was made. `follow`: the person's branch follows Ralph's."""
     made = []
     try:
         config = workspace.root / configuration.NAME
         if not config.exists():
-            config.write_text(_config(agent, verify), encoding="utf-8")
+            config.write_text(_config(agent, verify, follow=follow), encoding="utf-8")
             made.append(configuration.NAME)
         if workspace.keep_out_of_git():
             made.append(".ralph/.gitignore")
@@ -167,7 +168,7 @@ def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...]) -> l
     return made
 
 
-def _config(agent: KnownAgent, verify: tuple[str, ...]) -> str:
+def _config(agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False) -> str:
     content = {
         "$schema": f"./{SCHEMA}",
         "maxRetries": 3,
@@ -176,7 +177,11 @@ def _config(agent: KnownAgent, verify: tuple[str, ...]) -> str:
         "verify": {"default": list(verify), "ui": []},
         "protect": [],
         **({"roles": {role: {"model": model} for role, model in agent.models.items()}} if agent.models else {}),
-        "commits": {"prdChanges": True, "message": "chore: update prd.json"},
+        "commits": {
+            **({"branch": "current"} if follow else {}),
+            "prdChanges": True,
+            "message": "chore: update prd.json",
+        },
     }
     return json.dumps(content, indent=2) + "\n"
 

@@ -86,7 +86,7 @@ def command(
     if edit:
         from ralph.cli.edit_plan import edit_plan
 
-        edit_plan(workspace, needed(workspace))
+        edit_plan(workspace, configuration.load(workspace.root), needed(workspace))
         return show_plan(workspace, as_json)
     deciding = Deciding(answers=read_answers(answers), file=str(answers or ""), yes=yes, silent=as_json)
     config = configuration.load(workspace.root).with_model("planner", model)
@@ -118,7 +118,7 @@ def _plan(
         log(event, line)
 
     with planner(workspace, config, TARGET, listen) as opened:
-        maker = RequestPlanner(opened, _draft(workspace, config, request))
+        maker = RequestPlanner(opened, _draft(workspace, request))
         maker.make(researching, deciding.check, deciding)
 
 
@@ -146,11 +146,11 @@ def _is_same(located: Located, request: str) -> bool:
     return located.phase in UNPLANNED and located.request == " ".join(request.split())
 
 
-def _draft(workspace: Workspace, config: Config, request: str | None) -> Draft:
+def _draft(workspace: Workspace, request: str | None) -> Draft:
     """The request that was begun, or a new one in place of a finished one."""
     located = locate(workspace)
     if located and located.phase is Phase.COMPLETED and request is not None:
-        folder = put_aside(workspace, located, config)
+        folder = put_aside(workspace, located)
         click.echo(f"The request before this one is finished: moved to {folder}/", err=True)
         located = None
     if located is None:
@@ -160,12 +160,10 @@ def _draft(workspace: Workspace, config: Config, request: str | None) -> Draft:
 
 
 def _discard(workspace: Workspace) -> int:
-    config_file = workspace.root / configuration.NAME
-    config = configuration.load(workspace.root) if config_file.is_file() else None
     with lock.hold(workspace.lock, lock.me(new_run_id(), TARGET)) as left_by:
         located = needed(workspace)
         asyncio.run(end_orphans(left_by, workspace.records))
-        folder = put_aside(workspace, located, config)
+        folder = put_aside(workspace, located)
     click.echo(f"{words.cut(located.request, 120) or 'The request'}: moved to {folder}/")
     if located.branch:
         click.echo(f"  The branch {located.branch.name} stays as it is.")

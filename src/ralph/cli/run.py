@@ -10,32 +10,34 @@ from ralph import config as configuration
 from ralph import prompts
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
+from ralph.checkout.open import CheckoutRequest
 from ralph.cli.checks import show
 from ralph.cli.complete import configs, targets
 from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
 from ralph.config import Config
 from ralph.errors import RalphError
+from ralph.git import look
 from ralph.journal.events import RunEnded
-from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options
 from ralph.stores import prd
 from ralph.workflows import features
 from ralph.workflows.feature import FeatureWorkflow
-from ralph.workflows.features import BRANCH_PREFIX, is_outdated
-from ralph.workflows.targets import REQUIREMENTS, SPECS, has_requirements, has_specs, no_plan
+from ralph.workflows.features import is_outdated
+from ralph.workflows.plan_source import BRANCH_PREFIX
+from ralph.workflows.targets import REQUIREMENTS, SPECS, has_requirements, has_specs, no_plan, requirements_source
 from ralph.workspace import RALPH, Workspace
 
 EXAMPLES = f"""\b
 Examples:
   ralph run auth               until every story passed and the final verification agreed
   ralph run auth --once        one attempt, to try a configuration
-  ralph run auth --worktree    in a checkout of its own; yours is not touched
-  ralph run auth --jobs 4      four stories at a time, each in a worktree; yours is not touched
+  ralph run auth --jobs 4      four stories in parallel, each in its own working copy
   ralph run                    the tasks made from requirements
   ralph run --config quick     with the steps of .ralph/configs/quick.json
   ralph run --json             events as JSON Lines on standard output
 \b
-Ctrl-C stops cleanly, and the same command goes on from there; so does it after a crash.
+Agents work in copies of their own: your checkout is never touched. Work lands on ralph/<name>.
+Ctrl-C stops cleanly. Run the same command again to resume, also after a crash.
 {EXIT_CODES}"""
 
 
@@ -43,9 +45,10 @@ Ctrl-C stops cleanly, and the same command goes on from there; so does it after 
 @click.argument("target", metavar="[FEATURE]", required=False, shell_complete=targets)
 @click.option("--once", is_flag=True, help="Make one attempt, then stop.")
 @click.option("--config", "config_name", shell_complete=configs, help="The step configuration, without a feature.")
-@click.option("--worktree", is_flag=True, help="Work in a separate checkout under .ralph/worktrees/.")
-@click.option("--jobs", type=click.IntRange(1, 64), help="So many stories at a time, each in a worktree of its own.")
+@click.option("--worktree", is_flag=True, hidden=True)  # every run has working copies of its own by now
+@click.option("-j", "--jobs", type=click.IntRange(1, 64), default=1, help="Run N stories in parallel.", metavar="N")
 @click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first attempt.")
+@click.option("--keep-going", is_flag=True, help="Go on although a gate cannot run at all.")
 @click.option("--model", default="", help="The model the agent is told to use.")
 @click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON Lines on standard output.")
@@ -54,8 +57,9 @@ def command(
     once: bool,
     config_name: str | None,
     worktree: bool,
-    jobs: int | None,
+    jobs: int,
     no_baseline: bool,
+    keep_going: bool,
     model: str,
     quiet: bool,
     as_json: bool,
@@ -66,21 +70,18 @@ def command(
     put_back_what_agents_changed(workspace)
     name = _only_plan(workspace) if target is None else target
     config = configuration.load(workspace.root)
-    options = Options(once=once, jobs=jobs or 0, baseline=not no_baseline, model=model)
+    options = Options(once=once, jobs=jobs, baseline=not no_baseline, keep_going=keep_going, model=model)
     watching = Watching(quiet=quiet, as_json=as_json)
     if name == SPECS:
         raise build_instead()
     if name == REQUIREMENTS:
-        if worktree or jobs:
-            raise RalphError(
-                f"--{'worktree' if worktree else 'jobs'} is for features.",
-                remedy="The requirements' plan has one branch: this one.",
-            )
+        if jobs > 1:
+            raise RalphError("--jobs is for features.", remedy="Leave it out: these tasks are done one by one.")
         ended = run_requirements(workspace, config, config_name or "default", options, watching)
     else:
         if config_name:
             raise RalphError("--config is for the requirements' plan.", remedy="Leave it out, or leave the name out.")
-        ended = run_feature(workspace, config, name, options, watching, worktree=worktree)
+        ended = run_feature(workspace, config, name, options, watching)
     return exit_code(ended)
 
 
@@ -107,16 +108,8 @@ def _only_plan(workspace: Workspace) -> str:
     )
 
 
-def run_feature(
-    workspace: Workspace,
-    config: Config,
-    name: str,
-    options: Options,
-    watching: Watching,
-    *,
-    worktree: bool = False,
-) -> RunEnded:
-    return run_job(workspace, config, _feature_job(workspace, config, name, options, worktree), options, watching)
+def run_feature(workspace: Workspace, config: Config, name: str, options: Options, watching: Watching) -> RunEnded:
+    return run_job(workspace, config, _feature_job(workspace, config, name, options), options, watching)
 
 
 def run_requirements(
@@ -125,7 +118,7 @@ def run_requirements(
     from ralph.loop import pipeline
     from ralph.views.reports import Reports
     from ralph.workflows.preflight import preflight
-    from ralph.workflows.requirements import Layout, RequirementsWorkflow
+    from ralph.workflows.requirements import Layout, RequirementsWorkflow, carried
 
     steps = pipeline.load(workspace, config_name)
     checks = list(preflight(workspace, config, steps))
@@ -140,9 +133,23 @@ def run_requirements(
             details=tuple(check.what for check in bad[1:]) if watching.as_json or watching.quiet else (),
             remedy=bad[0].remedy,
         )
+    data = requirements_source(workspace).read(steps.plan)
+    app = Layout(workspace=workspace, plan=steps.plan).read(data).app
+    held = look.top(workspace.root / app) == look.top(workspace.root)
+
+    def make(root: Path) -> RequirementsWorkflow:
+        where = root / app if held else workspace.slots / "1"
+        title = (workspace.root / app).name
+        return RequirementsWorkflow(Workspace(root=root), config, steps, where, templates=workspace.root, title=title)
+
     job = Job(
-        wanted=Wanted(target=REQUIREMENTS, folder=Layout(workspace=workspace, plan=steps.plan).app),
-        make=lambda folder: RequirementsWorkflow(workspace, config, steps, folder),
+        wanted=CheckoutRequest(
+            target=REQUIREMENTS,
+            branch=f"{BRANCH_PREFIX}{REQUIREMENTS}",
+            folder=app,
+            carry=carried(workspace, steps.plan),
+        ),
+        make=make,
         command=f"ralph run {REQUIREMENTS}",
         more='More work: `ralph add "what is missing"`.',
         listeners=(Reports(workspace.ralph),),
@@ -151,13 +158,8 @@ def run_requirements(
     return run_job(workspace, config, job, options.with_config(config_name), watching)
 
 
-def _feature_job(workspace: Workspace, config: Config, name: str, options: Options, worktree: bool) -> Job:
+def _feature_job(workspace: Workspace, config: Config, name: str, options: Options) -> Job:
     """Everything that can be wrong is found before anything is touched."""
-    if options.jobs and not config.commits.prd_changes:
-        raise RalphError(
-            "--jobs needs commits.prdChanges: a story's work and its state land in one commit.",
-            remedy="Set it to true in ralph.config.json, or run without --jobs.",
-        )
     for role in (*config.working_roles, "verifier"):
         check_installed(config.provider_for(role), workspace.root)
     for template in ("run", "verify", *(["review"] if config.review.enabled else [])):
@@ -175,16 +177,9 @@ def _feature_job(workspace: Workspace, config: Config, name: str, options: Optio
             f"The plan's branchName is {plan.branch!r}: Ralph works only on branches of its own.",
             remedy=f"Set it to {BRANCH_PREFIX}{name} in {feature.prd_json}.",
         )
-    carry = (feature.prd_json, feature.prd_md)
+    jobs = f" --jobs {options.jobs}" if options.jobs > 1 else ""
     return Job(
-        wanted=Wanted(
-            target=name,
-            branch=plan.branch,
-            worktree=worktree or bool(options.jobs),
-            lands=bool(options.jobs),
-            carry=carry,
-        ),
-        make=lambda root: FeatureWorkflow(feature, config, root),
-        command=f"ralph run {name}"
-        + (f" --jobs {options.jobs}" if options.jobs else " --worktree" if worktree else ""),
+        wanted=CheckoutRequest(target=name, branch=plan.branch, carry=(feature.prd_json, feature.prd_md)),
+        make=lambda root: FeatureWorkflow(feature, config, root, templates=workspace.root),
+        command=f"ralph run {name}{jobs}",
     )

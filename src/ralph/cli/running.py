@@ -9,13 +9,14 @@ from pathlib import Path
 
 import click
 
+from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
+from ralph.git import look
 from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.loop import trusted
-from ralph.loop.checkout import Wanted
-from ralph.loop.engine import Options, engage
+from ralph.loop.engine import FOLLOWING, Options, engage
 from ralph.loop.workflow import Workflow
 from ralph.plan.work import Ending
 from ralph.views.terminal import TerminalView
@@ -46,7 +47,7 @@ class Watching:
 class Job:
     """A run that has been checked and can begin."""
 
-    wanted: Wanted
+    wanted: CheckoutRequest
     make: Callable[[Path], Workflow]
     command: str  # what a person types to go on with it
     more: str = ""  # how to get more work for it
@@ -72,7 +73,7 @@ def run_job(
 
     ended = asyncio.run(watched())
     if not watching.as_json:
-        _closing(ended, job, workspace)
+        _closing(ended, job, workspace, config)
     return ended
 
 
@@ -104,25 +105,24 @@ def print_json(_: Event, line: str) -> None:
         click.echo(line)
 
 
-def _closing(ended: RunEnded, job: Job, workspace: Workspace) -> None:
+def _closing(ended: RunEnded, job: Job, workspace: Workspace, config: Config) -> None:
     """Where to look now."""
     wanted = job.wanted
-    if wanted.branch:
-        click.echo(f"  branch    {wanted.branch}")
+    click.echo(f"  branch    {wanted.branch}")
     click.echo(f"  logs      {_relative(workspace.logs / ended.run)}")
     if job.figures:
         click.echo(f"  figures   {_relative(workspace.root / job.figures)}")
     if job.artifacts:
         click.echo(f"  artifacts {job.artifacts}")
-    if wanted.worktree:
-        folder = _relative(workspace.worktrees / (wanted.home or ended.target))
-        click.echo(f"  worktree  {folder}   (when you need it no more: git worktree remove {folder})")
     match ended.ending:
-        case Ending.DONE if wanted.branch:
-            click.echo(f"→ Look at it (`git log {wanted.branch}`) and merge it when you like: Ralph never does.")
         case Ending.DONE:
-            log = f"git -C {wanted.folder} log" if wanted.folder else "git log"
-            click.echo(f"→ Look at it (`{log}`). {job.more}".rstrip())
+            git = f"git -C {wanted.folder}" if wanted.folder else "git"
+            if config.commits.branch == FOLLOWING and _has_followed(workspace.root / wanted.folder, wanted.branch):
+                click.echo(f"→ Look at it: `{git} log -p`. It is on your branch as well. {job.more}".rstrip())
+                return
+            click.echo(f"→ Look at it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
+            click.echo(f"  `{git} merge {wanted.branch}`. Ralph never does. {job.more}".rstrip())
+            _hint_untracked(workspace, wanted)
         case Ending.BLOCKED if not job.by_hand:
             click.echo(f"→ Look into {job.artifacts}, correct what is in the way (a task, the plan, a gate), then")
             click.echo(f"  `{job.command}` gives it new attempts.")
@@ -141,6 +141,19 @@ def _closing(ended: RunEnded, job: Job, workspace: Workspace) -> None:
             click.echo(f"→ `{job.command}` goes on when the limit has passed.")
         case _:
             click.echo(f"→ `{job.command}` goes on.")
+
+
+def _has_followed(folder: Path, branch: str) -> bool:
+    return look.head(folder, "HEAD") == look.head(folder, branch)
+
+
+def _hint_untracked(workspace: Workspace, wanted: CheckoutRequest) -> None:
+    """Git does not merge a branch over files that it does not know."""
+    paths = [path for path in wanted.carry if (workspace.root / path).is_file()]
+    listed = look.show(workspace.root, "ls-files", "--others", "--", *paths) if paths else ""
+    if listed.strip() and not wanted.folder:
+        names = " ".join(listed.split("\n")[:3]).strip()
+        click.echo(f"  First remove your copies of the plan, which the branch has as well: rm {names}")
 
 
 def _relative(path: Path) -> str:

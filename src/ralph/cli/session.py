@@ -13,17 +13,17 @@ from ralph import config as configuration
 from ralph import prompts
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
+from ralph.checkout.open import CheckoutRequest
 from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, Event, RunEnded
 from ralph.journal.reader import past_attempts
-from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options
 from ralph.plan.router import Item, Mark
 from ralph.plan.work import Ending
 from ralph.stores import lock
-from ralph.stores.session import Session, read_session
+from ralph.stores.session import Session
 from ralph.views import words
 from ralph.workflows import features, sessions
 from ralph.workflows.session import SessionWorkflow
@@ -43,7 +43,7 @@ Examples:
 \b
 Planner, questioner, executor and reviewer may each have an agent and a model of their own (`roles` in
 ralph.config.json). Their artifacts are in .ralph-sessions/ID/. Ctrl-C stops cleanly, and `ralph session`
-goes on from there; so does it after a crash.
+resumes it, also after a crash.
 {EXIT_CODES}"""
 ROLES = ("planner", "questioner", "executor", "reviewer")
 COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark.DONE: "green"}
@@ -56,6 +56,7 @@ COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark
 @click.option("--update", metavar="TEXT", help="More requirements for the session.")
 @click.option("--once", is_flag=True, help="Make one attempt, then stop.")
 @click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first call.")
+@click.option("--keep-going", is_flag=True, help="Go on although a gate cannot run at all.")
 @click.option("--model", default="", help="The model the executor is told to use.")
 @click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
 @click.option("--json", "as_json", is_flag=True, help="How it stands, as JSON on standard output.")
@@ -66,6 +67,7 @@ def command(
     update: str | None,
     once: bool,
     no_baseline: bool,
+    keep_going: bool,
     model: str,
     quiet: bool,
     as_json: bool,
@@ -83,7 +85,7 @@ def command(
         asked = _choose(workspace, request, resume, update)
     else:
         asked = _named(workspace, request, wanted_id, more=resume is not None or update is not None)
-    options = Options(once=once, baseline=not no_baseline, model=model)
+    options = Options(once=once, baseline=not no_baseline, keep_going=keep_going, model=model)
     return _run(workspace, config, asked, options, Watching(quiet=quiet, as_json=as_json))
 
 
@@ -150,8 +152,7 @@ def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) ->
 
 
 def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, watching: Watching) -> int:
-    folder = workspace.root / SESSIONS / asked.id
-    session = read_session(folder, asked.id)
+    session = sessions.read(workspace, asked.id).session
     if session.items is None and not asked.request:
         raise RalphError(
             f"The session {asked.id} has no progress.md, and nobody knows what it was asked for.",
@@ -162,14 +163,21 @@ def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, w
     _ = session.call, session.entries  # what is wrong with the files is told before anything begins
     if lock.holder(workspace.lock) is None and asked.is_new:
         sessions.begin(workspace, asked.id, asked.request)
-    watcher = _Watcher(folder, asked.id, print_it=watching.as_json)
+    watcher = _Watcher(workspace, asked.id, print_it=watching.as_json)
+    here = workspace.root / SESSIONS / asked.id
     job = Job(
-        wanted=Wanted(target=asked.id),
-        make=lambda root: SessionWorkflow(config, root, asked.id, request=asked.request, update=asked.update),
+        wanted=CheckoutRequest(
+            target=asked.id,
+            branch=sessions.branch_of(asked.id),
+            carry=tuple(str(path.relative_to(workspace.root)) for path in sorted(here.glob("*")) if path.is_file()),
+        ),
+        make=lambda root: SessionWorkflow(
+            config, root, asked.id, request=asked.request, update=asked.update, templates=workspace.root
+        ),
         command=f"ralph session --resume {asked.id}",
         more=f'More: `ralph session --resume {asked.id} --update "what is missing"`.',
         listeners=(watcher,),
-        artifacts=f"{SESSIONS}/{asked.id}",
+        artifacts=f"{SESSIONS}/{asked.id} on {sessions.branch_of(asked.id)}",
         by_hand=False,
     )
     return exit_code(run_job(workspace, config, job, options, watching, silent=watching.as_json))
@@ -178,8 +186,8 @@ def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, w
 class _Watcher:
     """Prints the output contract when a run ends, in whatever way."""
 
-    def __init__(self, folder: Path, session_id: str, *, print_it: bool) -> None:
-        self._folder, self._id, self._print_it = folder, session_id, print_it
+    def __init__(self, workspace: Workspace, session_id: str, *, print_it: bool) -> None:
+        self._workspace, self._id, self._print_it = workspace, session_id, print_it
         self._last = ""
 
     def __call__(self, event: Event, _: str) -> None:
@@ -187,7 +195,8 @@ class _Watcher:
             self._last = action(event.work, event.number, event.verdict.value)
         elif isinstance(event, RunEnded) and self._print_it:
             blocked = event.reason if event.ending in (Ending.BLOCKED, Ending.STOPPED) else ""
-            made = report(read_session(self._folder, self._id), last_action=self._last, blocked=blocked)
+            session = sessions.read(self._workspace, self._id).session
+            made = report(session, last_action=self._last, blocked=blocked)
             click.echo(made.model_dump_json(indent=2))
 
 

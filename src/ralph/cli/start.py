@@ -11,27 +11,27 @@ from ralph import config as configuration
 from ralph import prompts, validation
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
+from ralph.checkout.open import CheckoutRequest
 from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
 from ralph.cli.start_request import request_job
 from ralph.config import Config
 from ralph.errors import RalphError
-from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options
 from ralph.loop.planning import planner
-from ralph.plan.model import TaskState
 from ralph.stores.implementation import TARGET
 from ralph.views import words
 from ralph.views.terminal import TerminalView
+from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workflows.spec_plan import Planned, SpecPlanner
 from ralph.workflows.spec_state import gone, outdated
 from ralph.workflows.specs import SpecsWorkflow
-from ralph.workflows.targets import find
-from ralph.workspace import SPECS_PLAN, Workspace
+from ralph.workflows.targets import find, specs_source
+from ralph.workspace import PROGRESS, SPECS_PLAN, Workspace
 
 EXAMPLES = f"""\b
 Examples:
   ralph start                  the request's plan, one fresh agent and one commit for each task
-  ralph start --jobs 4         four tasks at a time, each in a worktree; yours is not touched
+  ralph start --jobs 4         four tasks in parallel, each in its own working copy
   ralph start plan             specs/*.md into tasks: implementation.json
   ralph start build            every task, one fresh agent for each; one commit for each spec
   ralph start build --once     one attempt, to try a configuration
@@ -45,7 +45,7 @@ attempts: `ralph start` gives it new ones and goes on from there.
 
 @click.command(name="start", epilog=EXAMPLES)
 @click.argument("mode", type=click.Choice(["plan", "build"]), required=False)
-@click.option("--jobs", type=click.IntRange(1, 64), help="So many tasks at a time, each in a worktree of its own.")
+@click.option("--jobs", type=click.IntRange(1, 64), help="Run N tasks in parallel.", metavar="N")
 @click.option(
     "--on-failure",
     type=click.Choice(["wait", "stop"]),
@@ -53,6 +53,7 @@ attempts: `ralph start` gives it new ones and goes on from there.
 )
 @click.option("--once", is_flag=True, help="Make one attempt, then stop.")
 @click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first attempt.")
+@click.option("--keep-going", is_flag=True, help="Go on although a gate cannot run at all.")
 @click.option("--model", default="", help="The model the agent is told to use.")
 @click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
 @click.option("--json", "as_json", is_flag=True, help="Events as JSON Lines; plan: what it came to, as JSON.")
@@ -62,6 +63,7 @@ def command(
     on_failure: str | None,
     once: bool,
     no_baseline: bool,
+    keep_going: bool,
     model: str,
     quiet: bool,
     as_json: bool,
@@ -72,11 +74,18 @@ def command(
     put_back_what_agents_changed(workspace)
     config = configuration.load(workspace.root)
     watching = Watching(quiet=quiet, as_json=as_json)
-    options = Options(once=once, jobs=jobs or 0, abrupt=on_failure == "stop", baseline=not no_baseline, model=model)
+    options = Options(
+        once=once,
+        jobs=jobs or 1,
+        abrupt=on_failure == "stop",
+        baseline=not no_baseline,
+        keep_going=keep_going,
+        model=model,
+    )
     if mode is None:
-        job, options = request_job(workspace, config, options)
+        job = request_job(workspace, config, options)
         return exit_code(run_job(workspace, config, job, options, watching))
-    if jobs or on_failure:
+    if (jobs or 1) > 1 or on_failure:
         raise RalphError("--jobs and --on-failure are for a request's plan.", remedy="Leave them out.")
     if mode == "build":
         return exit_code(run_job(workspace, config, _job(workspace, config), options, watching))
@@ -103,19 +112,21 @@ def _job(workspace: Workspace, config: Config) -> Job:
         )
     _warn_outdated(workspace)
     return Job(
-        wanted=Wanted(
+        wanted=CheckoutRequest(
             target=TARGET,
-            holds=True,
-            passed=frozenset(task.id for task in plan if task.state is TaskState.PASSED),
+            branch=f"{BRANCH_PREFIX}{TARGET}",
+            defers=True,
+            own_files=(SPECS_PLAN, PROGRESS),
+            carry=(SPECS_PLAN, PROGRESS),
         ),
-        make=lambda root: SpecsWorkflow(config, root),
+        make=lambda root: SpecsWorkflow(config, root, templates=workspace.root),
         command="ralph start build",
         more="More work: write another spec, then `ralph start plan`.",
     )
 
 
 def _warn_outdated(workspace: Workspace) -> None:
-    for line in outdated(workspace.root):
+    for line in outdated(workspace.root, specs_source(workspace).read(SPECS_PLAN)):
         click.secho(f"! {line}: `ralph start plan`", fg="yellow", err=True)
 
 
@@ -123,10 +134,12 @@ def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
     silent = watching.quiet or watching.as_json
     prompts.check("specs-plan", workspace.root)
     view = TerminalView(quiet=silent, folder=workspace.root)
-    with planner(workspace, config, TARGET, view, makes=(SPECS_PLAN,)) as opened:
-        planned = opened.wait(SpecPlanner(opened).make())
+    found = specs_source(workspace).branch
+    branch = found.name if found else ""
+    with planner(workspace, config, TARGET, view, makes=(SPECS_PLAN,), branch=branch) as opened:
+        planned = opened.wait(SpecPlanner(opened, workspace.root).make())
     if watching.as_json:
-        document = validation.parse_object(validation.read(workspace.root / SPECS_PLAN), name=SPECS_PLAN)
+        document = validation.parse_object(specs_source(workspace).read(SPECS_PLAN) or b"{}", name=SPECS_PLAN)
         click.echo(json.dumps({"changes": planned.changes, "implementation": document}, indent=2))
     else:
         _tell(planned)

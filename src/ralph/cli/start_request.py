@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import click
-
 from ralph import prompts
 from ralph.agent.call import check_installed
+from ralph.checkout.open import CheckoutRequest
 from ralph.cli.running import Job
 from ralph.config import Config
 from ralph.errors import RalphError
-from ralph.git import look
-from ralph.loop.checkout import Wanted
 from ralph.loop.engine import Options
-from ralph.stores.request_files import STATE, all_paths
+from ralph.stores.request_files import every_path
 from ralph.views.execution_log import ExecutionLog
+from ralph.workflows.plan_source import PlanSource
 from ralph.workflows.request import RequestWorkflow
 from ralph.workflows.requests import Located, branch_for, locate
 from ralph.workflows.targets import REQUEST, find
 from ralph.workspace import Workspace
 
 
-def request_job(workspace: Workspace, config: Config, options: Options) -> tuple[Job, Options]:
-    """The run that was asked for; a plan that lives on its own branch goes on there, with one job at least."""
+def request_job(workspace: Workspace, config: Config, options: Options) -> Job:
+    """Everything that can be wrong is found before anything is touched."""
     for role in config.working_roles:
         check_installed(config.provider_for(role), workspace.root)
     for template in ("request-task", *(["review"] if config.review.enabled else [])):
@@ -33,39 +31,20 @@ def request_job(workspace: Workspace, config: Config, options: Options) -> tuple
             remedy='Plan it with `ralph plan "What you want"`; for specs it is `ralph start plan`.',
         )
     find(workspace, REQUEST).needed_plan()  # what is wrong with it is told before anything begins
-    asked = options.jobs
-    if located.branch and _is_here(workspace, located):
-        if asked:
-            raise RalphError(
-                f"The branch {located.branch.name} is checked out here, so nothing can land on it.",
-                remedy="Check out another one (git switch -), or start without --jobs.",
-            )
-    elif located.branch and not asked:
-        options = options.with_jobs(1)
-    if options.jobs and not config.commits.prd_changes:
-        raise RalphError(
-            "--jobs needs commits.prdChanges: a task's work and its state land in one commit.",
-            remedy="Set it to true in ralph.config.json, or start without --jobs.",
-        )
-    branch = branch_for(workspace, located) if options.jobs else ""
-    if branch and not located.branch and not look.show(workspace.root, "ls-files", "--", STATE):
-        text = f"! The plan is not committed here: git will not merge {branch} over it. `git add .ralph && git commit`"
-        click.secho(text, fg="yellow", err=True)
+    branch, carried = branch_for(workspace, located), _carried(workspace, located)
     return Job(
-        wanted=Wanted(
-            target=REQUEST,
-            branch=branch,
-            worktree=bool(branch),
-            lands=bool(branch),
-            home=branch.rpartition("/")[2],
-            carry=() if located.branch else all_paths(located.files),
-        ),
-        make=lambda root: RequestWorkflow(config, root, branch),
-        command="ralph start" + (f" --jobs {asked}" if asked else ""),
+        wanted=CheckoutRequest(target=REQUEST, branch=branch, carry=carried),
+        make=lambda root: RequestWorkflow(config, root, branch, templates=workspace.root, carried=carried),
+        command="ralph start" + (f" --jobs {options.jobs}" if options.jobs > 1 else ""),
         more='The next one: `ralph plan "What you want"`.',
         listeners=(ExecutionLog(workspace.root),),
-    ), options
+    )
 
 
-def _is_here(workspace: Workspace, located: Located) -> bool:
-    return located.folder is not None and located.folder.resolve() == workspace.root.resolve()
+def _carried(workspace: Workspace, located: Located) -> tuple[str, ...]:
+    """The plan's files, and those that an earlier request left in the last commit: the branch is to have these, and
+    not those."""
+    if located.branch:
+        return ()
+    committed = PlanSource(root=workspace.root, folder=None, revision="HEAD")
+    return tuple(dict.fromkeys((*every_path(located.files), *every_path(committed))))

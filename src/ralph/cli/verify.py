@@ -123,7 +123,8 @@ async def _check(
         logs=logs,
         owner=run_id,
         label="verify",
-        variables=services.variables,
+        environment=gates.gate_environment(config, {}),
+        ui_variables=services.variables,
         started=lambda gate: view(GateStarted(gate=gate.name, command=gate.command)),
         ended=lambda result: view(GateEnded(result=result)),
     )

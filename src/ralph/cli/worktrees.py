@@ -1,4 +1,4 @@
-"""`ralph worktrees`: what is in Ralph's worktrees, and which of them can go."""
+"""`ralph worktrees`: how large Ralph's working copies are, and which of them can go."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.errors import RalphError
+from ralph.git.repo import Repo, open_repo
 from ralph.journal.writer import new_run_id
-from ralph.loop.worktrees import Worktree, opened, remove, worktrees
+from ralph.loop.worktrees import Worktree, forget_removed, remove, worktrees
 from ralph.stores import lock
 from ralph.workspace import Workspace
 
@@ -20,17 +21,17 @@ from ralph.workspace import Workspace
     name="worktrees",
     epilog="""\b
 Examples:
-  ralph worktrees            what is in each, and whether all of it is kept
+  ralph worktrees            what each takes on disk, and whether it can go
   ralph worktrees --prune    remove those of which nothing would be lost
 \b
-A run makes again what it needs. Work that is not committed is kept under refs/ralph/strays first.""",
+A run makes again what it needs.""",
 )
 @click.option("--prune", is_flag=True, help="Remove those whose work is kept elsewhere; say what stays, and why.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(prune: bool, as_json: bool) -> int:
-    """List the worktrees that `ralph run --jobs` and `--worktree` made under .ralph/worktrees/."""
+    """List the working copies that runs made under .ralph/worktrees/."""
     workspace = workspaces.find(Path.cwd())
-    rows = _pruned(workspace) if prune else asyncio.run(_list(workspace))
+    rows = _pruned(workspace) if prune else [_row(worktree) for worktree in worktrees(workspace)]
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
@@ -46,34 +47,29 @@ def _pruned(workspace: Workspace) -> list[dict[str, object]]:
         return asyncio.run(_prune(workspace))
 
 
-async def _list(workspace: Workspace) -> list[dict[str, object]]:
-    await opened(workspace)
-    return [_row(worktree) async for worktree in worktrees(workspace)]
-
-
 async def _prune(workspace: Workspace) -> list[dict[str, object]]:
-    outside = await opened(workspace)
+    repo = await _repository(workspace)
     rows = []
-    for worktree in [found async for found in worktrees(workspace)]:
-        row = _row(worktree)
-        if not worktree.stays:
-            try:
-                row["keptIn"] = await remove(worktree, outside)
-                row["removed"] = True
-            except RalphError as error:  # it is locked, or has submodules: git knows why
-                row["stays"] = error.what
-        rows.append(row)
+    for worktree in list(worktrees(workspace)):
+        kept = "" if worktree.stays else await remove(worktree, repo)
+        rows.append({**_row(worktree), "removed": not worktree.stays, "keptIn": kept})
+    if repo:
+        await forget_removed(repo)
     return rows
+
+
+async def _repository(workspace: Workspace) -> Repo | None:
+    try:
+        return await open_repo(workspace.root)
+    except RalphError:
+        return None  # the application may be a repository of its own below it
 
 
 def _row(worktree: Worktree) -> dict[str, object]:
     return {
         "name": worktree.name,
         "path": str(worktree.folder),
-        "branch": worktree.status.branch,
-        "commit": worktree.status.head,
-        "uncommitted": list(worktree.uncommitted),
-        "reachable": worktree.reachable,
+        "bytes": worktree.size,
         "stays": worktree.stays,
         "removed": False,
         "keptIn": "",
@@ -81,14 +77,12 @@ def _row(worktree: Worktree) -> dict[str, object]:
 
 
 def _print(row: dict[str, object]) -> None:
-    commit, uncommitted = str(row["commit"])[:10], row["uncommitted"]
-    assert isinstance(uncommitted, list)
-    files = f"{len(uncommitted)} uncommitted file{'s' if len(uncommitted) != 1 else ''}" if uncommitted else "clean"
-    click.echo(f"{row['name']!s:14} {row['branch'] or commit!s:24} ", nl=False)
+    size = f"{int(str(row['bytes'])) / 1e6:.1f} MB"
+    click.echo(f"{row['name']!s:20} {size:>12}  ", nl=False)
     if row["removed"]:
         click.secho("removed", fg="green", nl=False)
-        click.echo(f"; {files}, kept in {row['keptIn']}" if row["keptIn"] else "")
+        click.echo(f"; files that were kept nowhere else are in {row['keptIn']}" if row["keptIn"] else "")
     elif row["stays"]:
-        click.secho(f"{files}; stays: {row['stays']}", fg="yellow")
+        click.secho(f"stays: {row['stays']}", fg="yellow")
     else:
-        click.echo(f"{files}; all that is committed is kept elsewhere")
+        click.echo("can go: everything in it is kept elsewhere, or can be made again")

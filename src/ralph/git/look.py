@@ -75,6 +75,35 @@ def names_at(folder: Path, revision: str, path: str) -> list[str]:
     return [Path(name).name for name in out.decode(errors="surrogateescape").split("\0") if name] if code == 0 else []
 
 
+def head(folder: Path, revision: str) -> str:
+    """The commit that a revision names; empty if there is none."""
+    code, out = _git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+    return out.decode().strip() if code == 0 else ""
+
+
+def time_of(folder: Path, revision: str) -> float:
+    """When a commit was made, in seconds."""
+    code, out = _git(folder, "log", "-1", "--format=%ct", revision)
+    return float(out.decode().strip() or 0) if code == 0 else 0.0
+
+
+def files_in(folder: Path, revision: str, path: str) -> dict[str, bytes]:
+    """The plain files in a folder of a revision, by name."""
+    code, out = _git(folder, "ls-tree", "-z", revision, f"{path}/")
+    listed = [entry.partition(b"\t") for entry in out.split(b"\0") if entry] if code == 0 else []
+    plain = [(head.split()[2], Path(os.fsdecode(name)).name) for head, _, name in listed if head.startswith(b"100")]
+    _, answer = capture_now(
+        ["git", "cat-file", "--batch"], cwd=folder, env=for_git(os.environ), stdin=b"\n".join(oid for oid, _ in plain)
+    )
+    found, position = {}, 0
+    for _, name in plain:
+        end = answer.index(b"\n", position)
+        size = int(answer[position:end].split()[2])
+        found[name] = answer[end + 1 : end + 1 + size]
+        position = end + 2 + size
+    return found
+
+
 def attempts(folder: Path, target: str) -> list[AttemptRef]:
     """The kept attempts of a target, oldest first."""
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(subject)"

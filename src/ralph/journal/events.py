@@ -41,6 +41,7 @@ class RunStarted(Event):
     model: str = ""
     jobs: int = 1  # tasks that are done at the same time
     config: str = ""  # the step configuration, where the workflow has one
+    follower: str = ""  # the person's own branch, where it is fast-forwarded at the end
 
 
 @dataclass(frozen=True, kw_only=True)

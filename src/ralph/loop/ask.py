@@ -14,6 +14,7 @@ from ralph.loop.answer import clear, content, in_brief, told
 from ralph.loop.attempt import run_attempt, tell_begin, tell_end
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
+from ralph.loop.site import Site
 from ralph.loop.verdict import conclude
 from ralph.plan.work import Outcome, Verdict, Work
 
@@ -21,12 +22,12 @@ T = TypeVar("T")
 TRIES = 3
 
 
-async def ask(run: Run, work: Work, answer: Path, read: Callable[[bytes], T]) -> T:
+async def ask(run: Run, site: Site, work: Work, answer: Path, read: Callable[[bytes], T]) -> T:
     """The agent's answer, as `read` understands it; what `read` refuses goes back to the agent."""
     mistakes = ""
     for number in range(1, TRIES + 1):
         clear(answer)
-        outcome = await _attempt(run, work, number, mistakes)
+        outcome = await _attempt(run, site, work, number, mistakes)
         if outcome.verdict is Verdict.PASSED:
             try:
                 return read(content(answer))
@@ -42,7 +43,7 @@ async def ask(run: Run, work: Work, answer: Path, read: Callable[[bytes], T]) ->
     )
 
 
-async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
+async def _attempt(run: Run, site: Site, work: Work, number: int, mistakes: str) -> Outcome:
     before = (StepResult(step="answer", verdict=Verdict.FAILED, reason=mistakes),) if mistakes else ()
     record = Record(
         run=run.id,
@@ -56,7 +57,7 @@ async def _attempt(run: Run, work: Work, number: int, mistakes: str) -> Outcome:
         steps=before,
     )
     tell_begin(run, work, record, failures=number - 1, most=TRIES)
-    record = await run_attempt(run, run.home, work, record)
+    record = await run_attempt(run, site, work, record)
     run.forget(record)
     made = replace(record, steps=tuple(result for result in record.steps if result not in before))
     outcome = conclude(run.plan, work, made, now(), run.clock() - record.began)

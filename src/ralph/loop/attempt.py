@@ -31,7 +31,6 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
             step = step_type(spec.type)(spec)
             if step.runs_agent and not record.agent_at_work:
                 record = replace(record, agent_at_work=True, only_looks=step.only_looks)
-                run.keep_plan()
                 run.note(record)
                 context = context.after(record)
             run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
@@ -72,7 +71,7 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             number=record.number,
             verdict=outcome.verdict,
             reason=outcome.reason,
-            base=record.ground or record.base,
+            base=record.base,
             commit=outcome.commit,
             ref=ref,
             seconds=outcome.seconds,

@@ -10,6 +10,7 @@ from ralph.loop.run import Run
 from ralph.plan.model import TaskState
 from ralph.plan.work import Kind, Work
 from ralph.verify import gates
+from ralph.verify.environment_failures import environment_failure
 
 
 async def check_baseline(run: Run) -> tuple[str, ...]:
@@ -17,15 +18,20 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     wanted = run.workflow.gates(None)
     if not wanted or not _needed(run) or await _known_green(run):
         return ()
+    assert run.branch, "what is verified is on a branch"
     run.emit(BaselineStarted(gates=tuple(gate.command for gate in wanted)))
     began = time.monotonic()
-    results = await cancellable(run, gates.run_all(wanted, run.bench(run.home, "baseline")))
-    if results is None:
+    tip = await run.branch.tip()
+    checked = await cancellable(run, run.verifier.check(tip, wanted, "baseline"))
+    if checked is None:
         return ()
-    if run.place:
-        run.place.seen = False  # what gates leave behind is not an agent's
-    red = tuple(result.command for result in gates.red(results))
+    bad = gates.red(checked.results)
+    red = tuple(result.command for result in bad)
     run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))
+    for result in bad if not run.keep_going else ():
+        error = environment_failure(result)
+        if error:
+            raise error
     return red
 
 
@@ -39,13 +45,14 @@ def _needed(run: Run) -> bool:
 
 async def _known_green(run: Run) -> bool:
     """Whether the last task to pass left just these files, and these gates were green on them."""
-    results = [task.result for task in run.plan if task.result and task.result.gates]
-    if not results or not run.place:
+    results = [task.result for task in run.plan if task.result and task.result.gates and task.result.commit]
+    if not results or not run.branch:
         return False
     last = max(results, key=lambda result: result.completed_at)
     commands = {gate.command for gate in last.gates if gate.passed}
     if any(gate.command not in commands for gate in run.workflow.gates(None)):
         return False
-    if (await run.place.repo.ask("cat-file", "-e", f"{last.commit}^{{commit}}")).code:
+    repo = run.branch.repo
+    if not await repo.exists(last.commit):
         return False
-    return not await run.place.changed_beside_own(last.commit)
+    return all(path in run.own for path in await repo.between(last.commit, await run.branch.tip()))

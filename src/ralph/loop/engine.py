@@ -1,8 +1,9 @@
-"""Everything around the loop: lock, journal, place, shield, services, recovery, and the end of it all."""
+"""Everything around the loop: lock, journal, branch, recovery, and the end of it all."""
 
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,32 +11,35 @@ from pathlib import Path
 
 from ralph import __version__
 from ralph.agent import call
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.open import CheckoutRequest, Opened, fast_forward, open_checkout
 from ralph.config import Config
 from ralph.errors import RalphError
-from ralph.git import look, shield
-from ralph.journal.events import Noted, RunEnded, RunStarted, ServiceStarted
+from ralph.git import look
+from ralph.journal.events import Noted, RunEnded, RunStarted
 from ralph.journal.metrics import Metrics
-from ralph.journal.writer import Journal, Listener, new_run_id, now
+from ralph.journal.writer import Journal, Listener, new_run_id
 from ralph.loop import trusted
 from ralph.loop.baseline import check_baseline
-from ralph.loop.checkout import Wanted, open_place
-from ralph.loop.home import let_go
 from ralph.loop.loop import work_through
-from ralph.loop.place import Place
+from ralph.loop.pending import take_back
+from ralph.loop.proof import prove_again
 from ralph.loop.recover import end_orphans, recover
 from ralph.loop.run import Interrupt, Run
 from ralph.loop.settle import reopen_review, resume
-from ralph.loop.side_by_side import work_side_by_side
-from ralph.loop.site import Site
 from ralph.loop.slots import Slots
+from ralph.loop.verification import IN_PLACE, Verifier
 from ralph.loop.workflow import Workflow
 from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.process import environment, tree
 from ralph.stores import atomic, lock
 from ralph.verify.browser import Browser
-from ralph.verify.services import Services
 from ralph.workspace import Workspace
+
+RUN_ID = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
+FOLLOWING = "current"
+"""`commits.branch`: the person's own branch is fast-forwarded when a run ends."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,14 +47,12 @@ class Options:
     """What a person asked for on the command line."""
 
     once: bool = False
-    jobs: int = 0  # how many tasks at a time, each in a worktree of its own; 0: one by one, in one checkout
+    jobs: int = 1  # how many tasks run in parallel, each in its own working copy
     abrupt: bool = False  # when the plan halts, what is under way beside it is ended
     baseline: bool = True
+    keep_going: bool = False  # also if a gate cannot run at all
     model: str = ""
     config: str = ""  # the name of the step configuration, where the workflow has one
-
-    def with_jobs(self, jobs: int) -> Options:
-        return replace(self, jobs=jobs)
 
     def with_config(self, name: str) -> Options:
         return replace(self, config=name)
@@ -59,7 +61,7 @@ class Options:
 async def engage(
     workspace: Workspace,
     config: Config,
-    wanted: Wanted,
+    wanted: CheckoutRequest,
     make: Callable[[Path], Workflow],
     options: Options,
     *listeners: Listener,
@@ -80,66 +82,80 @@ async def engage(
         ended = await end_orphans(left_by, workspace.records)
         for name in workspace.own_files:
             atomic.sweep(workspace.root / name)
-        place = await open_place(workspace, wanted)
-        place.repo.owner = run_id
-        workflow = make(place.root)
-        plan = workflow.store.load()
-        place.foreign -= {place.in_repo(path) for path in workflow.state_paths}
-        with shield.raised(place.repo.common_dir, sorted(place.foreign)):
-            async with (
-                _services(config, place.root, journal, run_id) as services,
-                Browser(config.browser, run_id, _noting(journal)) as browser,
-            ):
-                run = Run(
-                    id=run_id,
-                    workspace=workspace,
-                    config=config,
-                    workflow=workflow,
-                    plan=plan,
-                    journal=journal,
-                    owner=owner,
-                    home=Site(
-                        folder=workspace.root,
-                        services=services,
-                        place=place,
-                        variables={**place.repo.identity, **services.variables},
-                    ),
-                    browser=browser if config.browser.enabled else None,
-                    lands=wanted.lands,
-                    interrupt=interrupt,
-                    numbers=_numbers(place.repo.top, wanted.target),
-                    model=options.model,
-                )
+        trusted.put_back(workspace, locked=True)
+        known_tip = trusted.tip_of(workspace, wanted.target)
+        opened = await open_checkout(
+            workspace,
+            wanted,
+            run_id,
+            known_tip=known_tip,
+            committed=config.commits.prd_changes,
+            catch_up=config.commits.branch == FOLLOWING,
+        )
+        workflow = make(opened.project)
+        async with Browser(config.browser, run_id, _noting(journal)) as browser:
+            run = Run(
+                id=run_id,
+                workspace=workspace,
+                config=config,
+                workflow=workflow,
+                plan=workflow.store.load(),
+                journal=journal,
+                owner=owner,
+                branch=opened.branch,
+                plans=opened.plans,
+                own=opened.own,
+                browser=browser if config.browser.enabled else None,
+                interrupt=interrupt,
+                numbers=_numbers(opened.branch.repo.top, wanted.target),
+                model=options.model,
+                jobs=options.jobs,
+                keep_going=options.keep_going,
+            )
+            async with Verifier(run, options.jobs) as run.verifier:
                 try:
-                    return await _drive(run, place, options, ended)
+                    killed = known_tip or left_by or opened.plans.was_left
+                    since = _began(left_by.run if left_by else "") if killed else None
+                    return await _drive(run, opened, options, ended, since=since)
                 finally:
-                    trusted.forget(workspace, wanted.target)
-                    if wanted.lands:
-                        await let_go(place.repo, place.branch)
+                    await _close(run, opened, wanted)
 
 
-async def _drive(run: Run, place: Place, options: Options, orphans: int) -> RunEnded:
+async def _close(run: Run, opened: Opened, wanted: CheckoutRequest) -> None:
+    """The run has come to its own end: what is on the branch is the plan, and the branch is the person's."""
+    if run.own.held and not run.config.commits.prd_changes:
+        opened.plans.release()
+    elif not run.branch or run.branch.expected:
+        await opened.plans.remove()
+    trusted.forget(run.workspace, wanted.target)
+
+
+async def _drive(run: Run, opened: Opened, options: Options, orphans: int, *, since: str | None) -> RunEnded:
+    """From the first event to the last; `since`: when a run began that did not end by itself, None if it did."""
     began = time.monotonic()
     metrics = Metrics()
     run.journal.listen(metrics)
     run.check_browser()
-    await _forget_stale_verification(run, place)
+    assert run.branch
+    taken_back = await take_back(run)
+    await run.branch.watch()
+    await _forget_stale_verification(run, run.branch, unclean=since is not None)
     if run.workflow.policy.halts:
-        await run.save(resume(run.plan), commit=False)
-    if run.lands:  # else the first task's beginning says so
-        await run.save(replace(run.plan, started_at=run.plan.started_at or now()), commit=False)
+        run.save(resume(run.plan))
+    run.secure()
     run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
-    run.emit(_started(run, place, options))
-    _note(run, place, orphans)
+    run.emit(_started(run, run.branch, options, await _follower(run, run.branch)))
+    _note(run, opened, orphans)
+    for text in taken_back:
+        run.emit(Noted(text=text))
     try:
-        if not place.held:  # else it waits for the work it tells of
-            await run.commit_state()
-        if run.lands:  # from now on nobody else moves it
-            place.tip = await place.repo.head()
-        end = await _work(run, options)
+        end = await _work(run, options, since=since)
+        await run.commit_state()
+        await _fast_forward(run, run.branch)
     except Exception as error:  # whatever it was, the journal and the reports say that it ended
         why = error.what if isinstance(error, RalphError) else str(error)
         run.emit(_ended(run, metrics, Finished(ending=Ending.STOPPED, reason=why), began))
+        await run.commit_state()
         raise
     ended = _ended(run, metrics, end, began)
     run.emit(ended)
@@ -166,19 +182,19 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
     )
 
 
-async def _work(run: Run, options: Options) -> Finished:
+async def _work(run: Run, options: Options, *, since: str | None) -> Finished:
     async with Slots.opened(run, options.jobs) as slots:
-        outcome = await recover(run, slots.of)
+        if since is not None:
+            await prove_again(run, since)
+        outcome = await recover(run, slots)
         if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
             return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
         if options.baseline and not run.interrupt.requested:
             run.workflow.already_red = await check_baseline(run)
-        if options.jobs:
-            return await work_side_by_side(run, slots, once=options.once, abrupt=options.abrupt)
-        return await work_through(run, once=options.once)
+        return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
 
 
-def _started(run: Run, place: Place, options: Options) -> RunStarted:
+def _started(run: Run, branch: TargetBranch, options: Options, follower: str) -> RunStarted:
     return RunStarted(
         run=run.id,
         target=run.plan.target,
@@ -187,27 +203,27 @@ def _started(run: Run, place: Place, options: Options) -> RunStarted:
         tasks=len(run.plan.tasks),
         passed=run.plan.count(TaskState.PASSED),
         blocked=run.plan.count(TaskState.BLOCKED),
-        branch=place.branch,
-        place=str(place.root),
+        branch=branch.name,
+        place=str(run.workspace.slots),
         agent=Path(run.config.provider.command).name,
         gates=tuple(gate.command for gate in run.workflow.gates(None)),
         model=options.model or run.config.provider_for("executor").model or "",
-        jobs=options.jobs or 1,
+        jobs=options.jobs,
         config=options.config,
+        follower=follower,
     )
 
 
-def _note(run: Run, place: Place, orphans: int) -> None:
+def _note(run: Run, opened: Opened, orphans: int) -> None:
     if orphans:
         run.emit(Noted(text=f"An earlier run was killed; what it left running was ended (processes: {orphans})."))
-    if place.repo.identity:
+    if not opened.branch.repo.has_ident:
         run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
-    if place.brought:
-        run.emit(Noted(text=f"Passed work that was not on disk was put back: {', '.join(place.brought[:5])}."))
-    if place.collided:
-        names = ", ".join(place.collided[:5])
-        text = f"Passed work and newer commits both changed {names}: the commits' version stays, and the gates decide."
-        run.emit(Noted(text=f"{text} The other one is in `ralph attempts {run.plan.target}`.", warning=True))
+    for text in opened.notes:
+        run.emit(Noted(text=text, warning=True))
+    if run.config.verify.where == IN_PLACE:
+        text = "verify.where is slot: gates run in place, where the agent worked, not on a clean checkout."
+        run.emit(Noted(text=text, warning=True))
     _note_gates(run)
 
 
@@ -222,27 +238,34 @@ def _note_gates(run: Run) -> None:
         run.emit(Noted(text=f"`gates` is set, so verify.default is not run: {names}.", warning=True))
 
 
-async def _forget_stale_verification(run: Run, place: Place) -> None:
-    """What was verified once and has changed since is not verified."""
+async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean: bool) -> None:
+    """What was verified once and has changed since is not verified; nor is what a killed run left behind."""
     commit = run.plan.review.verified_commit
     if not commit:
         return
-    known = (await place.repo.ask("cat-file", "-e", f"{commit}^{{commit}}")).code == 0
-    if not known or await place.changed_beside_own(commit):
-        await run.save(reopen_review(run.plan))
+    known = not unclean and await branch.repo.exists(commit)
+    if not known or any(path not in run.own for path in await branch.repo.between(commit, await branch.tip())):
+        run.save(reopen_review(run.plan))
 
 
-def _services(config: Config, cwd: Path, journal: Journal, run_id: str) -> Services:
-    return Services(
-        services=config.services,
-        cwd=cwd,
-        logs=journal.folder,
-        owner=run_id,
-        started=lambda service, seconds: journal.emit(
-            ServiceStarted(service=service.name, ready=service.ready, seconds=seconds)
-        ),
-        noted=_noting(journal),
-    )
+async def _follower(run: Run, branch: TargetBranch) -> str:
+    """The person's own branch, if it follows Ralph's."""
+    return await branch.repo.current() if run.config.commits.branch == FOLLOWING else ""
+
+
+async def _fast_forward(run: Run, branch: TargetBranch) -> None:
+    """With `commits.branch: "current"` the person's own branch follows, if git can do that without losing anything."""
+    if run.config.commits.branch != FOLLOWING:
+        return
+    text = await fast_forward(branch.repo, branch.name)
+    if text:
+        run.emit(Noted(text=text, warning=True))
+
+
+def _began(run_id: str) -> str:
+    """When a run began, in the form in which results are stamped; empty if its name does not say."""
+    found = RUN_ID.match(run_id)
+    return f"{found[1]}-{found[2]}-{found[3]}T{found[4]}:{found[5]}:{found[6]}" if found else ""
 
 
 def _noting(journal: Journal) -> Callable[[str], None]:

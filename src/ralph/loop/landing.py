@@ -1,136 +1,191 @@
-"""The merge queue: passed work comes onto the branch one by one, verified together with what landed before it."""
+"""Landing: passed work comes onto the branch as one commit with its state, verified as the tree that lands."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
+from ralph.checkout.branch import TargetBranch
 from ralph.errors import RalphError
 from ralph.git.look import attempt_ref
+from ralph.git.trees import changes_between
 from ralph.journal.events import Landed, Noted
 from ralph.loop.attempt import cancellable
-from ralph.loop.home import reclaim, sweep, tidy
-from ralph.loop.place import Place
-from ralph.loop.protection import Protection
+from ralph.loop.message import TRAILER, commit_message
 from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
-from ralph.loop.site import Site
-from ralph.plan.work import Outcome, Verdict, Work
-from ralph.verify.suite import check
+from ralph.plan.work import Kind, Outcome, Verdict, Work
 
-MOST_CONFLICTS = 5
-MOST_TRIES = 3
-TRAILER = "Ralph-Attempt"
+MAX_CONFLICTS = 5
+MAX_TRIES = 3
+MAX_CONFLICT_TEXT = 3_000
 
 
 @asynccontextmanager
-async def take_turn(run: Run, *, watchful: bool = True) -> AsyncIterator[None]:
-    """One after the other changes the plan or the branch; `watchful`: nobody else has any business there."""
-    home = run.place
+async def take_turn(run: Run) -> AsyncIterator[None]:
+    """One after the other changes the plan or the branch; whoever else moved the branch meanwhile is undone."""
     async with run.turn:
-        if home and run.lands and watchful:
-            await _reclaim(run, home)
-        try:
-            yield
-        finally:
-            if home and run.lands:
-                landed = run.landed.get(home.tip, 0)
-                home.tip = await home.repo.head()
-                run.landed.setdefault(home.tip, landed)  # a commit of state brings nothing to verify
+        if run.branch:
+            await _reclaim(run, run.branch)
+        yield
 
 
-async def _reclaim(run: Run, home: Place) -> None:
-    kept = await reclaim(home)
+async def _reclaim(run: Run, branch: TargetBranch) -> None:
+    kept = await branch.reclaim()
     if kept:
-        text = f"Somebody else has moved {home.branch}, where only verified work may land: that was undone"
+        text = f"Somebody else has moved {branch.name}, where only verified work may land: that was undone"
         run.emit(Noted(text=f"{text}, and is kept in {kept}.", warning=True))
 
 
-async def land(run: Run, site: Site, work: Work, record: Record, outcome: Outcome) -> Outcome:
+async def land(run: Run, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False) -> Outcome:
     """Bring an attempt's work onto the branch, or send it back; the plan says which. Whoever calls has the turn."""
-    home = run.place
-    assert home is not None, "what is done side by side has a branch to land on"
-    await _keep(home, site, record, outcome.commit)
-    for _ in range(MOST_TRIES):
-        tip = home.tip = await home.repo.head()
-        together = await _bring_together(run, home, work, record, outcome, tip)
+    branch = run.branch
+    assert branch is not None, "work that lands has a branch"
+    attempt = f"{record.target}/{work.id}/{record.number}"
+    done = await branch.repo.has_line(record.base, await branch.tip(), f"{TRAILER}: {attempt}") if resumed else ""
+    if done:  # it had landed when the run was killed
+        _settled(run, work, replace(outcome, commit=_named(branch, work, done)))
+        return replace(outcome, commit=done)
+    for _ in range(MAX_TRIES):
+        tip = await branch.tip()
+        together, tree = await _bring_together(run, branch, work, record, outcome, tip)
         if together.verdict is not Verdict.PASSED:
-            await sweep(home)
             if together.verdict is not Verdict.INTERRUPTED:
-                await run.save(settle(run.plan, work, together, run.workflow.policy).plan)
+                await _keep(branch, work, record, outcome)
+                run.save(settle(run.plan, work, together, run.workflow.policy))
             return together
-        commit = await _advance(run, home, work, record, together, tip)
+        if not await _changes_code(run, branch, work, tree, tip):
+            await _keep(branch, work, record, outcome)
+            settled = _settled(run, work, replace(together, commit=await _earlier(run, branch, work)))
+            await run.commit_state()
+            return settled
+        commit = await _advance(run, branch, work, record, together, tree, tip)
         if commit:
             run.emit(Landed(work=work.id, number=record.number, commit=commit))
             return replace(together, commit=commit)
-        await sweep(home)
-        await _reclaim(run, home)
-    raise RalphError(f"{home.branch} is moved by somebody else all the time.", remedy="Stop that, then run again.")
+        await _reclaim(run, branch)
+    raise RalphError(f"Somebody else keeps moving {branch.name}.", remedy="Stop that, then run again.")
 
 
-async def _keep(home: Place, site: Site, record: Record, commit: str) -> None:
-    """What is to land is what its ref has, with what gates and hooks made of it."""
-    ref = attempt_ref(record.target, record.work, record.number)
-    if home.repo.points_to(ref, commit):
-        return
-    await home.repo.keep(ref, commit)
-    for place in (home, site.place):
-        if place and place.refs is not None:
-            place.refs[ref] = commit
+async def _keep(branch: TargetBranch, work: Work, record: Record, outcome: Outcome) -> None:
+    await branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
 
 
-async def _bring_together(run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str) -> Outcome:
-    """The work on top of the branch, in the run's own checkout, and what it comes to there."""
-    _, squashed, has_moved = await asyncio.gather(
-        tidy(home, after_gates=run.gates_at_home),
-        home.repo.squash(outcome.commit, record.base),
-        _has_moved(run, home, record.base, tip),
-    )
-    collision = await home.apply(squashed)
-    if collision is not None:
-        run.conflicts[work.id] = run.conflicts.get(work.id, 0) + 1
-        free = run.conflicts[work.id] <= MOST_CONFLICTS
-        return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=collision)
+async def _changes_code(run: Run, branch: TargetBranch, work: Work, tree: str, tip: str) -> bool:
+    """Whether there is anything to land but state."""
+    since = await branch.committed() if work.kind is Kind.FINISH else tip
+    repo = branch.repo
+    return any(change.path not in run.own for change in await changes_between(repo, await repo.tree_of(since), tree))
+
+
+async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
+    """The commit that a spec without new work has: its last one, or where the branch stood when it was closed."""
+    spec = run.plan.find_spec(work.id) if work.kind is Kind.FINISH else None
+    if spec is None:
+        return ""
+    return spec.result.commit if spec.result and spec.result.commit else await branch.committed()
+
+
+def _named(branch: TargetBranch, work: Work, commit: str) -> str:
+    """What the plan says of it: work that waits has no commit on the branch before its spec has one."""
+    return "" if branch.defers and work.kind is not Kind.FINISH else commit
+
+
+def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
+    run.save(settle(run.plan, work, outcome, run.workflow.policy))
+    return outcome
+
+
+async def _bring_together(
+    run: Run, branch: TargetBranch, work: Work, record: Record, outcome: Outcome, tip: str
+) -> tuple[Outcome, str]:
+    """The tree of the work on top of the branch, and what it comes to there."""
+    repo = branch.repo
+    tree = work_tree = await repo.tree_of(outcome.commit)
+    has_moved = False
+    if record.base != tip:
+        has_moved = any(path not in run.own for path in await repo.between(record.base, tip))
+        squashed = repo.write_commit(tree, (record.base,), "What an attempt made")
+        tree, conflicts = await repo.merged(tip, squashed)
+        code = [path for path in conflicts if path not in run.own]
+        if code:
+            run.conflicts[work.id] = run.conflicts.get(work.id, 0) + 1
+            free = run.conflicts[work.id] <= MAX_CONFLICTS
+            reason = await _conflict(run, tip, tree, code)
+            return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=reason), ""
+    if tree in run.verified or (not has_moved and outcome.verified_tree == work_tree):
+        return outcome, tree
+    return await _verify_again(run, work, record, outcome, tree, tip, has_moved=has_moved), tree
+
+
+async def _verify_again(
+    run: Run, work: Work, record: Record, outcome: Outcome, tree: str, tip: str, *, has_moved: bool
+) -> Outcome:
+    """What the gates say of a tree that they have not seen yet."""
+    assert run.branch
+    if not any(spec.type == "verify" for spec in work.steps):
+        return outcome  # it has no gates: a set-up
+    commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: together")
     task = run.plan.find(work.id)
-    is_ui = run.workflow.is_ui(run.plan, task)
-    if not is_ui and not has_moved:
-        return outcome
-    await home.repo.fill_submodules()
-    run.gates_at_home = True
-    undone = run.logs / f"{work.id}-{record.number}-undone-where-it-landed"
-    bench = run.bench(run.home, f"{work.id}-{record.number}-landing", work.id)
-    async with Protection.around(run, run.home, work, tip, undone) as protection:
-        ui = run.ui_work(task, work.id, record.number)
-        checked = await cancellable(run, check(run.workflow.gates(task), bench, ui))
+    label = f"{work.id}-{record.number}-landing"
+    checked = await cancellable(
+        run,
+        run.verifier.check(commit, run.workflow.gates(task), label, work=work.id, task=task, ui=record.number),
+    )
     if checked is None:
         return replace(outcome, verdict=Verdict.INTERRUPTED)
-    reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
-    if not reason:
+    if not checked.reason:
         return replace(outcome, gates=checked.results)
+    reason = checked.reason
     if has_moved:
-        reason = f"Together with what has landed meanwhile it is not green any more. {reason}"
+        reason = f"It fails together with work that landed after this attempt began. {reason}"
     return replace(outcome, verdict=Verdict.FAILED, reason=reason, gates=checked.results)
 
 
-async def _has_moved(run: Run, home: Place, base: str, tip: str) -> bool:
-    """Whether anything but state has landed since the gates were green."""
-    if base in run.landed and tip in run.landed:
-        return run.landed[base] != run.landed[tip]
-    return any(not home.is_own(path) for path in await home.repo.between(base, tip))
+async def _conflict(run: Run, tip: str, tree: str, paths: list[str]) -> str:
+    assert run.branch
+    both = await run.branch.repo.git("diff-tree", "-p", tip, tree, "--", *paths)
+    both = both.encode(errors="replace").decode()
+    shown = both if len(both) <= MAX_CONFLICT_TEXT else both[: MAX_CONFLICT_TEXT - 1] + "…"
+    return f"It conflicts with work that landed after this attempt began, in {', '.join(paths)}:\n\n{shown}"
 
 
-async def _advance(run: Run, home: Place, work: Work, record: Record, outcome: Outcome, tip: str) -> str:
-    """Code and state in one commit and one move of the branch; empty if the branch is not where it was."""
-    settled = settle(run.plan, work, outcome, run.workflow.policy)
-    subject = outcome.summary or run.workflow.commit_message(run.plan, work)
-    message = f"{subject.strip()}\n\n{TRAILER}: {record.target}/{work.id}/{record.number}\n"
-    run.write(settled.plan)
-    state = [home.in_repo(path) for path in run.workflow.state_paths if home.has(path)]
-    commit = await home.repo.advance(home.branch, state, message, tip)
-    if commit:
-        run.plan = settled.plan
-        run.landed[commit] = max(run.landed.values(), default=0) + 1
+async def _advance(
+    run: Run, branch: TargetBranch, work: Work, record: Record, outcome: Outcome, tree: str, tip: str
+) -> str:
+    """Work and state in one commit and one move of the branch; empty if the branch is not where it was."""
+    repo, before, policy = branch.repo, run.plan, run.workflow.policy
+    own = run.workflow.commit_message(before, work)
+    subject = own if work.kind is Kind.FINISH else outcome.summary or own
+    run.save(settle(before, work, replace(outcome, commit=""), policy))  # a commit cannot hold its own id
+    message = commit_message(
+        subject,
+        task=before.find(work.id),
+        outcome=outcome,
+        attempt=f"{record.target}/{work.id}/{record.number}",
+        config=run.config,
+        model=outcome.usage.model or run.model or run.config.provider_for("executor").model or "",
+        trailer=work.trailer,
+    )
+    finishes = work.kind is Kind.FINISH
+    parent = await branch.committed() if finishes else tip
+    landed = await _with_state(run, tree, tip)
+    commit = repo.write_commit(landed, (parent,), message)
+    ref = (attempt_ref(record.target, work.id, record.number), outcome.commit, None)
+    moved = await (branch.close(commit, parent, ref) if finishes else branch.land(commit, tip, ref))
+    if not moved:
+        run.plan = run.workflow.store.save(before) or before
+        return ""
+    run.verified[tree] = run.verified[landed] = outcome.gates
+    run.save(settle(before, work, replace(outcome, commit=_named(branch, work, commit)), policy))
     return commit
+
+
+async def _with_state(run: Run, tree: str, tip: str) -> str:
+    """A tree with Ralph's own files as they are now; where they are not to be committed, as the branch has them."""
+    if run.plans and run.own.held and run.config.commits.prd_changes:
+        run.plans.repo.trees.setdefault(tree, tree)
+        return await run.plans.tree_with(tree, run.workflow.state_paths)
+    return tree

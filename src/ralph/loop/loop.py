@@ -1,10 +1,9 @@
-"""The loop: take the next work, make an attempt, settle what it came to, again."""
+"""The loop: begin as much as there are slots for, make attempts, settle what they came to, again."""
 
 from __future__ import annotations
 
-import os
-from dataclasses import replace
-from urllib.parse import quote
+import asyncio
+from dataclasses import dataclass, field, replace
 
 from ralph.git.look import attempt_ref
 from ralph.journal.events import SpecClosed, TaskBlocked, Waited
@@ -15,88 +14,150 @@ from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
 from ralph.loop.site import Site
+from ralph.loop.slots import Slots
 from ralph.loop.steps import step_type
 from ralph.loop.verdict import conclude
 from ralph.plan.model import Plan, TaskState
-from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Waiting, Work, standing
+from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work, standing
 
-MOST_WAITS = 20
+MAX_WAITS = 20
 FIRST_WAIT, LONGEST_WAIT = 60.0, 1800.0
+CANNOT_RUN = (126, 127)
+"""What a shell says when a command is not there or cannot be executed."""
 
 
-async def work_through(run: Run, *, once: bool = False) -> Finished:
-    """Attempt after attempt until nothing is left to do, or a person or a limit says stop."""
-    waits = 0
+async def work_through(run: Run, slots: Slots, *, once: bool = False, abrupt: bool = False) -> Finished:
+    """Attempt after attempt until nothing is left to do, or a person or a limit says stop.
+
+    `abrupt`: when the plan halts, attempts that are under way are ended; else they come to their own end.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            crew = _Crew(run, slots, max_running=1 if once else slots.count)
+            return await _work(crew, group, once=once, abrupt=abrupt)
+    except BaseExceptionGroup as several:
+        raise _first(several) from None
+
+
+def _first(error: BaseException) -> BaseException:
+    """What broke first: the others were stopped because of it."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+async def _work(crew: _Crew, group: asyncio.TaskGroup, *, once: bool, abrupt: bool) -> Finished:
+    run, waits = crew.run, 0
+    end: Finished | None = None
     while True:
-        work = run.workflow.next(run.plan)
-        assert not isinstance(work, Waiting), "nothing is under way"
-        if isinstance(work, Finished):
-            return work
-        if run.interrupt.requested:
-            return Finished(ending=Ending.INTERRUPTED)
-        outcome = await attempt(run, run.home, work, await begin(run, run.home, work))
-        end = stop(outcome, once)
-        if end:
-            return end
-        waits = waits + 1 if outcome.verdict is Verdict.LIMITED else 0
-        if waits and not await wait(run, outcome, waits):
-            return Finished(ending=Ending.LIMITED, reason=outcome.reason)
+        following = end or crew.begin_all(group)
+        if not crew.running:
+            assert isinstance(following, Finished), "with nothing under way there is something to do"
+            return following
+        outcome, pauses = await crew.next_ended()
+        end = end or crew.halt(abrupt) or stop(outcome, once) or crew.broken(outcome)
+        if outcome.verdict is not Verdict.LIMITED:
+            waits = 0
+        elif not end and pauses == crew.pauses:  # one that began before the last pause met the same limit
+            waits, crew.pauses = waits + 1, crew.pauses + 1
+            if not await wait(run, outcome, waits):
+                end = Finished(ending=Ending.LIMITED, reason=outcome.reason)
 
 
-async def begin(run: Run, site: Site, work: Work) -> Record:
+@dataclass
+class _Crew:
+    """The attempts that are under way."""
+
+    run: Run
+    slots: Slots
+    max_running: int
+    pauses: int = 0  # how often everybody has waited for a limit
+    unable: dict[str, set[str]] = field(default_factory=dict)  # gates that could not run, and for which tasks
+    running: dict[asyncio.Task[Outcome], tuple[str, int]] = field(default_factory=dict)  # what, and after which pause
+
+    def begin_all(self, group: asyncio.TaskGroup) -> Finished | None:
+        """Begin what can begin; says when nothing is left."""
+        while True:
+            following = self.run.workflow.next(self.run.plan, frozenset(name for name, _ in self.running.values()))
+            if self.run.interrupt.requested:
+                return Finished(ending=Ending.INTERRUPTED)
+            if not isinstance(following, Work):
+                return following if isinstance(following, Finished) else None
+            alone = following.kind is not Kind.TASK  # only tasks are done in parallel
+            slot = None if self.running and (alone or len(self.running) >= self.max_running) else self.slots.take()
+            if slot is None:
+                return None
+            self.running[group.create_task(self._in_slot(slot, following))] = following.id, self.pauses
+            if alone:
+                return None
+
+    def halt(self, abrupt: bool) -> Finished | None:
+        """Why nothing more is begun, if the plan has halted."""
+        following = self.run.workflow.next(self.run.plan) if self.run.plan.failure else None
+        if not isinstance(following, Finished):
+            return None
+        if abrupt:
+            self.run.interrupt.halt()
+        return following
+
+    def broken(self, outcome: Outcome) -> Finished | None:
+        """Why it is no use to go on: a gate that cannot run at all failed two different tasks."""
+        for gate in outcome.gates:
+            if gate.required and gate.code in CANNOT_RUN:
+                tasks = self.unable.setdefault(gate.command, set())
+                tasks.add(outcome.work_id)
+                if len(tasks) > 1 and not self.run.keep_going:
+                    names = " and ".join(sorted(tasks))
+                    why = (
+                        f"The gate `{gate.command}` cannot run ({gate.reason}), in {names}: that is no agent's mistake."
+                    )
+                    return Finished(ending=Ending.BLOCKED, reason=f"{why} Use --keep-going to go on all the same.")
+        return None
+
+    async def next_ended(self) -> tuple[Outcome, int]:
+        done, _ = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)
+        task = done.pop()
+        _, pauses = self.running.pop(task)
+        return task.result(), pauses
+
+    async def _in_slot(self, number: int, work: Work) -> Outcome:
+        try:
+            site, tip = await self.slots.prepare(number, work)
+            return await attempt(self.run, site, work, begin(self.run, site, work, tip))
+        finally:
+            self.slots.give_back(number)
+
+
+def begin(run: Run, site: Site, work: Work, base: str) -> Record:
     """Mark the work as begun, then write down that an attempt is under way: in this order."""
-    if not site.slot or await _begun(run, site, work) != run.plan:  # else nobody has to wait for those that land
-        async with take_turn(run):
-            await run.save(await _begun(run, site, work), commit=not run.workflow.policy.holds)
-    return await _note(run, site, work)
-
-
-async def _begun(run: Run, site: Site, work: Work) -> Plan:
-    plan = await _on_what_is_there(run, site, work)
-    if work.kind is Kind.TASK and not site.slot:
-        plan = replace(plan, current=work.id)
-    return replace(plan, started_at=plan.started_at or now())
-
-
-async def _note(run: Run, site: Site, work: Work) -> Record:
+    run.save(_begun(run, work))
+    run.secure()
+    if site.copy:
+        run.show_plan(site.copy)  # its agent sees which task has begun
     known = standing(run.plan, work.kind, work.id)
-    settled = known.attempts if known else 0
-    place = site.place
-    base = await place.look() if place else ""
     record = Record(
         run=run.id,
         target=run.plan.target,
         kind=work.kind,
         work=work.id,
-        number=max(settled, run.numbers.get(work.id, 0)) + 1,
+        number=max(known.attempts if known else 0, run.numbers.get(work.id, 0)) + 1,
         base=base,
-        root=str(site.cwd),
         slot=site.slot,
-        ground=await place.ground() if place and run.workflow.policy.holds else "",
-        branch=place.branch if place else "",
+        branch=run.branch.name if run.branch else "",
         began=run.clock(),
-        persons=tuple(quote(os.fsencode(path)) for path in sorted(place.foreign)) if place else (),
         agent_at_work=step_type(work.steps[0].type).runs_agent,
         only_looks=step_type(work.steps[0].type).only_looks,
     )
-    if record.agent_at_work:
-        run.keep_plan()
     run.note(record)
     return record
 
 
-async def _on_what_is_there(run: Run, site: Site, work: Work) -> Plan:
-    """A task on whose branch somebody has committed meanwhile begins anew there: that is not to be taken back."""
-    task, place = run.plan.find(work.id), site.place
-    if not place or not task or not task.base or not task.attempts:
-        return run.plan
-    if site.slot:  # its earlier work has been laid on the newest state of the branch
-        return run.plan.change(task.id, lambda task: replace(task, base="", notes=place.with_collisions(task.notes)))
-    await place.look()
-    kept = (place.refs or {}).get(attempt_ref(run.plan.target, task.id, task.attempts))
-    if not kept or not await place.has_moved(kept):
-        return run.plan
-    return run.plan.change(task.id, lambda task: replace(task, base=""))
+def _begun(run: Run, work: Work) -> Plan:
+    plan = replace(run.plan, started_at=run.plan.started_at or now())
+    if work.kind is Kind.TASK and run.jobs == 1:
+        plan = replace(plan, current=work.id)
+    told = run.conflicted.pop(work.id, "")
+    if not told:
+        return plan
+    return plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{told}".strip()))
 
 
 async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
@@ -107,36 +168,46 @@ async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: 
     began = run.clock()
     record = await run_attempt(run, site, work, record)
     outcome = conclude(run.plan, work, record, now(), run.clock() - began)
-    if site.place:
-        await site.place.kept()
     if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
         return outcome  # its agent had finished: the next run goes on from the record
-    return await close(run, site, work, record, outcome)
+    return await close(run, site, work, record, outcome, resumed=resumed)
 
 
-async def close(run: Run, site: Site, work: Work, record: Record, outcome: Outcome) -> Outcome:
-    """Land it or settle it, then forget the record; says what it came to in the end."""
-    async with take_turn(run, watchful=bool(site.slot)):
-        if site.slot and outcome.verdict is Verdict.PASSED:
-            outcome = await land(run, site, work, record, outcome)
+async def close(
+    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
+) -> Outcome:
+    """Land it or settle it, then forget the record; says what it came to in the end.
+
+    A crash between any two of these is harmless: the next run begins with the plan as it was secured last.
+    """
+    async with take_turn(run):
+        if site and site.copy:
+            run.take_artifacts(site.copy, _artifacts(work, outcome))
+        if outcome.verdict is Verdict.PASSED and work.lands and outcome.commit:
+            outcome = await land(run, work, record, outcome, resumed=resumed)
             if outcome.verdict is Verdict.INTERRUPTED:
                 return outcome  # the next run lands it
         else:
-            await _settle(run, site, work, record, outcome)
+            await _settle(run, work, record, outcome)
+        run.secure()
         run.forget(record)
     _tell(run, work, record, outcome)
     return outcome
 
 
-async def _settle(run: Run, site: Site, work: Work, record: Record, outcome: Outcome) -> None:
-    """Settle, put the place right, save, commit: a crash between any two is harmless."""
-    settled = settle(run.plan, work, outcome, run.workflow.policy)
-    if settled.restore and site.place and not site.slot:  # what a slot holds is on no branch
-        ref = attempt_ref(record.target, work.id, record.number)
-        message = f"revert: {work.id} is blocked; its work is in {ref}"
-        await site.place.restore(settled.restore, message, record.target)
-    committed = work.kind is Kind.FINISH and outcome.verdict is Verdict.PASSED
-    await run.save(settled.plan, commit=committed or not run.workflow.policy.holds)
+def _artifacts(work: Work, outcome: Outcome) -> tuple[str, ...]:
+    return () if outcome.verdict in (Verdict.INTERRUPTED, Verdict.LIMITED) else work.writable
+
+
+async def _settle(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
+    """What did not land changes only the plan; that is committed at once where a task will not be tried again."""
+    if run.branch and outcome.commit:
+        await run.branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
+    before = {task.id for task in run.plan if task.state is TaskState.BLOCKED}
+    run.save(settle(run.plan, work, outcome, run.workflow.policy))
+    blocked = {task.id for task in run.plan if task.state is TaskState.BLOCKED}
+    if blocked != before or outcome.reopened:
+        await run.commit_state()
 
 
 def _tell(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
@@ -179,12 +250,10 @@ def stop(outcome: Outcome, once: bool) -> Finished | None:
 
 async def wait(run: Run, outcome: Outcome, waits: int) -> bool:
     """Wait for a usage limit's reset, or back off; False when it has been long enough."""
-    if waits > MOST_WAITS:
+    if waits > MAX_WAITS:
         return False
     backoff = min(FIRST_WAIT * 2 ** (waits - 1), LONGEST_WAIT)
     seconds = max(outcome.retry_at - run.clock(), 1.0) if outcome.retry_at else backoff
     run.emit(Waited(reason=outcome.reason, seconds=seconds))
     await pause(run, seconds)
-    if run.place:
-        run.place.seen = False  # a person may have been here meanwhile
     return True

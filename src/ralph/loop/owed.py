@@ -28,7 +28,7 @@ class Owed:
     @classmethod
     def of(cls, context: Context) -> Owed | None:
         """None: this work owes nothing but itself."""
-        contract, root = context.work.contract, context.run.workspace.root
+        contract, root = context.work.contract, context.site.project
         return cls(contract=contract, root=root, before=_read(root, context.work.writable)) if contract else None
 
     def judge(self, result: StepResult, context: Context) -> StepResult:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,12 +13,15 @@ from typing import Any, TypeVar
 
 from ralph import prompts
 from ralph.agent.call import check_installed
+from ralph.checkout.own import OwnFiles
+from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Config
-from ralph.git import look
-from ralph.journal.events import Noted
+from ralph.errors import RalphError
+from ralph.git.repo import open_repo
 from ralph.journal.writer import Journal, Listener, new_run_id
 from ralph.loop import trusted
 from ralph.loop.ask import ask
+from ralph.loop.plan_files import plan_files
 from ralph.loop.recover import end_orphans
 from ralph.loop.run import Run
 from ralph.loop.settle import Policy
@@ -29,8 +33,7 @@ from ralph.process import tree
 from ralph.process.environment import Redactor, secrets_in
 from ralph.stores import atomic, lock
 from ralph.verify.gates import Gate
-from ralph.verify.services import Services
-from ralph.workspace import Workspace
+from ralph.workspace import ANSWERS, Workspace
 
 T = TypeVar("T")
 
@@ -41,11 +44,9 @@ class Planner:
 
     name: str  # what is planned
     run: Run
+    root: Path  # where the plan's files are
     _workflow: _Planning
-
-    @property
-    def root(self) -> Path:
-        return self.run.workspace.root
+    _site: Site | None = None
 
     async def ask(
         self,
@@ -56,8 +57,8 @@ class Planner:
         read: Callable[[bytes], T],
     ) -> T:
         """An answer that `read` accepts; what it refuses goes back to the agent."""
-        answer = self.run.workspace.records / "answers" / f"{work_id}-{self.name}"
-        name = str(answer.relative_to(self.root))
+        site = self._site = self._site or await self._open()
+        name = f"{ANSWERS}/{work_id}-{self.name}"
         self._workflow.variables = {**variables, "answerFile": name}
         work = Work(
             kind=Kind.PLAN,
@@ -68,12 +69,46 @@ class Planner:
             prompt=template,
             writable=(name,),
         )
-        before = look.show(self.root, "status", "--porcelain")
+        self._show_sources(site)
+        return await ask(self.run, site, work, site.project / name, read)
+
+    async def _open(self) -> Site:
+        """A checkout that is thrown away, of what the person has committed; without commits an empty folder."""
+        run = self.run
+        folder = run.workspace.review_copies / "plan"
         try:
-            return await ask(self.run, work, answer, read)
-        finally:
-            answer.unlink(missing_ok=True)
-            self._tell_what_changed(before)
+            repo = await open_repo(run.workspace.root)
+            head = await repo.head()
+        except RalphError:
+            head = ""
+        if not head:
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(parents=True)
+            return Site(folder=run.workspace.root, scratch=folder)
+        repo.owner = run.id
+        own = OwnFiles(prefix=repo.prefix, names=run.workspace.own_files)
+        copy = WorkingCopy(repo=repo, folder=folder, own=own, branch="main")
+        await copy.reset(head)
+        await copy.clean()
+        return Site(
+            folder=run.workspace.root,
+            scratch=copy.root,
+            variables={
+                **repo.ident.variables,
+                "RALPH_WORKTREE": str(folder),
+                "GIT_CEILING_DIRECTORIES": str(folder.parent),
+            },
+        )
+
+    def _show_sources(self, site: Site) -> None:
+        """The plan and what it is made from, as they are now: they need not be committed."""
+        sources = OwnFiles(names=(*self.run.workspace.own_files, *self._workflow.guarded, "specs/"))
+        for root in dict.fromkeys((self.run.workspace.root, self.root)):
+            for path in sources.on_disk(root):
+                target = site.project / path
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.unlink(missing_ok=True)
+                target.write_bytes((root / path).read_bytes())
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Run one planning call to its end."""
@@ -85,23 +120,19 @@ class Planner:
 
         return asyncio.run(guarded())
 
-    def _tell_what_changed(self, before: str) -> None:
-        """A planning call is not to change the project; whose change it was cannot be known, so it stays."""
-        after = look.show(self.root, "status", "--porcelain")
-        changed = sorted(set(after.splitlines()) - set(before.splitlines()))
-        if changed:
-            names = ", ".join(line[3:] for line in changed[:5])
-            self.run.emit(
-                Noted(text=f"Files changed while the agent was planning: {names}. See `git status`.", warning=True)
-            )
-
 
 @contextmanager
 def planner(
-    workspace: Workspace, config: Config, target: str, listener: Listener, *, makes: tuple[str, ...] = ()
+    workspace: Workspace,
+    config: Config,
+    target: str,
+    listener: Listener,
+    *,
+    makes: tuple[str, ...] = (),
+    branch: str = "",
 ) -> Iterator[Planner]:
     """A planner for `target`, alone in this project while it is open; `makes`: files outside of `.ralph/` that
-    only Ralph may write with what it plans."""
+    only Ralph may write with what it plans. A plan that is under way lives on `branch`, and is changed there."""
     check_installed(config.provider_for("planner"), workspace.root)
     run_id = new_run_id()
     owner = lock.me(run_id, target)
@@ -123,13 +154,10 @@ def planner(
             plan=workflow.store.load(),
             journal=journal,
             owner=owner,
-            home=Site(
-                folder=workspace.root,
-                services=Services((), workspace.root, journal.folder, run_id, lambda *_: None),
-            ),
         )
         try:
-            yield Planner(target, run, workflow)
+            with plan_files(workspace, config, target, branch, run_id) as root:
+                yield Planner(target, run, root, workflow)
         finally:
             trusted.forget(workspace, workflow.target)
 

@@ -7,23 +7,26 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ralph.checkout.ledger import Ledger
+from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import NAME
-from ralph.loop.place import Place
+from ralph.journal.events import Noted
 from ralph.loop.run import Run
 from ralph.loop.site import Site
 from ralph.plan.work import Work
 from ralph.process.spawn import to_the_end
 from ralph.verify.guard import Guard
+from ralph.workspace import RALPH
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wrongs:
+class Violations:
     """What had to be undone."""
 
     paths: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     kept_in: Path = field(default_factory=Path)
-    claimed: bytes | None = None  # not a wrong: what the agent wrote where it may claim something
+    claimed: bytes | None = None  # no violation: what the agent wrote where it may claim something
 
     def reason(self, who: str) -> str:
         """Why the attempt does not count; empty if nothing was wrong."""
@@ -32,93 +35,91 @@ class Wrongs:
 
 @dataclass
 class Protection:
-    """Ralph's own files by their bytes, a person's `protect` globs by git."""
+    """Ralph's own files by their bytes, and the person's repository by its ledger."""
 
-    watching: set[Guard]
+    run: Run
     guard: Guard
     roots: tuple[Path, ...]
-    place: Place | None
-    base: str
-    globs: tuple[str, ...]
-    untracked: frozenset[str]
-    wrongs: Wrongs = field(default_factory=Wrongs)
+    ledger: Ledger | None = None
+    violations: Violations = field(default_factory=Violations)
 
     @classmethod
     @asynccontextmanager
-    async def around(cls, run: Run, site: Site, work: Work, base: str, keep_in: Path) -> AsyncIterator[Protection]:
+    async def around(cls, run: Run, site: Site, work: Work, keep_in: Path) -> AsyncIterator[Protection]:
         """Guard what runs inside the block, also if it is cut short: gates, commands and hooks run agents' code."""
-        protection = await cls.begin(run, site, replace(work, claimable=""), base)
+        protection = cls.begin(run, site, replace(work, claimable=""))
         try:
             yield protection
         finally:
             await to_the_end(protection._end(keep_in))
 
     async def _end(self, keep_in: Path) -> None:
-        self.wrongs = await self.end(keep_in)
+        self.violations = await self.end(keep_in)
 
     @classmethod
-    async def begin(cls, run: Run, site: Site, work: Work, base: str) -> Protection:
-        place, globs = site.place, run.config.protect
-        prefix = place.repo.prefix if place else ""
-        globs = tuple(prefix + glob for glob in globs)
-        untracked = frozenset(await place.repo.untracked_matching(globs)) if place and globs else frozenset()
-        roots = tuple(dict.fromkeys((site.cwd, run.workspace.root)))
-        guarded = [run.workspace.root / path for path in run.workflow.guarded]
-        unknown_to_git = [place.repo.top / path for path in sorted(untracked)] if place else []
+    def begin(cls, run: Run, site: Site, work: Work) -> Protection:
+        records, project = run.workspace.records, site.project
+        roots = (project,) if project != run.workspace.root or site.copy else (run.workspace.root,)
         guard = Guard(
             roots=roots,
             files=tuple(dict.fromkeys((NAME, *run.workspace.own_files, *run.workflow.plan_paths))),
-            writable=frozenset(run.workspace.root / path for path in work.writable),
-            claimable=run.workspace.root / work.claimable if work.claimable else None,
-            extra=(*guarded, *unknown_to_git),
+            writable=frozenset(project / path for path in work.writable),
+            claimable=project / work.claimable if work.claimable else None,
+            extra=(
+                *(project / path for path in run.workflow.guarded),
+                *_outside(roots, records, *(run.project / path for path in run.workflow.plan_paths)),
+            ),
         )
         guard.remember()
         run.guards.add(guard)
-        return cls(
-            watching=run.guards, guard=guard, roots=roots, place=place, base=base, globs=globs, untracked=untracked
-        )
+        ledger = Ledger.of(run.branch.repo) if run.branch else None
+        return cls(run=run, guard=guard, roots=(*roots, run.workspace.root), ledger=ledger)
 
-    async def end(self, keep_in: Path) -> Wrongs:
-        self.watching.discard(self.guard)
+    async def end(self, keep_in: Path) -> Violations:
+        self.run.guards.discard(self.guard)
         undone = self.guard.undo(keep_in)
-        own = [self._name(path) for path in undone if not self.guard.is_extra(path)]
-        protected = [self._name(path) for path in undone if self.guard.is_extra(path)]
-        by_git = await self._undo_protected()
-        await self._commit_undone([*undone, *self.guard.claims()], by_git)
-        protected += [name for name in by_git if name not in protected]
-        texts = []
+        own = [self._name(path) for path in undone if not self._is_source(path)]
+        sources = [self._name(path) for path in undone if self._is_source(path)]
+        texts = await self._settle(keep_in)
         if own:
             texts.append(f"it changed Ralph's own files ({', '.join(own)})")
-        if protected:
-            texts.append(f"it changed protected files ({', '.join(protected)})")
-        return Wrongs(paths=tuple(own + protected), texts=tuple(texts), kept_in=keep_in, claimed=self.guard.claimed)
+        if sources:
+            texts.append(f"it changed protected files ({', '.join(sources)})")
+        return Violations(paths=tuple(own + sources), texts=tuple(texts), kept_in=keep_in, claimed=self.guard.claimed)
+
+    async def _settle(self, keep_in: Path) -> list[str]:
+        """What was done to the person's repository; with others at work nobody knows by whom, so nobody is blamed."""
+        found = list(await self.ledger.settle(keep_in)) if self.ledger else []
+        if not found or not self.run.guards:
+            return found
+        self.run.emit(Noted(text=f"Somebody reached into your repository: {'; '.join(found)}. Undone.", warning=True))
+        return []
+
+    def _is_source(self, path: Path) -> bool:
+        return self.guard.is_extra(path) and RALPH not in Path(self._name(path)).parts
 
     def _name(self, path: Path) -> str:
         return next((str(path.relative_to(root)) for root in self.roots if root in path.parents), str(path))
 
-    async def _undo_protected(self) -> list[str]:
-        if not self.place or not self.globs:
-            return []
-        repo = self.place.repo
-        hidden = await repo.tampered_since(self.base, self.globs)
-        changed = {*hidden, *await repo.changed_since(self.base, *self.globs)}
-        await repo.reveal(hidden)
-        added = set(await repo.untracked_matching(self.globs)) - self.untracked
-        found = sorted({*changed, *added})
-        await repo.lay(self.base, found, stage=False)
-        return found
 
-    async def _commit_undone(self, own: list[Path], protected: list[str]) -> None:
-        """If the agent committed what it must not, the branch gets the right files back as well."""
-        if not self.place or not (own or protected):
-            return
-        repo, top = self.place.repo, self.place.repo.top.resolve()
-        names = {str(path.relative_to(top)) for path in map(_real, own) if path.is_relative_to(top)}
-        wrong = sorted({*names, *protected}.intersection(await repo.between(self.base, "HEAD")))
-        if wrong:
-            await repo.commit_own(wrong, "chore: undo changes to protected files")
+def _outside(roots: tuple[Path, ...], *paths: Path) -> tuple[Path, ...]:
+    """The write-ahead records and the plan itself, where no guarded root holds them already."""
+    return tuple(path for path in paths if not any(root in path.parents for root in roots))
 
 
-def _real(path: Path) -> Path:
-    """Where a file lies; the file itself may be a link."""
-    return path.parent.resolve() / path.name
+async def undo_protected(
+    copy: WorkingCopy, base: str, taken: Taken, globs: tuple[str, ...], keep_in: Path
+) -> tuple[str, ...]:
+    """Put back what an agent did to the person's `protect` globs, in its copy; returns those paths."""
+    if not globs or not taken.changes:
+        return ()
+    prefix = copy.repo.prefix
+    found = await copy.repo.between(base, taken.tree, *(prefix + glob for glob in globs))
+    for path in found:
+        source = copy.folder / path
+        if source.is_file() and not source.is_symlink():
+            target = keep_in / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(source.read_bytes())
+    await copy.checkout(base, found)
+    return found

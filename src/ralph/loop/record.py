@@ -33,6 +33,8 @@ class StepResult:
     summary: str = ""
     changed: bool = False  # whether it left anything that was not there before
     touched: tuple[str, ...] = ()  # the files it changed, the first few
+    left_out: tuple[str, ...] = ()  # what is not part of the commit, each with the reason
+    verified_tree: str = ""  # the tree that the gates approved
     retry_at: float | None = None
     final: bool = False  # trying it again would come to the same
     fatal: bool = False  # nobody could do better until a person mends something
@@ -50,18 +52,10 @@ class Record:
     base: str  # where the branch stood
     branch: str
     began: float
-    root: str = ""  # where it is made; unknown in records of older versions
-    slot: int = 0  # where tasks are done side by side: which worktree
-    ground: str = ""  # where passed work is held back: the files the attempt began with; else they were the base's
-    persons: tuple[str, ...] = ()  # untracked files that were there before the agent, quoted as in a URL
+    slot: int = 0
     agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
     only_looks: bool = False  # that agent was to change nothing in the project
-    shown: str = ""  # the files as a reviewer that is at work was given them; empty: none is
     steps: tuple[StepResult, ...] = ()
-
-    def is_of(self, branch: str, root: Path) -> bool:
-        """Whether it was made in this checkout, on this branch, and not in a slot."""
-        return self.branch == branch and self.root in ("", str(root)) and not self.slot
 
     def result_of(self, step: str) -> StepResult | None:
         return next((result for result in self.steps if result.step == step), None)
@@ -72,7 +66,7 @@ class Record:
         return any(result.commit and result.verdict is not Verdict.INTERRUPTED for result in self.steps)
 
     def add(self, result: StepResult) -> Record:
-        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False, shown="")
+        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False)
 
 
 def _readable(result: StepResult) -> StepResult:

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from urllib.parse import unquote_to_bytes
 
+from ralph.checkout.branch import TargetBranch
 from ralph.git.look import attempt_ref
 from ralph.journal.events import Noted
 from ralph.journal.writer import now
 from ralph.loop import record as records
 from ralph.loop.loop import attempt, close
-from ralph.loop.place import Changes, Left, Place
+from ralph.loop.message import TRAILER
+from ralph.loop.protection import undo_protected
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
-from ralph.loop.settle import is_settled
-from ralph.loop.site import Site
+from ralph.loop.settle import is_settled, name_commit
+from ralph.loop.slots import Slots
 from ralph.loop.verdict import conclude
-from ralph.plan.work import Outcome, Verdict
+from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.process import tree
 from ralph.stores import lock
 from ralph.stores.lock import Owner
 
 VERIFYING = "verifying"
-Sites = Callable[[Record], Awaitable[Site | None]]
-"""Where an attempt was made, ready to go on; None: that is not there any more, or cannot be used now."""
 
 
 async def end_orphans(left_by: Owner | None, folder: Path) -> int:
@@ -58,59 +56,68 @@ async def _end(runs: set[str]) -> int:
     return len(orphans)
 
 
-async def rescue(place: Place, record: Record) -> None:
-    """Keep what a killed attempt's agent had made so far; what one made that was only to look is put back."""
-    place.foreign = {os.fsdecode(unquote_to_bytes(path)) for path in record.persons}
-    changes = await place.changes(record.base, await place.straighten(record.base, record.ground))
-    if record.only_looks:
-        changes = await _without_new(place, changes, record)
-    ref = attempt_ref(record.target, record.work, record.number)
-    commit = await place.keep(ref, changes, f"{record.work}, attempt {record.number}: interrupted")
-    await place.kept()
-    known = next((left for left in place.lefts() if left.target == record.target), Left(target=record.target))
-    if changes.left:
-        place.remember_left(replace(known, commit=commit, parent=changes.head, also=record.shown))
-    if record.shown and await place.put_back(record.shown, commit):
-        place.remember_left(replace(known, commit=record.shown, parent=changes.head, also=""))
-
-
-async def _without_new(place: Place, changes: Changes, record: Record) -> Changes:
-    """Somebody was only to look: files that are new since then are a person's, made after the run was killed."""
-    given = await place.repo.paths_in(record.shown) if record.shown else []
-    place.foreign |= place.made - set(given)
-    place.made &= set(given)
-    return replace(changes, left=tuple(path for path in changes.left if path not in place.foreign))
-
-
-async def recover(run: Run, sites: Sites) -> Outcome | None:
+async def recover(run: Run, slots: Slots) -> Outcome | None:
     """Bring the attempts that were under way to their ends; says what the last of them came to."""
+    found = records.load(run.workspace.records, run.plan.target)
+    rescued = [await _rescue(run, slots, record) for record in found]
     outcome = None
-    for record in records.load(run.workspace.records, run.plan.target):
-        outcome = await _recover(run, record, await sites(record)) or outcome
+    for record in rescued:
+        outcome = await _recover(run, slots, record) or outcome
     return outcome
 
 
-async def _recover(run: Run, record: Record, site: Site | None) -> Outcome | None:
+async def _rescue(run: Run, slots: Slots, record: Record) -> Record:
+    """Keep what a killed attempt's agent had made so far, before its slot is used again."""
+    folder = slots.folder(record.slot)
+    if not record.agent_at_work or record.only_looks or not record.slot or not folder.is_dir() or not run.branch:
+        return record
+    copy = run.working_copy(folder)
+    if not copy.index.exists():
+        return record
+    message = f"{record.work}, attempt {record.number}: interrupted"
+    taken = await copy.take(record.base, message)
+    guarded = (glob for name in run.workflow.guarded for glob in (name, f"{name}/**"))
+    undone = run.logs / f"{record.work}-{record.number}-undone"
+    if await undo_protected(copy, record.base, taken, (*run.config.protect, *guarded), undone):
+        taken = await copy.take(record.base, message)
+    await run.branch.repo.keep(attempt_ref(record.target, record.work, record.number), taken.commit)
+    return record
+
+
+async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> None:
+    """It may have landed without the plan having learnt as which commit."""
+    line = f"{TRAILER}: {record.target}/{work.id}/{record.number}"
+    known = await branch.repo.exists(record.base)
+    commit = await branch.repo.has_line(record.base, await branch.committed(), line) if known else ""
+    if commit:
+        run.save(name_commit(run.plan, work, commit))
+
+
+async def _recover(run: Run, slots: Slots, record: Record) -> Outcome | None:
     work = run.workflow.work(run.plan, record.kind, record.work)
     if work is None or is_settled(run.plan, work, record.number):
+        if work and run.branch and not (run.branch.defers and work.kind is Kind.TASK):
+            await _name(run, run.branch, work, record)
         run.forget(record)
         return None
-    if record.has_work and site:
+    kept = next((result.commit for result in reversed(record.steps) if result.commit), "")
+    if record.has_work and kept and run.branch and await run.branch.repo.exists(kept):
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
-        kept = next(result.commit for result in reversed(record.steps) if result.commit)
-        if site.place and (record.shown or not record.agent_at_work):
-            await site.place.repo.keep(attempt_ref(record.target, record.work, record.number), kept)
-        return await attempt(run, site, work, record, resumed=True)
-    run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; {_where(run, record)}."))
+        return await _go_on(run, slots, work, record, kept)
+    run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
     cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.")
     record = replace(record, steps=(*record.steps, cut))
     outcome = conclude(run.plan, work, record, now())
-    await close(run, site or run.home, work, record, outcome)
+    await close(run, None, work, record, outcome)
     return outcome
 
 
-def _where(run: Run, record: Record) -> str:
-    """Another checkout is not looked into: a person may have gone on there."""
-    if record.slot or not record.root or record.root == str(run.home.cwd):
-        return "what it made is kept"
-    return f"what it had not committed is still in {record.root}"
+async def _go_on(run: Run, slots: Slots, work: Work, record: Record, commit: str) -> Outcome:
+    """The rest of an attempt, in whichever slot is free."""
+    number = slots.take()
+    assert number, "attempts are recovered one after the other"
+    try:
+        site = await slots.at(number, record.base, commit, work)
+        return await attempt(run, site, work, replace(record, slot=number), resumed=True)
+    finally:
+        slots.give_back(number)

@@ -3,38 +3,49 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ralph.config import Config
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.own import OwnFiles
+from ralph.checkout.plan_worktree import PlanWorktree
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.config import NAME, Config
 from ralph.errors import EXIT_INTERRUPTED
-from ralph.journal.events import Event, GateEnded, GateStarted, PageChecked
+from ralph.journal.events import Event, Noted, PageChecked
 from ralph.journal.writer import Journal
 from ralph.loop import record as records
 from ralph.loop import trusted
 from ralph.loop.breaker import Breaker
-from ralph.loop.place import Place
 from ralph.loop.record import Record
-from ralph.loop.site import Site
 from ralph.loop.workflow import Workflow
 from ralph.plan.model import GateResult, Plan, Task, TaskState
 from ralph.plan.work import StepSpec
 from ralph.process import environment, tree
+from ralph.provision.destination import Destination
+from ralph.provision.provide import provide, provided_so_far
+from ralph.provision.restore import restore
+from ralph.stores import atomic
 from ralph.stores.lock import Owner
 from ralph.verify.browser import Browser, check_installed
-from ralph.verify.gates import Bench
+from ralph.verify.gates import gate_environment
 from ralph.verify.guard import Guard
 from ralph.verify.pages import Look, Shots
+from ralph.verify.services import Services
 from ralph.verify.suite import UiWork
 from ralph.verify.urls import Page, pages_in
 from ralph.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ralph.loop.verification import Verifier
 
 
 class Interrupt:
@@ -101,11 +112,13 @@ class Run:
     plan: Plan
     journal: Journal
     owner: Owner
-    home: Site  # where the plan is, and where work is done that is not done side by side
-    browser: Browser | None = None  # None: no page is looked at
-    lands: bool = False  # tasks are done side by side, and only what has passed comes onto the branch
-    gates_at_home: bool = False  # they have run where work lands: what lies about there is theirs
+    branch: TargetBranch | None = None  # None: nothing is built, agents only answer
+    plans: PlanWorktree | None = None  # where the plan's files are, if they belong to the branch
+    own: OwnFiles = field(default_factory=OwnFiles)
+    browser: Browser | None = None  # None: no page is opened
     model: str = ""  # asked for on the command line: comes before any that is configured
+    jobs: int = 1
+    keep_going: bool = False  # also if a gate cannot run at all
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     interrupt: Interrupt = field(default_factory=Interrupt)
@@ -113,22 +126,96 @@ class Run:
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
     turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whoever changes the plan or the branch has it
     hands: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(os.cpu_count() or 1))
-    """Who looks through what an agent left: so many at a time that the first of them is soon ready to land."""
+    """Limits how many attempts are inspected at once, so that the first of them is soon ready to land."""
     guards: set[Guard] = field(default_factory=set)  # those that are watching just now
-    landed: dict[str, int] = field(default_factory=dict)  # how many works had landed, by the branch's tip
-    conflicts: dict[str, int] = field(default_factory=dict)  # how often a task collided with others' work
-    green: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
+    conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with others' work
+    conflicted: dict[str, str] = field(default_factory=dict)  # what the next agent is told about it, by task
+    verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
+    _verifier: Verifier | None = None
+    _committed: Plan | None = None  # the plan as the branch has it
 
     @property
-    def place(self) -> Place | None:
-        return self.home.place
+    def verifier(self) -> Verifier:
+        assert self._verifier, "only work on a branch is verified"
+        return self._verifier
+
+    @verifier.setter
+    def verifier(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    @property
+    def project(self) -> Path:
+        """Where the plan's files are."""
+        return self.plans.root if self.plans and self.own.held else self.workspace.root
 
     @property
     def logs(self) -> Path:
         return self.journal.folder
 
+    @property
+    def scratch_prefix(self) -> str:
+        """How the names of this project's temporary folders begin: short, for sockets have short names."""
+        return f"ralph-{hashlib.sha256(bytes(self.workspace.root)).hexdigest()[:8]}-"
+
     def emit(self, event: Event) -> None:
         self.journal.emit(event)
+
+    def working_copy(self, folder: Path) -> WorkingCopy:
+        assert self.branch, "working copies belong to a branch"
+        copy = WorkingCopy(
+            repo=self.branch.repo,
+            folder=folder,
+            own=self.own,
+            branch=self.branch.name,
+            max_file_bytes=int(self.config.commits.max_file_mb * 1e6),
+        )
+        copy.provided = provided_so_far(self._destination(copy))
+        return copy
+
+    async def provide(self, copy: WorkingCopy) -> Mapping[str, str]:
+        """Give a working copy what git ignores and gates need; returns the variables that go with it."""
+        destination = self._destination(copy)
+        provided = await provide(destination)
+        copy.provided = provided.paths
+        for text in provided.notes:
+            self.emit(Noted(text=f"{copy.folder.parent.name.strip('.')} {copy.folder.name}: {text}"))
+        above = str(copy.folder.parent)  # whoever breaks the repository there does not find the person's instead
+        return {"GIT_CEILING_DIRECTORIES": above, **provided.variables}
+
+    async def restore_provided(self, copy: WorkingCopy) -> None:
+        """Undo what somebody's code did to what was provided."""
+        changed = await restore(self._destination(copy))
+        if changed:
+            names = ", ".join(changed[:5])
+            self.emit(Noted(text=f"What Ralph had provided was changed; that was undone: {names}.", warning=True))
+
+    def _destination(self, copy: WorkingCopy) -> Destination:
+        return Destination(
+            settings=self.config.worktrees,
+            source=copy.repo.top,
+            top=copy.folder,
+            owner=self.id,
+            log=self.logs / f"setup-{copy.folder.parent.name.strip('.')}-{copy.folder.name}.log",
+            env=gate_environment(self.config, {}),
+            prefix=copy.repo.prefix,
+        )
+
+    def show_plan(self, copy: WorkingCopy) -> None:
+        """Let whoever works in a copy see the plan as it is now."""
+        if self.plans and self.own.held:
+            self.plans.copy_to(copy.project)
+
+    def take_artifacts(self, copy: WorkingCopy, paths: Iterable[str]) -> None:
+        """Bring files that a call may write from its copy to the plan."""
+        for path in paths if self.plans and self.own.held else ():
+            source, target = copy.project / path, self.project / path
+            if source.is_file() and not source.is_symlink():
+                data = source.read_bytes()
+                if not target.is_file() or target.read_bytes() != data:
+                    atomic.write(target, data)
+            elif target.is_file() and not source.exists():
+                target.unlink()
+        self._expect_plan()
 
     def breaker(self, spec: StepSpec) -> Breaker | None:
         settings = spec.resilience
@@ -138,19 +225,8 @@ class Run:
             spec.label, Breaker(settings.breaker_threshold, settings.breaker_reset, self.clock)
         )
 
-    def bench(self, site: Site, label: str, work: str = "") -> Bench:
-        return Bench(
-            cwd=site.cwd,
-            logs=self.logs,
-            owner=self.id,
-            label=label,
-            variables=site.variables,
-            started=lambda gate: self.emit(GateStarted(work=work, gate=gate.name, command=gate.command)),
-            ended=lambda result: self.emit(GateEnded(work=work, result=result)),
-        )
-
-    def ui_work(self, task: Task | None, work: str, number: int) -> UiWork | None:
-        """What is checked beside the gates, where work comes together; None: this is no UI work."""
+    def ui_work(self, services: Services, task: Task | None, work: str, number: int) -> UiWork | None:
+        """What is checked beside the gates; None: this is no UI work."""
         if not self.workflow.is_ui(self.plan, task):
             return None
         look = None
@@ -164,17 +240,18 @@ class Run:
                 seen=lambda result: self.emit(PageChecked(work=work, number=number, result=result)),
                 secrets=environment.secrets_in(os.environ),
             )
-        return UiWork(services=self.home.services, gates=self.workflow.ui_gates(task), look=look)
+        return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)
 
     def check_browser(self) -> None:
         """Whether the browser that tasks need is here, before anybody works on them."""
         tasks = self._ui_tasks(None)
         waiting = any(task.state is TaskState.PENDING for task in tasks)
-        if self.browser and waiting and (self.home.services.url or _pages(tasks)):
+        has_url = any(service.ready.startswith("http") for service in self.config.services)
+        if self.browser and waiting and (has_url or _pages(tasks)):
             check_installed(self.browser.settings)
 
     def _ui_tasks(self, task: Task | None) -> list[Task]:
-        """Whose pages are looked at: this task's, or those of all that have some."""
+        """Whose pages are opened: this task's, or those of all that have some."""
         return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
 
     def note(self, record: Record) -> None:
@@ -188,35 +265,42 @@ class Run:
         for guard in self.guards:
             guard.expect(removed)
 
-    async def save(self, plan: Plan, *, commit: bool = True) -> None:
-        """Save the plan if it changed, then commit it: in this order a crash between the two is harmless."""
-        if plan == self.plan:
-            return
-        self.plan = self.write(plan)
-        if commit:
-            await self.commit_state()
+    def save(self, plan: Plan) -> None:
+        """Write the plan if it changed. It is committed with the next work that lands, or when the run ends."""
+        if plan != self.plan:
+            self.plan = self.workflow.store.save(plan) or plan
+            self._expect_plan()
 
-    def write(self, plan: Plan) -> Plan:
-        """The plan on disk; where others' agents are at work just now, what they began with is out of date."""
-        saved = self.workflow.store.save(plan)
-        if self.lands:
-            self.keep_plan()
-        return saved or plan
+    def _expect_plan(self) -> None:
+        """Whoever guards the plan meanwhile learns that it was us."""
+        for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
+            for guard in self.guards:
+                guard.expect(self.project / path)
 
-    def keep_plan(self) -> None:
-        """Before an agent is let loose: what it does to the plan counts for nothing, even if we are killed."""
-        project = (self.place.project or self.place.root) if self.place else self.workspace.root
-        plan = [project / path for path in self.workflow.plan_paths]
-        for path in (project / name for name in self.workflow.guarded):
+    def secure(self) -> None:
+        """The plan on disk is right: should Ralph be killed, the next run begins with it, whatever agents did."""
+        plan = [self.project / path for path in self.workflow.plan_paths]
+        for path in (self.project / name for name in self.workflow.guarded):
             plan += sorted(path.iterdir()) if path.is_dir() else [path]
-        for written in trusted.keep(self.workspace, self.plan.target, plan):
+        if not self.own.held:  # agents are told where the plan is, and what decides about it lies beside it
+            plan += [self.workspace.root / NAME, *sorted((self.workspace.ralph / "configs").glob("*.json"))]
+        tip = self.branch.expected if self.branch else ""
+        for written in trusted.keep(self.workspace, self.plan.target, plan, tip=tip):
             for guard in self.guards:
                 guard.expect(written)
 
     async def commit_state(self) -> None:
-        if self.place and self.place.holds_state and self.config.commits.prd_changes:
-            paths = [self.place.in_repo(path) for path in self.workflow.state_paths if self.place.has(path)]
-            await self.place.repo.commit_own(paths, self.workflow.state_message)
+        """The plan alone, as a commit: state changed without any work."""
+        if not self.branch or not self.plans or not self.own.held or not self.config.commits.prd_changes:
+            return
+        tip = await self.branch.tip()
+        tree = await self.plans.tree_with(tip, self.workflow.state_paths)
+        known = self.verified.get(await self.branch.repo.tree_of(tip))
+        if known is not None:  # the same but for the plan
+            self.verified[tree] = known
+        if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
+            self.emit(Noted(text=f"{self.branch.name} was moved by somebody else.", warning=True))
+        self.secure()
 
 
 def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:

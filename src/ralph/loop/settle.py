@@ -19,31 +19,22 @@ class Policy:
     max_failures: int = 3  # attempts without success before a task is blocked; 0: no limit
     max_idle: int = 0  # attempts in a row without any change before it counts as stuck; 0: not looked at
     max_setup_failures: int = 3
-    holds: bool = False  # what passed stays uncommitted, with its state, until its whole spec is committed
+    holds: bool = False  # what passed waits, with its state, until its whole spec is committed
     halts: bool = False  # once a task is blocked, nothing is begun any more
-    restores: bool = True  # the files of a blocked task go back as they were; else its work stays where it is
     max_rounds: int = 2  # how often a review may send a task back before it is blocked
     blocking: frozenset[Severity] = frozenset({Severity.CRITICAL, Severity.MAJOR})  # findings that send it back
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settled:
-    """The plan after an outcome, and what is to be done to the place it happened in."""
-
-    plan: Plan
-    restore: str = ""  # the commit whose files are to come back, because the task's own work is not wanted
-
-
-def settle(plan: Plan, work: Work, outcome: Outcome, policy: Policy) -> Settled:
+def settle(plan: Plan, work: Work, outcome: Outcome, policy: Policy) -> Plan:
     """Take an outcome into the plan. The same outcome twice changes nothing the second time."""
     if is_settled(plan, work, outcome.number):
-        return Settled(plan=plan)
+        return plan
     plan = replace(plan, learnings=learn(plan.learnings, outcome.learnings))
     match work.kind:
         case Kind.REVIEW:
-            return Settled(plan=_settle_review(plan, outcome, policy))
+            return _settle_review(plan, outcome, policy)
         case Kind.SETUP:
-            return Settled(plan=_settle_setup(plan, outcome))
+            return _settle_setup(plan, outcome)
         case Kind.FINISH:
             return _settle_spec(plan, outcome, policy)
         case _:
@@ -55,7 +46,7 @@ def is_settled(plan: Plan, work: Work, number: int) -> bool:
     return known is None or number <= known.attempts
 
 
-def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
+def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
     task = plan.find(outcome.work_id)
     assert task is not None, "is_settled has looked"
     base = task.base or outcome.base
@@ -73,7 +64,7 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
         plan = replace(plan, current=None)
     if policy.halts:
         plan = _halted(plan, outcome.at)
-    return Settled(plan=plan, restore=base if settled.state is TaskState.BLOCKED and policy.restores else "")
+    return plan
 
 
 def _halted(plan: Plan, at: str) -> Plan:
@@ -97,7 +88,7 @@ def resume(plan: Plan) -> Plan:
     def again(task: Task) -> Task:
         if task.state is not TaskState.BLOCKED:
             return task
-        return replace(task, state=TaskState.PENDING, failures=0, idle=0, rounds=0, base="", result=None)
+        return replace(task, state=TaskState.PENDING, failures=0, idle=0, rounds=0, result=None)
 
     return replace(plan, tasks=tuple(map(again, plan.tasks)), failure=None)
 
@@ -175,22 +166,43 @@ def _settle_setup(plan: Plan, outcome: Outcome) -> Plan:
     return replace(plan, setup=setup)
 
 
-def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Settled:
+def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
     """A spec whose work is committed is closed; one that cannot be stays open, and its work where it is."""
     spec = plan.find_spec(outcome.work_id)
     assert spec is not None, "is_settled has looked"
     settled = replace(spec, attempts=outcome.number)
-    restore = ""
     match outcome.verdict:
         case Verdict.PASSED:
             settled = _closed(settled, plan, outcome)
         case Verdict.FAILED | Verdict.BLOCKED | Verdict.UNFINISHED:
             failures = policy.max_failures if outcome.verdict is Verdict.BLOCKED else spec.failures + 1
             settled = replace(settled, failures=failures, notes=_notes(outcome.reason))
-            restore = outcome.base if failures >= policy.max_failures else ""
         case _:
             pass
-    return Settled(plan=plan.change_spec(spec.id, lambda _: settled), restore=restore)
+    if settled.state is not TaskState.PENDING and outcome.verdict is Verdict.PASSED:
+        plan = _with_commit(plan, spec.id, outcome.commit)
+    return plan.change_spec(spec.id, lambda _: settled)
+
+
+def _with_commit(plan: Plan, spec_id: str, commit: str) -> Plan:
+    """Tasks whose work waited are in the commit of their spec."""
+
+    def named(task: Task) -> Task:
+        waited = task.spec == spec_id and task.state is TaskState.PASSED and task.result and not task.result.commit
+        return replace(task, result=replace(task.result, commit=commit)) if waited and task.result else task
+
+    return replace(plan, tasks=tuple(map(named, plan.tasks)))
+
+
+def name_commit(plan: Plan, work: Work, commit: str) -> Plan:
+    """A run was killed after work had landed, and before the plan knew as which commit."""
+    known = standing(plan, work.kind, work.id)
+    if not isinstance(known, Task | Spec) or not known.result or known.result.commit:
+        return plan
+    result = replace(known.result, commit=commit)
+    if isinstance(known, Task):
+        return plan.change(known.id, lambda task: replace(task, result=result))
+    return _with_commit(plan.change_spec(known.id, lambda spec: replace(spec, result=result)), known.id, commit)
 
 
 def _closed(spec: Spec, plan: Plan, outcome: Outcome) -> Spec:

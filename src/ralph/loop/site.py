@@ -1,24 +1,30 @@
-"""Where an attempt is made: a checkout, with the services and variables that belong to it."""
+"""Where an attempt is made: a working copy, with the variables that belong to it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.loop.place import Place
-from ralph.verify.services import Services
+from ralph.checkout.working_copy import WorkingCopy
 
 
 @dataclass(frozen=True, kw_only=True)
 class Site:
-    """One of these for the run itself, and one for each slot where tasks are done side by side."""
+    """One of these for each slot, and one for each reviewer."""
 
-    folder: Path  # the project's root
-    services: Services
-    place: Place | None = None  # None: nothing is built here
-    variables: dict[str, str] = field(default_factory=dict)  # for agents and gates
-    slot: int = 0  # 0: the run's own
+    folder: Path  # the project's root, where the person is
+    copy: WorkingCopy | None = None  # None: nothing is built here
+    scratch: Path | None = None  # where an agent is called that builds nothing
+    variables: dict[str, str] = field(default_factory=dict)  # for agents
+    slot: int = 0
 
     @property
     def cwd(self) -> Path:
-        return self.place.root if self.place else self.folder
+        return self.copy.root if self.copy else self.scratch or self.folder
+
+    @property
+    def project(self) -> Path:
+        """Where Ralph's own files are, as whoever works here sees them."""
+        if self.copy is None:
+            return self.cwd
+        return self.copy.project if self.copy.own.held else self.folder

@@ -107,9 +107,15 @@ class Work:
     spelled: str = ""  # how it is to say that, if not as <ralph>CLAIM</ralph>
     unclaimed: Verdict = Verdict.FAILED  # what it comes to if it says none of them
     writable: tuple[str, ...] = ()  # what it may write beside the project's own files
+    was_tried: bool = False  # by an earlier run, though the plan does not count its attempts
     trailer: str = ""  # a line in its commit by which that is found again
     contract: Contract | None = None  # what its agents owe in the files they may write
     claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
+
+    @property
+    def lands(self) -> bool:
+        """Whether what passes comes onto the branch."""
+        return self.kind in (Kind.TASK, Kind.FINISH) or any(spec.type == "git-commit" for spec in self.steps)
 
     def step(self, label: str) -> StepSpec:
         return next(spec for spec in self.steps if spec.label == label)
@@ -149,6 +155,7 @@ class Outcome:
     base: str = ""
     changed: bool = True  # whether it left anything that was not there before
     touched: tuple[str, ...] = ()  # the files it changed, the first few
+    verified_tree: str = ""  # the tree that the gates approved; empty: none did
     seconds: float = 0.0
 
 

@@ -9,14 +9,16 @@ from pathlib import Path
 from ralph.errors import RalphError
 
 
-def capture_now(argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None) -> tuple[int, bytes]:
+def capture_now(
+    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None, stdin: bytes = b""
+) -> tuple[int, bytes]:
     """The exit code and standard output of a short program; 127 if it is not there."""
     try:
         done = subprocess.run(
             list(argv),
             cwd=cwd,
             env=None if env is None else dict(env),
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             timeout=60,

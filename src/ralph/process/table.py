@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-MARK = "RALPH_CHILD"
+MARK = "_CHILD_MARK"
 """Every child carries this variable, and its own children inherit it: that is how leftovers are found."""
 
 

@@ -84,7 +84,13 @@ def _append(path: Path, entry: str) -> None:
 
 
 def _closed(plan: Plan) -> frozenset[str]:
-    return frozenset(spec.id for spec in plan.specs if spec.state is not TaskState.PENDING)
+    """The specs of which all is known; what a commit holds of a plan cannot name that commit yet."""
+    return frozenset(spec.id for spec in plan.specs if spec.state is not TaskState.PENDING and _is_named(plan, spec))
+
+
+def _is_named(plan: Plan, spec: Spec) -> bool:
+    has_commit = bool(spec.result and spec.result.commit)
+    return has_commit or all(task.state is not TaskState.PASSED for task in plan.of_spec(spec.id))
 
 
 def plan_of(file: schema.Implementation) -> Plan:

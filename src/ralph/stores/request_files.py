@@ -63,3 +63,9 @@ def all_paths(files: Files) -> tuple[str, ...]:
     """Every file that belongs to a request; those that came to be only later included."""
     ids = [name.removesuffix(".json") for name in task_names(files)]
     return (STATE, RESEARCH, DECISIONS, PRD, *map(task_file, ids), *map(result_file, ids))
+
+
+def every_path(files: Files) -> tuple[str, ...]:
+    """Those, and results whose tasks are gone."""
+    results = [f"{RESULTS}/{name}" for name in files.names(RESULTS) if name.endswith(".json")]
+    return tuple(dict.fromkeys((*all_paths(files), *results)))

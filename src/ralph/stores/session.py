@@ -99,18 +99,18 @@ class Session:
 class SessionStore:
     """Reads the folder as a plan. What Ralph counts itself (attempts, failures) it keeps for as long as it runs."""
 
-    def __init__(self, project: Path, session_id: str, *, counted: bool = False) -> None:
+    def __init__(self, project: Path, session_id: str, *, files: Mapping[str, bytes] | None = None) -> None:
         self._folder = project / SESSIONS / session_id
         self._id = session_id
-        self._counted = counted  # for whoever only looks: attempts are as many as there are reports
-        self.session = read_session(self._folder, session_id)
+        self._files = files  # given to a reader: attempts are then as many as there are reports
+        self.session = self._read()
 
     def load(self, data: bytes | None = None) -> Plan:
         return self._merge(Plan(target=self._id))
 
     def save(self, plan: Plan) -> Plan:
         """The plan is what the files say by now, with what Ralph has counted."""
-        session = read_session(self._folder, self._id)
+        session = self._read()
         for item in session.tasks:
             known = plan.find(item.id)
             if item.mark is Mark.DONE and known and known.notes and known.state is not TaskState.PASSED:
@@ -124,7 +124,7 @@ class SessionStore:
         atomic.write(path, "".join(lines).encode(errors="surrogateescape"))
 
     def _merge(self, plan: Plan) -> Plan:
-        session = self.session = read_session(self._folder, self._id)
+        session = self.session = self._read()
         items = session.items or ()
         done = frozenset(item.id for item in items if item.is_planning and item.mark is Mark.DONE)
         return replace(
@@ -135,16 +135,27 @@ class SessionStore:
         )
 
     def _with_attempts(self, task: Task) -> Task:
-        return replace(task, attempts=router.last_report(task.id, self.session.texts)) if self._counted else task
+        return (
+            replace(task, attempts=router.last_report(task.id, self.session.texts)) if self._files is not None else task
+        )
+
+    def _read(self) -> Session:
+        if self._files is not None:
+            return session_of(self._files, self._id)
+        return read_session(self._folder, self._id)
 
 
 def read_session(folder: Path, session_id: str) -> Session:
-    """Every file of a session; what is no plain file is not looked into."""
-    texts: dict[str, str] = {}
+    """Every file of a session's folder; what is no plain file is left out."""
+    files: dict[str, bytes] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
         if path.is_file() and not path.is_symlink():
-            texts[path.name] = decode(path.read_bytes())
-    return Session(session_id, texts)
+            files[path.name] = path.read_bytes()
+    return session_of(files, session_id)
+
+
+def session_of(files: Mapping[str, bytes], session_id: str) -> Session:
+    return Session(session_id, {name: decode(data) for name, data in files.items()})
 
 
 def _task(session: Session, item: Item, known: Task | None) -> Task:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -34,7 +34,9 @@ class Bench:
     logs: Path
     owner: str
     label: str
-    variables: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(repr=False)  # all that a gate sees
+    ui_variables: Mapping[str, str] = field(default_factory=dict)  # where services are, for the gates that need them
+    fresh: Callable[[], Awaitable[object]] | None = None  # brings tracked files back before each gate but the first
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
     secrets: tuple[str, ...] = field(default_factory=lambda: environment.secrets_in(os.environ), repr=False)
@@ -43,6 +45,12 @@ class Bench:
         """A gate as it may be told: a secret that was put into its command is not."""
         secrets = environment.Redactor(self.secrets)
         return replace(gate, name=secrets.text(gate.name), command=secrets.text(gate.command))
+
+
+def gate_environment(config: Config, variables: Mapping[str, str]) -> dict[str, str]:
+    """What a gate sees of a person's environment: the same allow-list as an agent, and nothing of Ralph's."""
+    allowed = environment.allowed(os.environ, config.verify.env)
+    return {**{name: value for name, value in allowed.items() if not name.startswith("RALPH_")}, **variables}
 
 
 def default_gates(config: Config) -> tuple[Gate, ...]:
@@ -69,6 +77,8 @@ async def run_all(gates: Iterable[Gate], bench: Bench, *, first: int = 1) -> tup
     """Run every gate, also after a red one: whoever mends it should see all that is wrong."""
     results = []
     for number, gate in enumerate(gates, first):
+        if bench.fresh and number > 1:
+            await bench.fresh()
         bench.started(bench.show(gate))
         result = await _run(gate, bench, bench.logs / f"{bench.label}-gate{number}-{_slug(gate.name)}.log")
         bench.ended(result)
@@ -101,7 +111,7 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.command],
             cwd=bench.cwd,
-            env={**os.environ, **bench.variables},
+            env=bench.environment,
             owner=bench.owner,
             out=lambda data: file.write(secrets.feed(data)),
             limits=Limits(total=gate.timeout, grace=2.0),

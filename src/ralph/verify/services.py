@@ -66,6 +66,7 @@ class Services:
     owner: str
     started: Callable[[Service, float], None]
     noted: Callable[[str], None] = lambda text: None
+    environment: Mapping[str, str] | None = None  # what they see; None: everything a person's shell has
     _ports: dict[str, int] = field(default_factory=dict)
     _running: dict[str, _Running] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
@@ -92,9 +93,9 @@ class Services:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await spawn.to_the_end(self._end_all())
+        await spawn.to_the_end(self.end_all())
 
-    async def _end_all(self) -> None:
+    async def end_all(self) -> None:
         for name in list(self._running):
             await self._end(name)
 
@@ -170,7 +171,7 @@ class Services:
             spawn.spawn(
                 ["/bin/sh", "-c", command],
                 cwd=self.cwd,
-                env={**os.environ, **self.variables, **own},
+                env={**(os.environ if self.environment is None else self.environment), **self.variables, **own},
                 owner=self.owner,
                 out=hear,
                 grace=3.0,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ralph.plan.model import GateResult, PageResult
 from ralph.verify import gates, pages
@@ -45,7 +45,8 @@ async def check(default: tuple[Gate, ...], bench: Bench, ui: UiWork | None = Non
         if ui.look:
             seen = await pages.look_at(ui.look, ui.services.url)
         ui.services.check_alive()
-        results += await gates.run_all(ui.gates, bench, first=len(results) + 1)
+        with_ports = replace(bench, environment={**bench.environment, **bench.ui_variables})
+        results += await gates.run_all(ui.gates, with_ports, first=len(results) + 1)
         ui.services.check_alive()
     except ServiceFailure as failure:
         return Checked(results=results, pages=seen, problem=str(failure))

@@ -80,7 +80,9 @@ class TerminalView:
         model = f" · model {event.model}" if event.model else ""
         config = f" · config {event.config}" if event.config else ""
         jobs = f" · {event.jobs} at a time" if event.jobs > 1 else ""
-        self._line(f"  branch {event.branch} · agent {event.agent}{model}{config}{jobs} · run {event.run}", dim=True)
+        follower = f", then {event.follower}" if event.follower else ""
+        branch = f"branch {event.branch}{follower}"
+        self._line(f"  {branch} · agent {event.agent}{model}{config}{jobs} · run {event.run}", dim=True)
 
     def _noted(self, event: e.Noted) -> None:
         if event.warning:

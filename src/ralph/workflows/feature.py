@@ -34,7 +34,7 @@ class FeatureWorkflow:
 
     name = "feature"
 
-    def __init__(self, feature: Feature, config: Config, project: Path) -> None:
+    def __init__(self, feature: Feature, config: Config, project: Path, templates: Path | None = None) -> None:
         self.target = feature.name
         self.store = PrdStore(project / feature.prd_json, feature.name)
         self.plan_paths: tuple[str, ...] = (feature.prd_json,)
@@ -43,7 +43,7 @@ class FeatureWorkflow:
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
         self._config = config
-        self._project = project
+        self._project = templates or project  # where a person's own prompts are
         self.already_red: tuple[str, ...] = ()
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:

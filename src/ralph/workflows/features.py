@@ -11,9 +11,8 @@ from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.look import Branch
 from ralph.validation import Json, nearest
+from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source, prefix_of
 from ralph.workspace import RALPH, Feature, Workspace, check_name, feature_in
-
-BRANCH_PREFIX = "ralph/"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,22 +20,24 @@ class Located:
     """A feature and where its plan's truth lies."""
 
     feature: Feature
-    folder: Path | None  # a project root on disk that has it; None: only on its branch
-    branch: Branch | None
+    source: PlanSource
+
+    @property
+    def folder(self) -> Path | None:
+        """A project root on disk that has it; None: only on its branch."""
+        return self.source.folder
+
+    @property
+    def branch(self) -> Branch | None:
+        return self.source.branch
 
     def read(self, root: Path, path: str) -> bytes | None:
         """One of its files, from wherever the truth is."""
-        if self.folder is not None:
-            try:
-                return (self.folder / path).read_bytes()
-            except OSError:
-                return None
-        assert self.branch is not None, "it is somewhere"
-        return look.file_at(root, self.branch.name, path)
+        return self.source.read(path)
 
     @property
     def where(self) -> str:
-        return str(self.folder) if self.folder else f"branch {self.branch.name if self.branch else '?'}"
+        return self.source.where
 
 
 def locate(workspace: Workspace, name: str) -> Located:
@@ -56,11 +57,15 @@ def everything(workspace: Workspace, *, only: str = "") -> list[Located]:
     for branch in branches.values():
         if branch.name.startswith(BRANCH_PREFIX):
             for feature in _on_branch(workspace, branch, prefix, only):
-                found.setdefault(feature.folder, _at(feature, branch, prefix))
+                source = plan_source(workspace, branch.name, feature.prd_json, branches=branches)
+                home = _branch_in(source.read(feature.prd_json)) or f"{BRANCH_PREFIX}{feature.name}"
+                if home == branch.name:
+                    found.setdefault(feature.folder, Located(feature=feature, source=source))
     for feature in workspace.features():
         if feature.folder not in found and only in ("", feature.name):
             own = branches.get(_branch_name(workspace, feature))
-            found[feature.folder] = Located(feature=feature, folder=workspace.root, branch=own)
+            source = PlanSource(root=workspace.root, folder=workspace.root, branch=own)
+            found[feature.folder] = Located(feature=feature, source=source)
     return [found[folder] for folder in sorted(found)]
 
 
@@ -71,24 +76,14 @@ def is_outdated(document: Json, prd_md: bytes | None) -> bool:
 
 
 def _on_branch(workspace: Workspace, branch: Branch, prefix: str, only: str) -> list[Feature]:
-    """The features whose home is this branch: named so by their plan, or by the branch's own name."""
-    if branch.worktree:
-        names = [feature.folder for feature in Workspace(root=branch.worktree / prefix).features()]
-    else:
-        names = look.names_at(workspace.root, branch.name, RALPH)
-    features = [feature for name in names if (feature := feature_in(name))]
-    wanted = [feature for feature in features if only in ("", feature.name)]
-    return [feature for feature in wanted if _home(workspace, branch, prefix, feature) == branch.name]
-
-
-def _home(workspace: Workspace, branch: Branch, prefix: str, feature: Feature) -> str:
-    data = _at(feature, branch, prefix).read(workspace.root, feature.prd_json)
-    return _branch_in(data) or f"{BRANCH_PREFIX}{feature.name}"
-
-
-def _at(feature: Feature, branch: Branch, prefix: str) -> Located:
-    folder = branch.worktree / prefix if branch.worktree else None
-    return Located(feature=feature, folder=folder, branch=branch)
+    """The features whose files a branch has, or a run that is at work on it."""
+    kept = workspace.worktrees / branch.name.removeprefix(BRANCH_PREFIX).replace("/", "-") / prefix
+    names = {
+        *look.names_at(workspace.root, branch.name, RALPH),
+        *(one.folder for one in Workspace(root=kept).features()),
+    }
+    features = [feature for name in sorted(names) if (feature := feature_in(name))]
+    return [feature for feature in features if only in ("", feature.name)]
 
 
 def _branch_name(workspace: Workspace, feature: Feature) -> str:
@@ -106,15 +101,6 @@ def _branch_in(data: bytes | None) -> str:
         return ""
     name = document.get("branchName") if isinstance(document, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def prefix_of(root: Path, branches: dict[str, Branch]) -> str:
-    """Where the project lies in its work tree: "" at its top."""
-    here = root.resolve()
-    tops = [branch.worktree for branch in branches.values() if branch.worktree and here.is_relative_to(branch.worktree)]
-    top = max(tops, key=lambda path: len(path.parts), default=None) or look.top(root) or here
-    relative = str(here.relative_to(top))
-    return "" if relative == "." else relative
 
 
 def _unknown(workspace: Workspace, name: str) -> RalphError:

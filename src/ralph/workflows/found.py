@@ -12,7 +12,7 @@ from pydantic_core import to_json
 from ralph import prompts
 from ralph.errors import RalphError
 from ralph.git import look
-from ralph.git.repo import make_repo, open_repo
+from ralph.git.repo import commit_first, make_repo, open_repo
 from ralph.loop import pipeline
 from ralph.loop.pipeline import CONFIGS, PLAN
 from ralph.stores import atomic
@@ -49,6 +49,14 @@ class Founding:
             raise RalphError(f"{chosen} is a file, and the application needs a folder.", remedy="Use --app NAME.")
         return cls(workspace=workspace, source=source, requirements=_read(source), app=chosen)
 
+    @property
+    def is_apart(self) -> bool:
+        """Whether the application is, or will be, a repository of its own below the project."""
+        root = self.workspace.root.resolve()
+        folder = root / self.app
+        top = look.top(folder if folder.is_dir() else root) or folder
+        return root in top.parents
+
     async def write(self, document: Json) -> list[str]:
         """Make everything that is not there yet; the plan comes last, and only with it is there a project."""
         root = self.workspace.root
@@ -80,8 +88,8 @@ class Founding:
             await make_repo(folder)
             made.append(f"{self.app}/.git/" if self.app else ".git/")
         repo = await open_repo(folder)
-        if not (await repo.status()).head:
-            await repo.commit_first("chore: begin")
+        if not await repo.head():
+            await commit_first(repo, "chore: begin")
         return made
 
 

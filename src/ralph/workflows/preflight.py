@@ -21,6 +21,7 @@ from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
 from ralph.workflows.requirements import REQUIREMENTS, Layout, marker_of, prompt_name
 from ralph.workflows.reviewing import reviewed
+from ralph.workflows.targets import requirements_source
 from ralph.workspace import Workspace
 
 
@@ -31,7 +32,8 @@ def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Itera
     layout = Layout(workspace=workspace, plan=pipeline.plan)
     app: str | None = None
     try:
-        plan = layout.read()
+        data = requirements_source(workspace).read(pipeline.plan)
+        plan = layout.read(data)
         app = plan.app
         yield Check("good", f"{pipeline.plan}: {len(plan.tasks)} task{'s' if len(plan.tasks) != 1 else ''}")
         yield from _names([task.id for task in plan.tasks], pipeline)
@@ -52,8 +54,7 @@ def _names(ids: list[str], pipeline: Pipeline) -> Iterator[Check]:
 
 
 def _requirements(workspace: Workspace) -> Check:
-    path = workspace.root / REQUIREMENTS
-    if not path.is_file():
+    if requirements_source(workspace).read(REQUIREMENTS) is None and not (workspace.root / REQUIREMENTS).is_file():
         return Check("bad", f"{REQUIREMENTS} is not there", "Put the requirements there: agents read them.")
     return Check("good", REQUIREMENTS)
 
@@ -110,12 +111,9 @@ def _repository(folder: Path) -> Check:
         return Check("bad", f"the application's folder {where} is not there", f"Make it: git init {where}")
     if look.top(folder) is None:
         return Check("bad", f"{where} is not in a git repository", "git init && git add . && git commit")
-    branch = look.show(folder, "branch", "--show-current").strip()
     if not look.show(folder, "rev-parse", "--verify", "--quiet", "HEAD").strip():
         return Check("bad", f"the repository of {where} has no commits yet", "git add . && git commit")
-    if not branch:
-        return Check("bad", f"no branch is checked out in {where}", "git switch BRANCH")
-    return Check("good", f"git: {where}, branch {branch}")
+    return Check("good", f"git: {where}")
 
 
 def _gates(config: Config, pipeline: Pipeline) -> Check:

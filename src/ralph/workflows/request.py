@@ -37,14 +37,22 @@ class RequestWorkflow(PlainGates):
     name = "request"
     target = TARGET
 
-    def __init__(self, config: Config, project: Path, branch: str = "") -> None:
+    def __init__(
+        self,
+        config: Config,
+        project: Path,
+        branch: str = "",
+        templates: Path | None = None,
+        carried: tuple[str, ...] = (),
+    ) -> None:
         super().__init__(config)
         self.store = RequestStore(project, branch=branch)
         self.plan_paths: tuple[str, ...] = all_paths(OnDisk(project))
-        self.state_paths: tuple[str, ...] = self.plan_paths
+        self.state_paths: tuple[str, ...] = tuple(dict.fromkeys((*self.plan_paths, *carried)))
         self.state_message = config.commits.message.replace("prd.json", "state.json")
         self.policy = with_rounds(Policy(max_failures=config.max_retries, halts=True), config)
         self._project = project
+        self._templates = templates or project  # where a person's own prompts are
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         task = None if plan.failure else ready(plan, running)
@@ -81,12 +89,12 @@ class RequestWorkflow(PlainGates):
         if occasion.review:
             about = f"> {quoted(plan.description)}\n\n{self._summary()}"
             return Prompt(
-                text=review_prompt(occasion, self._config, self._project, about=about, learnings=learned(plan))
+                text=review_prompt(occasion, self._config, self._templates, about=about, learnings=learned(plan))
             )
         task = plan.find(occasion.work.id)
         assert task is not None, "work is made from the plan"
         variables = self._variables(plan, task, occasion.number)
-        return Prompt(text=prompts.render(occasion.work.prompt, variables, self._project))
+        return Prompt(text=prompts.render(occasion.work.prompt, variables, self._templates))
 
     def _variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
         return {

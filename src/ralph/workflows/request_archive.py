@@ -6,38 +6,40 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.config import Config
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.open import CheckoutRequest
+from ralph.checkout.own import OwnFiles
+from ralph.checkout.plan_worktree import PlanWorktree
 from ralph.git import look
 from ralph.git.look import attempt_ref
-from ralph.git.repo import open_repo
+from ralph.git.repo import Repo, open_repo
 from ralph.stores import atomic
 from ralph.stores.request import TARGET
-from ralph.stores.request_files import ERRORS, EXECUTION, RESULTS, STATE, Files, OnDisk, all_paths
+from ralph.stores.request_files import ERRORS, EXECUTION, STATE, OnDisk, every_path
 from ralph.workflows.requests import Located
 from ralph.workspace import RALPH, Workspace
 
-LEFT = tuple(f"{RALPH}/run/{name}" for name in ("request", "left-request.json", "in-worktree/left-request.json"))
+LEFT = (f"{RALPH}/run/request",)
 """What a run that was cut short left: attempts at another request's tasks of the same names must not go on."""
 
 
-def put_aside(workspace: Workspace, located: Located, config: Config | None) -> str:
+def put_aside(workspace: Workspace, located: Located) -> str:
     """Move everything into the archive; the state comes last, and with it the rest counts as archived."""
     root, folder = workspace.root, located.archive
-    kept = [path for path in _everything(located.files) if path != STATE]
+    kept = [path for path in every_path(located.files) if path != STATE]
     archived = []
     for path in (*kept, STATE):
         data = located.files.read(path)
         if data is not None:
             archived.append(f"{folder}/{path.removeprefix(f'{RALPH}/')}")
             atomic.write(root / archived[-1], data)
-    gone = _everything(OnDisk(root)) if _is_here(root, located) else []
+    gone = every_path(OnDisk(root)) if _is_here(root, located) else ()
     for path in gone:
         (root / path).unlink(missing_ok=True)
     for path in (EXECUTION, ERRORS, *LEFT):
         _move(root / path, root / folder / path.removeprefix(f"{RALPH}/"))
     if look.top(root):
-        commits = config is None or config.commits.prd_changes
-        asyncio.run(_tell_git(root, Path(folder).name, gone if commits else [], archived))
+        asyncio.run(_let_go(workspace, located, Path(folder).name))
     return folder
 
 
@@ -53,20 +55,21 @@ def _move(source: Path, target: Path) -> None:
         source.rename(target)
 
 
-def _everything(files: Files) -> list[str]:
-    results = [f"{RESULTS}/{name}" for name in files.names(RESULTS) if name.endswith(".json")]
-    return list(dict.fromkeys((*all_paths(files), *results)))
+async def _let_go(workspace: Workspace, located: Located, name: str) -> None:
+    """Its attempts are kept under the archive's name, and its branch is nobody's but the person's."""
+    repo = await open_repo(workspace.root)
+    await _rename_attempts(repo, workspace.root, name)
+    if located.branch:
+        branch = TargetBranch(repo=repo, name=located.branch.name, target=TARGET)
+        wanted = CheckoutRequest(target=TARGET, branch=branch.name)
+        folder = workspace.worktrees / wanted.name
+        if folder.is_dir():
+            await PlanWorktree(repo=repo, folder=folder, branch=branch, own=OwnFiles()).remove()
 
 
-async def _tell_git(root: Path, name: str, gone: list[str], archived: list[str]) -> None:
-    """What git knew of it is moved there as well, and its attempts are kept under the archive's name."""
-    repo = await open_repo(root)
+async def _rename_attempts(repo: Repo, root: Path, name: str) -> None:
     moves = [
         f"create {attempt_ref(f'{TARGET}-{name}', ref.task, ref.number)} {ref.commit}\ndelete {ref.name} {ref.commit}\n"
         for ref in look.attempts(root, TARGET)
     ]
     await repo.git("update-ref", "--stdin", stdin="".join(moves).encode())
-    tracked = look.show(root, "ls-files", "-z", "--", *gone).split("\0")[:-1] if gone else []
-    if tracked:
-        paths = [f"{repo.prefix}{path}" for path in (*tracked, *archived)]
-        await repo.commit_own(paths, "chore: archive the request")

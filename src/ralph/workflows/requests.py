@@ -11,25 +11,11 @@ from ralph.git.look import Branch
 from ralph.plan.phases import Phase
 from ralph.stores.request_files import ARCHIVE, STATE, Files, OnDisk
 from ralph.validation import Json, Mistakes, parse_object
-from ralph.workflows.features import BRANCH_PREFIX, prefix_of
+from ralph.workflows.plan_source import BRANCH_PREFIX, plan_source
 from ralph.workspace import Workspace
 
 NAME = f"{BRANCH_PREFIX}request"
 OURS = re.compile(rf"{NAME}(-\d+)?")
-
-
-@dataclass(frozen=True)
-class AtBranch:
-    """Files as a branch has them that is checked out nowhere."""
-
-    root: Path
-    branch: str
-
-    def read(self, path: str) -> bytes | None:
-        return look.file_at(self.root, self.branch, path)
-
-    def names(self, folder: str) -> list[str]:
-        return look.names_at(self.root, self.branch, folder)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,7 +59,7 @@ def locate(workspace: Workspace) -> Located | None:
     found = [here] if here else []
     branches = look.branches(root)
     for branch in branches.values():
-        there = _on(root, branch, prefix_of(root, branches)) if OURS.fullmatch(branch.name) else None
+        there = _on(workspace, branch, branches) if OURS.fullmatch(branch.name) else None
         if there and (_document(there.state).get("branch") == branch.name or (here and there.created == here.created)):
             found.append(there)
     known = [located for located in found if not (root / located.archive / "state.json").is_file()]
@@ -81,7 +67,7 @@ def locate(workspace: Workspace) -> Located | None:
 
 
 def branch_for(workspace: Workspace, located: Located) -> str:
-    """The branch on which tasks are done side by side: the request's own, or a name that nobody has."""
+    """The branch on which the tasks' work lands: the request's own, or a name that nobody has."""
     if located.branch:
         return located.branch.name
     taken = look.branches(workspace.root)
@@ -92,11 +78,13 @@ def branch_for(workspace: Workspace, located: Located) -> str:
     )
 
 
-def _on(root: Path, branch: Branch, prefix: str) -> Located | None:
-    folder = branch.worktree / prefix if branch.worktree else None
-    files: Files = OnDisk(folder) if folder else AtBranch(root, branch.name)
-    state = files.read(STATE)
-    return Located(files=files, state=state, folder=folder, branch=branch) if state is not None else None
+def _on(workspace: Workspace, branch: Branch, branches: dict[str, Branch]) -> Located | None:
+    source = plan_source(workspace, branch.name, STATE, branches=branches)
+    state = source.read(STATE)
+    is_here = branch.worktree is not None and workspace.root.resolve().is_relative_to(branch.worktree.resolve())
+    if state is None or (source.folder == workspace.root and not is_here):
+        return None
+    return Located(files=source, state=state, folder=source.folder, branch=branch)
 
 
 def _document(state: bytes) -> Json:

@@ -48,13 +48,17 @@ class Layout:
         root = self.workspace.root
         return TasksStore(root / self.plan, TARGET, root / LEARNINGS, markers(root, pipeline) if pipeline else {})
 
-    def read(self) -> tasks_schema.Tasks:
-        return tasks_schema.parse(validation.read(self.workspace.root / self.plan), name=self.plan)
+    def read(self, data: bytes | None = None) -> tasks_schema.Tasks:
+        """The plan; `data`: as a branch has it."""
+        found = validation.read(self.workspace.root / self.plan) if data is None else data
+        return tasks_schema.parse(found, name=self.plan)
 
-    @property
-    def app(self) -> str:
-        """The folder of the application, relative to the root; it may be the root itself."""
-        return self.read().app
+
+def carried(workspace: Workspace, plan: str) -> tuple[str, ...]:
+    """What comes along onto the plan's branch where it is not committed: the plan and what agents read beside it."""
+    more = sorted(path for name in ("configs", "prompts") for path in (workspace.ralph / name).glob("*"))
+    names = (str(path.relative_to(workspace.root)) for path in more if path.is_file())
+    return (plan, REQUIREMENTS, LEARNINGS, ARCHIVE, *names)
 
 
 def markers(root: Path, pipeline: Pipeline) -> dict[str, Path]:
@@ -72,7 +76,16 @@ class RequirementsWorkflow:
     name = "requirements"
     target = TARGET
 
-    def __init__(self, workspace: Workspace, config: Config, pipeline: Pipeline, folder: Path) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        config: Config,
+        pipeline: Pipeline,
+        folder: Path,
+        templates: Path | None = None,
+        *,
+        title: str = "",
+    ) -> None:
         self.store = Layout(workspace=workspace, plan=pipeline.plan).store(pipeline)
         marked = tuple(filter(None, map(marker_of, pipeline.once)))
         self.plan_paths: tuple[str, ...] = (pipeline.plan,)
@@ -82,9 +95,11 @@ class RequirementsWorkflow:
         self.policy = with_rounds(Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after), config)
         self.already_red: tuple[str, ...] = ()
         self._root = workspace.root
+        self._templates = templates or workspace.root  # where a person's own prompts are
         self._config = config
         self._pipeline = reviewed(pipeline, config)
         self._folder = folder  # where agents work: paths in prompts are relative to it
+        self._title = title or folder.name  # what the application is called in prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         for spec in self._pipeline.once:
@@ -155,13 +170,13 @@ class RequirementsWorkflow:
             "SETUP_PROMPT": lambda: self._setup_variables(plan),
             "LOOP_PROMPT": lambda: self._loop_variables(plan, task, occasion),
         }[template]()
-        text = prompts.render(template, variables, self._root, file=file)
+        text = prompts.render(template, variables, self._templates, file=file)
         return Prompt(text=text, context=self.context(plan, task))
 
     def context(self, plan: Plan, task: Task | None) -> str:
         """What a fresh agent is told beside its prompt: where the loop stands, and what others found out."""
         head = [
-            f"You work in Ralph's loop number {_loop(plan)} on {_cut(plan.description, 300) or self._folder.name}.",
+            f"You work in Ralph's loop number {_loop(plan)} on {_cut(plan.description, 300) or self._title}.",
             f"Progress: {_progress(plan)} tasks done.",
         ]
         if task:
@@ -176,7 +191,7 @@ class RequirementsWorkflow:
 
     def _setup_variables(self, plan: Plan) -> dict[str, object]:
         return {
-            "project": self._folder.name,
+            "project": self._title,
             "requirements": validation.read(self._root / REQUIREMENTS).decode(errors="replace"),
             "requirementsFile": self._path(REQUIREMENTS),
             "tasks": listed(plan),
@@ -207,12 +222,12 @@ class RequirementsWorkflow:
     def _review_prompt(self, plan: Plan, occasion: Occasion) -> Prompt:
         task = plan.find(occasion.work.id)
         known = self._learnings(task, LONGEST_CONTEXT)
-        text = review_prompt(occasion, self._config, self._root, about=plan.description, learnings=known)
+        text = review_prompt(occasion, self._config, self._templates, about=plan.description, learnings=known)
         return Prompt(text=text, context=self.context(plan, task))
 
     def _task_variables(self, task: Task | None, occasion: Occasion) -> dict[str, object]:
         return {
-            "project": self._folder.name,
+            "project": self._title,
             "taskId": occasion.work.id,
             "taskTitle": occasion.work.title,
             "taskDescription": task.description if task else "",

@@ -38,13 +38,22 @@ class SessionWorkflow(PlainGates):
 
     name = "session"
 
-    def __init__(self, config: Config, project: Path, session_id: str, *, request: str = "", update: str = "") -> None:
+    def __init__(
+        self,
+        config: Config,
+        project: Path,
+        session_id: str,
+        *,
+        request: str = "",
+        update: str = "",
+        templates: Path | None = None,
+    ) -> None:
         super().__init__(config)
         self.target = session_id
         self.store = SessionStore(project, session_id)
         self.state_message = f"chore: update session {session_id}"
-        self.policy = Policy(max_failures=config.max_retries, max_setup_failures=1, restores=False)
-        self._project = project
+        self.policy = Policy(max_failures=config.max_retries, max_setup_failures=1)
+        self._project = templates or project  # where a person's own prompts are
         self._request = request
         self._update = update
         self._reviewed = router.last_iteration(self.session.texts)
@@ -124,6 +133,7 @@ class SessionWorkflow(PlainGates):
             steps=steps,
             prompt="session-call",
             writable=self._paths(execute),
+            was_tried=router.last_report(task_id, self.session.texts) > 0,
             contract=self._contract({"executor": execute, "reviewer": review}),
         )
 

@@ -8,10 +8,12 @@ from datetime import datetime
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.git import look
 from ralph.stores import atomic
-from ralph.stores.session import Session, read_session
-from ralph.stores.session_files import PLAN
+from ralph.stores.session import Session, session_of
+from ralph.stores.session_files import PLAN, PROGRESS
 from ralph.validation import nearest
+from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source
 from ralph.workspace import FEATURE_NAME, SESSIONS, TARGETS, Workspace
 
 REQUEST = "request.txt"
@@ -56,24 +58,46 @@ def new_id(workspace: Workspace, request: str, now: datetime) -> str:
 
 
 def ids(workspace: Workspace) -> list[str]:
-    """Every session there is: those that have a folder, and those that were begun and have none yet."""
+    """Every session there is: on a branch, in this checkout, or begun and without files yet."""
     folders = [path.name for path in _below(workspace.root / SESSIONS) if path.is_dir() and not path.is_symlink()]
     begun = [path.name for path in _below(workspace.records) if (path / REQUEST).is_file()]
-    return sorted({name for name in (*folders, *begun) if FEATURE_NAME.fullmatch(name)})
+    branches = look.branches(workspace.root)
+    landed = [
+        name
+        for branch in branches.values()
+        if branch.name.startswith(BRANCH_PREFIX)
+        for name in look.names_at(workspace.root, branch.name, SESSIONS)
+        if branch.name == branch_of(name)
+    ]
+    return sorted({name for name in (*folders, *begun, *landed) if FEATURE_NAME.fullmatch(name)})
+
+
+def branch_of(session_id: str) -> str:
+    """The branch on which a session's work lands."""
+    return f"{BRANCH_PREFIX}{session_id}"
 
 
 def has(workspace: Workspace, session_id: str) -> bool:
     return bool(FEATURE_NAME.fullmatch(session_id)) and session_id in ids(workspace)
 
 
+def source_of(workspace: Workspace, session_id: str) -> PlanSource:
+    """Where a session's files are."""
+    return plan_source(workspace, branch_of(session_id), f"{SESSIONS}/{session_id}/{PROGRESS}")
+
+
 def read(workspace: Workspace, session_id: str) -> Found:
-    folder = workspace.root / SESSIONS / session_id
+    source = source_of(workspace, session_id)
     kept = workspace.records / session_id / REQUEST
+    folder = source.folder / SESSIONS / session_id if source.folder else None
+    touched = [path.stat().st_mtime for path in (kept, *(_below(folder) if folder else ())) if path.exists()]
+    if source.branch:
+        touched.append(look.time_of(workspace.root, source.branch.name))
     return Found(
         id=session_id,
-        session=read_session(folder, session_id),
+        session=session_of(source.files_in(f"{SESSIONS}/{session_id}"), session_id),
         request=kept.read_text(encoding="utf-8", errors="replace").strip() if kept.is_file() else "",
-        touched=max((path.stat().st_mtime for path in (kept, *_below(folder)) if path.exists()), default=0.0),
+        touched=max(touched, default=0.0),
     )
 
 

@@ -41,6 +41,7 @@ class SpecPlanner:
     """Makes implementation.json from the specs, or makes it anew."""
 
     planner: Planner
+    sources: Path  # the project root whose specs are planned
     specs: list[SpecFile] = field(default_factory=list)
 
     @property
@@ -49,8 +50,8 @@ class SpecPlanner:
 
     async def make(self) -> Planned:
         """Ask for a plan; the old file stays until there is one that forgets nothing."""
-        self.specs = read_all(self.root)
-        texts = {spec.file: fingerprint((self.root / spec.file).read_bytes()) for spec in self.specs}
+        self.specs = read_all(self.sources)
+        texts = {spec.file: fingerprint((self.sources / spec.file).read_bytes()) for spec in self.specs}
         old = existing(self.root)
         variables = {"specs": _shown(self.specs), "existing": _listed(old)}
 

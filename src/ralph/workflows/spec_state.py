@@ -9,7 +9,6 @@ from pathlib import Path
 
 from ralph.plan.model import Plan, TaskState
 from ralph.stores.spec_files import spec_paths
-from ralph.workspace import SPECS_PLAN
 
 
 def gone(root: Path, plan: Plan) -> list[str]:
@@ -18,9 +17,9 @@ def gone(root: Path, plan: Plan) -> list[str]:
     return [spec.file for spec in plan.specs if spec.id in wanted and not (root / spec.file).is_file()]
 
 
-def outdated(root: Path) -> Iterator[str]:
+def outdated(root: Path, plan: bytes | None) -> Iterator[str]:
     """What has changed in the specs since they were planned."""
-    specs = json.loads((root / SPECS_PLAN).read_bytes())["specs"]
+    specs = json.loads(plan or b'{"specs": []}')["specs"]
     planned = {str(entry["file"]): str(entry.get("specHash", "")) for entry in specs}
     for file in spec_paths(root):
         if file not in planned:

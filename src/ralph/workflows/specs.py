@@ -19,7 +19,7 @@ from ralph.workflows.plain import PlainGates
 from ralph.workflows.reviewing import review_prompt, with_review, with_rounds
 from ralph.workspace import PROGRESS, SPECS_PLAN
 
-TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="hold"))
+TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"))
 FINISH_STEPS = (StepSpec(type="verify"), StepSpec(type="git-commit"))
 MEND_STEPS = (StepSpec(type="agent"), *FINISH_STEPS)
 DONE_MARKER, BLOCKED_MARKER = "<TASK_DONE>", '<TASK_BLOCKED reason="...">'
@@ -31,7 +31,7 @@ class SpecsWorkflow(PlainGates):
     name = "specs"
     target = TARGET
 
-    def __init__(self, config: Config, project: Path) -> None:
+    def __init__(self, config: Config, project: Path, templates: Path | None = None) -> None:
         super().__init__(config)
         self.store = ImplementationStore(project, tell=entry)
         self.plan_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
@@ -39,7 +39,7 @@ class SpecsWorkflow(PlainGates):
         self.guarded: tuple[str, ...] = (FOLDER,)
         self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
         self.policy = with_rounds(Policy(max_failures=config.max_retries, holds=True), config)
-        self._project = project
+        self._project = templates or project  # where a person's own prompts are
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         match following(plan):

@@ -19,6 +19,7 @@ from ralph.stores.session_files import PROGRESS
 from ralph.validation import nearest
 from ralph.workflows import features, requests, sessions
 from ralph.workflows.features import Located
+from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source
 from ralph.workspace import RALPH, SESSIONS, SPECS_PLAN, TARGETS, Workspace, is_inside
 
 if TYPE_CHECKING:
@@ -122,11 +123,21 @@ def everything(workspace: Workspace) -> list[Target]:
 
 
 def has_requirements(workspace: Workspace) -> bool:
-    return (workspace.root / _plan_file(workspace)).is_file()
+    return requirements_source(workspace).read(_plan_file(workspace)) is not None
 
 
 def has_specs(workspace: Workspace) -> bool:
-    return (workspace.root / SPECS_PLAN).is_file()
+    return specs_source(workspace).read(SPECS_PLAN) is not None
+
+
+def requirements_source(workspace: Workspace) -> PlanSource:
+    """Where the requirements' plan is; with an application in a repository of its own, always in this folder."""
+    file = _plan_file(workspace)
+    return plan_source(workspace, f"{BRANCH_PREFIX}{REQUIREMENTS}", file)
+
+
+def specs_source(workspace: Workspace) -> PlanSource:
+    return plan_source(workspace, f"{BRANCH_PREFIX}{SPECS}", SPECS_PLAN, target=SPECS)
 
 
 def _plan_file(workspace: Workspace) -> str:
@@ -181,37 +192,38 @@ def _feature(workspace: Workspace, located: Located) -> Target:
 
 
 def _requirements(workspace: Workspace) -> Target:
-    file = _plan_file(workspace)
-    path = workspace.root / file
+    file, source = _plan_file(workspace), requirements_source(workspace)
+    folder = source.folder or workspace.root
     return Target(
         name=REQUIREMENTS,
         workflow=REQUIREMENTS,
         noun="task",
         command=f"ralph run {REQUIREMENTS}",
         file=file,
-        folder=workspace.root,
-        repo=workspace.root / _app(path),
-        branch=None,
-        where=str(workspace.root),
-        read=path.read_bytes,
-        store=lambda: _tasks_store(workspace),
+        folder=source.folder,
+        repo=workspace.root / _app(source.read(file)),
+        branch=source.branch,
+        where=source.where,
+        read=lambda: source.read(file),
+        store=lambda: _tasks_store(folder, file),
     )
 
 
 def _specs(workspace: Workspace) -> Target:
-    path = workspace.root / SPECS_PLAN
+    source = specs_source(workspace)
+    folder = source.folder or workspace.root
     return Target(
         name=SPECS,
         workflow=SPECS,
         noun="task",
         command="ralph start build",
         file=SPECS_PLAN,
-        folder=workspace.root,
+        folder=source.folder,
         repo=workspace.root,
-        branch=None,
-        where=str(workspace.root),
-        read=path.read_bytes,
-        store=lambda: _implementation_store(workspace),
+        branch=source.branch,
+        where=source.where,
+        read=lambda: source.read(SPECS_PLAN),
+        store=lambda: _implementation_store(folder),
     )
 
 
@@ -236,24 +248,27 @@ def _request(workspace: Workspace, located: requests.Located) -> Target:
 
 
 def _session(workspace: Workspace, session_id: str) -> Target:
-    path = workspace.root / SESSIONS / session_id / PROGRESS
+    source = sessions.source_of(workspace, session_id)
+    file = f"{SESSIONS}/{session_id}/{PROGRESS}"
     return Target(
         name=session_id,
         workflow="session",
         noun="task",
         command=f"ralph session --resume {session_id}",
-        file=f"{SESSIONS}/{session_id}/{PROGRESS}",
-        folder=workspace.root,
+        file=file,
+        folder=source.folder,
         repo=workspace.root,
-        branch=None,
-        where=str(workspace.root),
-        read=lambda: path.read_bytes() if path.is_file() else None,
-        store=lambda: SessionStore(workspace.root, session_id, counted=True),
+        branch=source.branch,
+        where=source.where,
+        read=lambda: source.read(file),
+        store=lambda: SessionStore(
+            source.folder or workspace.root, session_id, files=source.files_in(f"{SESSIONS}/{session_id}")
+        ),
         draft="not planned yet",
         unplanned=None
-        if path.is_file()
+        if source.read(file) is not None
         else RalphError("This session is not planned yet.", remedy=f"ralph session --resume {session_id}"),
-        marked_by=f"A session's marks are its roles'. Correct {SESSIONS}/{session_id}, then it goes on.",
+        marked_by=f"A session's marks are its roles'. Correct {SESSIONS}/{session_id}, then run it again.",
     )
 
 
@@ -265,10 +280,10 @@ def _unplanned(phase: Phase) -> RalphError:
     )
 
 
-def _implementation_store(workspace: Workspace) -> ImplementationStore:
+def _implementation_store(root: Path) -> ImplementationStore:
     from ralph.stores.implementation import ImplementationStore
 
-    return ImplementationStore(workspace.root)
+    return ImplementationStore(root)
 
 
 def _request_store(workspace: Workspace, located: requests.Located) -> RequestStore:
@@ -277,16 +292,16 @@ def _request_store(workspace: Workspace, located: requests.Located) -> RequestSt
     return RequestStore(located.folder or workspace.root, located.files)
 
 
-def _tasks_store(workspace: Workspace) -> TasksStore:
+def _tasks_store(root: Path, file: str) -> TasksStore:
     from ralph.stores.tasks import TasksStore
 
-    return TasksStore(workspace.root / _plan_file(workspace), REQUIREMENTS, workspace.root / RALPH / "learnings.md")
+    return TasksStore(root / file, REQUIREMENTS, root / RALPH / "learnings.md")
 
 
-def _app(path: Path) -> str:
+def _app(data: bytes | None) -> str:
     """The application's folder as the plan names it; a broken plan is explained by whoever reads all of it."""
     try:
-        app = json.loads(path.read_bytes()).get("app", "")
-    except (OSError, ValueError, AttributeError, RecursionError):
+        app = json.loads(data or b"{}").get("app", "")
+    except (ValueError, AttributeError, RecursionError):
         return ""
     return app if isinstance(app, str) and is_inside(app) else ""

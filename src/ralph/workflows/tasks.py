@@ -41,6 +41,7 @@ class TaskMaker:
 
     planner: Planner
     layout: Layout
+    repository: Path  # the project, where git knows the attempts
 
     @property
     def root(self) -> Path:
@@ -122,7 +123,7 @@ class TaskMaker:
 
     def _tried(self, app: str) -> set[str]:
         """Ids that attempts are kept under: none of them is used for something else."""
-        return {ref.task for ref in look.attempts(self.root / app, TARGET)}
+        return {ref.task for ref in look.attempts(self.repository / app, TARGET)}
 
 
 @dataclass(frozen=True, kw_only=True)

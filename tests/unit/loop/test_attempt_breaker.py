@@ -26,7 +26,6 @@ from ralph.loop.verdict import conclude
 from ralph.plan.model import Plan, Task
 from ralph.plan.work import Kind, Resilience, StepSpec, Usage, Verdict, Work
 from ralph.stores.lock import Owner
-from ralph.verify.services import Services
 from ralph.workflows.requirements import RequirementsWorkflow
 from ralph.workspace import Workspace
 from tests.unit.loop.conftest import Install
@@ -57,7 +56,6 @@ class Bench:
             plan=PLAN,
             journal=journal,
             owner=Owner(pid=1, run="r1"),
-            home=Site(folder=folder, services=Services((), folder, journal.folder, "r1", lambda *_: None)),
             clock=lambda: self.now,
             sleep=self.sleep,
         )
@@ -68,11 +66,13 @@ class Bench:
 
     def perform(self, step: Step) -> StepResult:
         work = Work(kind=Kind.TASK, id="T-001", title="One", steps=(step.spec,))
-        return asyncio.run(perform(step, Context(run=self.run, site=self.run.home, work=work, record=RECORD)))
+        return asyncio.run(
+            perform(step, Context(run=self.run, site=Site(folder=self.folder), work=work, record=RECORD))
+        )
 
     def attempt(self, *specs: StepSpec) -> Record:
         work = Work(kind=Kind.TASK, id="T-001", title="One", steps=specs)
-        return asyncio.run(run_attempt(self.run, self.run.home, work, RECORD))
+        return asyncio.run(run_attempt(self.run, Site(folder=self.folder), work, RECORD))
 
     def told(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.heard if isinstance(event, kind)]
@@ -321,7 +321,7 @@ def test_an_error_that_a_person_can_mend_is_not_hidden(bench: Bench) -> None:
 
 
 def test_a_mistake_in_a_step_of_our_own_is_not_hidden(bench: Bench) -> None:
-    with pytest.raises(AssertionError, match="work that commits has a place"):
+    with pytest.raises(AssertionError, match="work that commits has a working copy"):
         bench.perform(GitCommitStep(StepSpec(type="git-commit", resilience=Resilience(max_retries=5))))
     assert bench.told(StepRetried) == []
 
@@ -369,7 +369,7 @@ def test_an_attempt_goes_on_past_a_step_that_may_fail_whether_its_breaker_is_ope
 def test_a_step_that_was_made_before_a_crash_is_not_made_again(bench: Bench) -> None:
     work = Work(kind=Kind.TASK, id="T-001", title="One", steps=(README, NOOP))
     done = StepResult(step="readme-check", verdict=Verdict.PASSED, summary="before the crash")
-    record = asyncio.run(run_attempt(bench.run, bench.run.home, work, RECORD.add(done)))
+    record = asyncio.run(run_attempt(bench.run, Site(folder=bench.folder), work, RECORD.add(done)))
     assert record.steps[0] == done
     assert [event.step for event in bench.told(StepStarted)] == ["noop"]
 

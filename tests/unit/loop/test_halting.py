@@ -21,7 +21,7 @@ def after(plan: Plan, history: list[tuple[str, Verdict]], policy: Policy = HALTS
         assert task is not None
         work = Work(kind=Kind.TASK, id=name, title=name, steps=())
         outcome = Outcome(work_id=name, number=task.attempts + 1, verdict=verdict, reason="red", at=str(moment))
-        plan = settle(plan, work, outcome, policy).plan
+        plan = settle(plan, work, outcome, policy)
     return plan
 
 

@@ -20,8 +20,6 @@ FULL = Record(
     base="abc",
     branch="ralph/auth",
     began=12.5,
-    persons=("notes é.txt",),
-    shown="def",
     steps=(
         StepResult(
             step="verify",
@@ -71,7 +69,6 @@ def test_half_a_record_is_no_record(tmp_path: Path) -> None:
 def test_a_record_grows_by_one_step_at_a_time() -> None:
     grown = FULL.add(StepResult(step="git-commit", verdict=Verdict.PASSED))
     assert [result.step for result in grown.steps] == ["verify", "agent", "review", "look", "git-commit"]
-    assert (FULL.shown, grown.shown) == ("def", ""), "whoever was shown something has ended"
     assert grown.result_of("agent") is FULL.steps[1]
     assert FULL.result_of("git-commit") is None
 

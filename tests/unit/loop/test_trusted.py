@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
-from urllib.parse import quote
 
 import pytest
 
@@ -38,7 +38,7 @@ def plan_of(workspace: Workspace) -> Path:
 
 
 def copy_of(workspace: Workspace, path: Path) -> Path:
-    return workspace.records / "auth" / trusted.FOLDER / quote(str(path), safe="")
+    return workspace.records / "auth" / trusted.FOLDER / hashlib.sha256(bytes(path)).hexdigest()[:32]
 
 
 def test_what_the_agent_changed_comes_back_and_what_it_made_goes(killed: Workspace) -> None:
@@ -80,10 +80,9 @@ def test_an_empty_file_comes_back_empty(killed: Workspace) -> None:
 def test_a_planted_copy_reaches_nothing_outside_of_the_project(killed: Workspace, tmp_path: Path) -> None:
     mine, other = tmp_path / "mine.txt", tmp_path / "other.txt"
     mine.write_text("a person's")
-    other.write_text("a person's")
-    trusted.keep(killed, "auth", [mine])
-    (killed.records / "auth" / trusted.FOLDER / trusted.MISSING / quote(str(other), safe="")).touch()
+    trusted.keep(killed, "auth", [mine, other])
     mine.write_text("changed by its owner")
+    other.write_text("a person's")
     assert trusted.put_back(killed) == []
     assert mine.read_text() == "changed by its owner"
     assert other.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -302,7 +301,8 @@ def test_a_spec_whose_end_was_cut_short_is_sent_back_to_nobody(verdict: Verdict)
     assert (finish(step("verify", verdict)).verdict, finish(step("verify", verdict)).reopened) == (verdict, ())
 
 
-def test_where_work_is_held_back_an_attempt_began_on_that_and_tells_which_files_it_changed() -> None:
-    held = replace(record(step("agent", touched=("a.txt", "…")), step("verify")), ground="held0")
-    outcome = conclude(PLAN, STORY, held, "now", 12.5)
-    assert (outcome.base, outcome.touched, outcome.seconds) == ("held0", ("a.txt", "…"), 12.5)
+def test_an_outcome_tells_which_files_changed_and_which_tree_the_gates_approved() -> None:
+    made = record(step("agent", touched=("a.txt", "…")), step("verify", verified_tree="t1"), step("git-commit"))
+    outcome = conclude(PLAN, STORY, made, "now", 12.5)
+    assert (outcome.base, outcome.touched, outcome.seconds) == (made.base, ("a.txt", "…"), 12.5)
+    assert outcome.verified_tree == "t1"

@@ -118,13 +118,13 @@ def test_a_crash_between_two_files_of_one_save_is_settled_again(tmp_path: Path) 
     before = (tmp_path / ".ralph/tasks/t-1.json").read_bytes()
     work = Work(kind=Kind.TASK, id="t-1", title="T", steps=())
     outcome = Outcome(work_id="t-1", number=1, verdict=Verdict.PASSED, at="now", commit="c1", summary="s", seconds=1.0)
-    settled = settle(plan, work, outcome, Policy(halts=True)).plan
+    settled = settle(plan, work, outcome, Policy(halts=True))
     store.save(settled)
     (tmp_path / ".ralph/tasks/t-1.json").write_bytes(before)  # the last file never was written
 
     again = RequestStore(tmp_path).load()
     assert not is_settled(again, work, 1)
-    assert settle(again, work, outcome, Policy(halts=True)).plan == settled
+    assert settle(again, work, outcome, Policy(halts=True)) == settled
 
 
 def test_only_what_has_changed_is_written(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ from ralph.loop.steps.base import Step
 from ralph.loop.steps.command import CommandStep
 from ralph.loop.steps.final_review import FinalReviewStep
 from ralph.loop.steps.git_commit import GitCommitStep
-from ralph.loop.steps.hold import HoldStep
 from ralph.loop.steps.look import LookStep
 from ralph.loop.steps.noop import NoopStep
 from ralph.loop.steps.readme_check import ReadmeCheckStep
@@ -28,7 +27,6 @@ STEPS: dict[str, type[Step]] = {
     "look": LookStep,
     "final-review": FinalReviewStep,
     "git-commit": GitCommitStep,
-    "hold": HoldStep,
     "readme-check": ReadmeCheckStep,
     "noop": NoopStep,
 }

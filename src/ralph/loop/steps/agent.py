@@ -14,12 +14,12 @@ from ralph.agent import call
 from ralph.agent.call import Call, Heard
 from ralph.agent.dialects import takes_context
 from ralph.agent.dialects.base import Trouble
+from ralph.checkout.subject import subject_of
+from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import Provider
-from ralph.git.look import attempt_ref
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Noted, Undone
 from ralph.loop.owed import Owed
-from ralph.loop.place import AGENT_EMAIL, Changes, Place
-from ralph.loop.protection import Protection, Wrongs
+from ralph.loop.protection import Protection, Violations, undo_protected
 from ralph.loop.record import StepResult
 from ralph.loop.steps import base
 from ralph.loop.steps.base import Context, Step
@@ -31,7 +31,7 @@ from ralph.stores import lock
 from ralph.values import Duration
 
 LAST_WORDS = 800
-MOST_TOUCHED = 8
+MAX_TOUCHED = 8
 
 
 class Asking(base.Settings):
@@ -52,14 +52,15 @@ class Settings(Asking):
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """What a look at the project after a call found."""
+    """What an inspection of the working copy after a call found."""
 
-    wrongs: tuple[str, ...] = ()
+    violations: tuple[str, ...] = ()
     commit: str = ""
     summary: str = ""
     has_work: bool = True  # there is something to show since the task began
     moved: bool = False  # this very attempt changed something
     touched: tuple[str, ...] = ()  # what the task's work has changed so far
+    left_out: tuple[str, ...] = ()  # what is not part of the commit, and why
 
 
 class AgentStep(Step):
@@ -93,26 +94,35 @@ class AgentStep(Step):
             mistakes=context.mistakes,
         )
 
+    def guarded(self, context: Context) -> Work:
+        """The work, with what this step's agent may write of Ralph's own files."""
+        return context.work if self.may_claim else replace(context.work, claimable="")
+
     async def run(self, context: Context) -> StepResult:
-        if context.place:
-            await context.place.look()
-        guarded = context.work if self.may_claim else replace(context.work, claimable="")
-        protection = await Protection.begin(context.run, context.site, guarded, context.record.base)
+        protection = Protection.begin(context.run, context.site, self.guarded(context))
         owed = self._owed = self._owed or Owed.of(context)
         heard = await self._call(context)
         lock.renew(context.run.workspace.lock, context.run.owner)
-        result = await finished(self._after(context, heard, protection))  # whoever stops us now gets it whole
-        return owed.judge(result, context) if owed else result
+        return await finished(self._after(context, heard, protection, owed))  # whoever stops us now gets it whole
 
-    async def _after(self, context: Context, heard: Heard | None, protection: Protection) -> StepResult:
+    async def _after(
+        self, context: Context, heard: Heard | None, protection: Protection, owed: Owed | None
+    ) -> StepResult:
         async with context.run.hands:
-            wrongs, findings = await self._look(context, protection)
-        if heard and wrongs.claimed is not None:
-            heard = self._with_claim(context, heard, wrongs.claimed)
+            violations, findings = await self._inspect(context, protection)
+        if heard and violations.claimed is not None:
+            heard = self._with_claim(context, heard, violations.claimed)
         result = self._judge(context, heard, findings)
         for text in result.learnings:
             context.run.emit(Learned(work=context.work.id, text=text))
-        return result
+        if findings.left_out and context.work.kind is Kind.TASK:
+            context.run.emit(Noted(text=_not_committed(findings.left_out), warning=True))
+        if owed is None:
+            return result
+        judged = owed.judge(result, context)
+        if judged is not result and context.copy and judged.commit:  # files went back: what is kept has them so
+            return replace(judged, commit=(await self._take(context, context.copy)).commit)
+        return judged
 
     async def _call(self, context: Context) -> Heard | None:
         """What the agent said; None if the call was cut short."""
@@ -191,86 +201,52 @@ class AgentStep(Step):
             context.run.emit(Marked(work=context.work.id, claims=tuple(sorted(claimed.claims))))
         return replace(heard, claims=heard.claims | claimed.claims, reason=heard.reason or claimed.reason)
 
-    async def _look(self, context: Context, protection: Protection) -> tuple[Wrongs, Findings]:
-        """Put right what it must not have done, keep what it made; only then is judged what it said."""
-        place, begun_on = context.place, context.record.base
-        if place is None:
-            wrongs = await self._undo(context, protection)
-            return wrongs, Findings(wrongs=wrongs.texts)
-        tip = await place.straighten(begun_on, context.record.ground)
-        wrongs = await self._undo(context, protection)
-        if wrongs.texts or wrongs.claimed is not None:
-            tip = replace(tip, status=await place.repo.status())
-        if tip.undone:
-            note = f"It committed, which is Ralph's to do here: its commits are kept in {tip.undone}, their files stay."
-            context.run.emit(Noted(text=note))
-        thrown = await place.bring_held_back()
-        if thrown:
-            tip = replace(tip, status=await place.repo.status())
-        changes = await place.changes(begun_on, tip)
-        commit = await self._keep(context, place, changes)
-        meddled = await self._meddled(context, place, changes, commit)
-        return wrongs, Findings(
-            wrongs=(*wrongs.texts, *changes.wrongs, *meddled, *_thrown(thrown)),
-            commit=commit,
-            summary=changes.commits[0].subject if changes.commits else "",
-            has_work=await self._has_work(context, place, changes, commit),
-            moved=await self._moved(context, place, changes, commit),
-            touched=await self._touched(context, place, changes, commit),
+    async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Findings]:
+        """Put right what it must not have done, take what it made; only then is judged what it said."""
+        copy, base = context.copy, context.record.base
+        keep_in = context.run.logs / f"{context.label}-undone"
+        violations = await protection.end(keep_in)
+        if copy is None:
+            self._tell_undone(context, violations)
+            return violations, Findings(violations=violations.texts)
+        taken = await self._take(context, copy)
+        protected = await undo_protected(copy, base, taken, context.run.config.protect, keep_in)
+        if protected:
+            text = f"it changed protected files ({', '.join(protected)})"
+            violations = replace(
+                violations, paths=(*violations.paths, *protected), texts=(*violations.texts, text), kept_in=keep_in
+            )
+            taken = await self._take(context, copy)
+        self._tell_undone(context, violations)
+        return violations, await self._findings(context, copy, taken, violations)
+
+    async def _findings(self, context: Context, copy: WorkingCopy, taken: Taken, violations: Violations) -> Findings:
+        shown = sorted(taken.paths)
+        return Findings(
+            violations=violations.texts,
+            commit=taken.commit,
+            summary=subject_of(copy.folder, context.record.base),
+            has_work=bool(taken.changes),
+            moved=await copy.differs_from_start(taken),
+            touched=(*shown[:MAX_TOUCHED], *(["…"] if len(shown) > MAX_TOUCHED else [])),
+            left_out=taken.left_out,
         )
 
-    async def _undo(self, context: Context, protection: Protection) -> Wrongs:
-        wrongs = await protection.end(context.run.logs / f"{context.label}-undone")
-        if wrongs.paths:
+    async def _take(self, context: Context, copy: WorkingCopy) -> Taken:
+        message = f"{context.work.id}, attempt {context.record.number}: what the agent left"
+        also = map(copy.own.name, context.work.writable)
+        return await copy.take(context.record.base, message, also=also)
+
+    def _tell_undone(self, context: Context, violations: Violations) -> None:
+        if violations.paths:
             context.run.emit(
                 Undone(
                     work=context.work.id,
                     number=context.record.number,
-                    paths=wrongs.paths,
-                    kept_in=str(wrongs.kept_in),
+                    paths=violations.paths,
+                    kept_in=str(violations.kept_in),
                 )
             )
-        return wrongs
-
-    async def _keep(self, context: Context, place: Place, changes: Changes) -> str:
-        target, work, number = context.record.target, context.work.id, context.record.number
-        ref = attempt_ref(target, work, number)
-        message = f"{work}, attempt {number}: what the agent left"
-        commit = await place.keep(ref, changes, message)
-        if changes.left and context.work.kind is not Kind.REVIEW:
-            place.remember_left(place.left(target, commit, changes.head))
-        return commit
-
-    async def _meddled(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
-        """What it changed though it was only to look; an ordinary agent is to change things."""
-        return ()
-
-    async def _has_work(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
-        """Whether the task has any work to show since it began."""
-        first = context.task.base if context.task else ""
-        if context.record.ground:
-            return await self._differs(place, await place.ground(), commit)
-        if not first or first == context.record.base:
-            return changes.any
-        return await place.changed_beside_own(first)
-
-    async def _moved(self, context: Context, place: Place, changes: Changes, commit: str) -> bool:
-        """Whether anything is different from what the attempt before left."""
-        before = (place.refs or {}).get(attempt_ref(context.record.target, context.work.id, context.record.number - 1))
-        before = before or (await place.ground() if context.record.ground else "")
-        if not before or not (context.record.ground or context.run.workflow.policy.max_idle):
-            return changes.any
-        return await self._differs(place, before, commit)
-
-    async def _differs(self, place: Place, before: str, after: str) -> bool:
-        return any(not place.is_own(path) for path in await place.repo.between(before, after))
-
-    async def _touched(self, context: Context, place: Place, changes: Changes, commit: str) -> tuple[str, ...]:
-        """The first few files that are different now, for whoever tries next."""
-        held = context.record.ground
-        paths = await place.repo.between(await place.ground(), commit) if held else (*changes.committed, *changes.left)
-        shown = sorted({path for path in paths if not place.is_own(path)})
-        return (*shown[:MOST_TOUCHED], *(["…"] if len(shown) > MOST_TOUCHED else []))
 
     def _judge(self, context: Context, heard: Heard | None, findings: Findings) -> StepResult:
         if heard is None:
@@ -295,12 +271,13 @@ class AgentStep(Step):
             summary=findings.summary,
             changed=findings.moved,
             touched=findings.touched,
+            left_out=findings.left_out,
             retry_at=heard.report.retry_at,
             fatal=heard.report.trouble is Trouble.UNUSABLE,
         )
 
     def _verdict(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
-        failed = failure(heard, self.provider(context), findings.wrongs)
+        failed = failure(heard, self.provider(context), findings.violations)
         if failed:
             return failed
         work, claims = context.work, self.claims(context.work)
@@ -314,6 +291,8 @@ class AgentStep(Step):
         """It says that it is done: is there anything to be verified at all?"""
         if context.work.kind is Kind.TASK and not findings.has_work:
             said = "The agent said that it was done, but changed nothing."
+            if findings.left_out:
+                return Verdict.FAILED, f"{said} {_not_committed(findings.left_out)}"
             if context.work.contract:  # its marks are its roles'
                 return Verdict.FAILED, said
             accept = f'ralph accept {context.record.target} {context.work.id} --why "…"'
@@ -321,7 +300,7 @@ class AgentStep(Step):
         return Verdict.PASSED, ""
 
 
-def failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple[Verdict, str] | None:
+def failure(heard: Heard, provider: Provider, violations: tuple[str, ...]) -> tuple[Verdict, str] | None:
     """Why a call does not count, whatever the agent said."""
     report, ended = heard.report, heard.ended
     match report.trouble:
@@ -329,8 +308,8 @@ def failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple[
             return Verdict.LIMITED, f"The agent could not work: {report.message}"
         case Trouble.UNUSABLE:
             return Verdict.INTERRUPTED, f"The agent cannot be used: {report.message}"
-    if wrongs:
-        return Verdict.FAILED, "The agent did what it must not: " + "; ".join(wrongs) + ". This was undone."
+    if violations:
+        return Verdict.FAILED, "The agent did what it must not: " + "; ".join(violations) + ". This was undone."
     if ended.how is How.TIMED_OUT:
         limit = f"{provider.timeout:g} s"
         return Verdict.FAILED, f"The agent did not finish within {limit}; its whole process tree was ended."
@@ -343,8 +322,8 @@ def failure(heard: Heard, provider: Provider, wrongs: tuple[str, ...]) -> tuple[
     return None
 
 
-def _thrown(paths: tuple[str, ...]) -> tuple[str, ...]:
-    return (f"it threw away what earlier tasks have made ({', '.join(paths)})",) if paths else ()
+def _not_committed(left_out: tuple[str, ...]) -> str:
+    return f"Not part of the commit: {', '.join(left_out)}."
 
 
 def _unclaimed(work: Work, claims: frozenset[str], heard: Heard) -> str:
@@ -360,10 +339,8 @@ def _last_words(heard: Heard) -> str:
 
 def _variables(context: Context) -> dict[str, str]:
     """What an agent and its tools can know about where they are."""
-    committer = {"GIT_COMMITTER_EMAIL": AGENT_EMAIL} if context.record.ground else {}
     return {
         **context.site.variables,
-        **committer,
         "RALPH_ROOT": str(context.run.workspace.root),
         "RALPH_RUN": context.run.id,
         "RALPH_TARGET": context.record.target,

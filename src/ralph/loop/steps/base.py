@@ -9,13 +9,12 @@ from typing import ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
-from ralph.loop.place import Place
+from ralph.checkout.working_copy import WorkingCopy
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
 from ralph.loop.site import Site
 from ralph.plan.model import Task
 from ralph.plan.work import StepSpec, Verdict, Work
-from ralph.verify.gates import Bench
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,17 +29,26 @@ class Context:
     mistakes: str = ""  # why its last try was not accepted
 
     @property
-    def place(self) -> Place | None:
-        return self.site.place
+    def copy(self) -> WorkingCopy | None:
+        """The working copy that the work is done in; None: nothing is built."""
+        return self.site.copy
 
     @property
     def cwd(self) -> Path:
         """Where the work is done."""
         return self.site.cwd
 
-    def bench(self, label: str = "") -> Bench:
-        """Where gates are run, under a name for their logs."""
-        return self.run.bench(self.site, label or self.label, self.work.id)
+    async def work_commit(self) -> str:
+        """The attempt's work so far, as a commit; taken anew if a step has run since that may have changed it."""
+        last = self.record.steps[-1] if self.record.steps else None
+        if last and last.commit:
+            return last.commit
+        if self.copy is None or (not self.record.steps and self.copy.start == self.record.base):
+            return self.record.base
+        own = self.copy.own
+        message = f"{self.work.id}, attempt {self.record.number}"
+        taken = await self.copy.take(self.record.base, message, also=map(own.name, self.work.writable))
+        return taken.commit
 
     @property
     def task(self) -> Task | None:

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from ralph.loop.protection import Protection
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.loop.protection import Protection, undo_protected
 from ralph.loop.record import StepResult
 from ralph.loop.steps import base
 from ralph.loop.steps.base import Context, Step
-from ralph.plan.work import Kind
 from ralph.values import Duration
 from ralph.verify import gates
 from ralph.verify.gates import Gate
@@ -29,13 +29,30 @@ class CommandStep(Step):
 
     async def run(self, context: Context) -> StepResult:
         run, settings = context.run, self.settings(Settings)
+        assert context.copy, "a command runs where work is done"
         gate = Gate(name=self.spec.label, command=settings.command, timeout=settings.timeout or LONGEST)
-        undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
-        async with Protection.around(run, context.site, context.work, context.record.base, undone) as protection:
-            results = await gates.run_all((gate,), context.bench(f"{context.label}-{self.spec.label}"))
-        if context.place and context.work.kind is Kind.SETUP:
-            await context.place.take_new()
-        if context.place:
-            context.place.seen = False  # what a command leaves behind is not an agent's
-        reason = "\n\n".join(filter(None, (protection.wrongs.reason("A command"), gates.explain(results))))
+        label = f"{context.label}-{self.spec.label}"
+        bench = run.verifier.bench_in_slot(context.copy, context.site.variables, label, context.work.id)
+        async with Protection.around(
+            run, context.site, context.work, run.logs / f"{context.label}-undone-by-{self.spec.label}"
+        ) as protection:
+            results = await gates.run_all((gate,), bench)
+        reasons = (
+            protection.violations.reason("A command"),
+            await self._put_back(context, context.copy),
+            gates.explain(results),
+        )
+        reason = "\n\n".join(filter(None, reasons))
         return self.failed(reason) if reason else self.passed()
+
+    async def _put_back(self, context: Context, copy: WorkingCopy) -> str:
+        """What a command makes lands with the work, so it may change as little as an agent; says what it did."""
+        globs, base = context.run.config.protect, context.record.base
+        if not globs:
+            return ""
+        taken = await copy.take(base, f"{context.label}: after {self.spec.label}")
+        found = await undo_protected(copy, base, taken, globs, context.run.logs / f"{context.label}-undone")
+        names = ", ".join(found)
+        return (
+            f"A command did what it must not: it changed protected files ({names}). This was undone." if found else ""
+        )

@@ -1,47 +1,63 @@
-"""The git-commit step: commits what the agent left, as a person would, hooks included."""
+"""The git-commit step: the project's commit hooks judge the work, as they judge a person's."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
 
+from ralph.checkout.hooks import commit_with_hooks
+from ralph.checkout.working_copy import WorkingCopy
 from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
 from ralph.loop.steps.base import Context, Step
+from ralph.plan.work import Kind
 from ralph.process.environment import Redactor, secrets_in
+from ralph.verify.gates import gate_environment
 
-LONGEST = 4_000
+MAX_OUTPUT = 4_000
 
 
 class GitCommitStep(Step):
     repeatable = True
 
     async def run(self, context: Context) -> StepResult:
-        place = context.place
-        assert place is not None, "work that commits has a place"
-        status, paths = await place.to_commit()
-        head, summary = status.head, ""
-        if paths:
-            message = context.run.workflow.commit_message(context.run.plan, context.work)
-            summary = message.split("\n", 1)[0]
-            if context.work.trailer:
-                message = f"{message.rstrip()}\n\n{context.work.trailer}\n"
-            undone = context.run.logs / f"{context.label}-undone-by-hooks"
-            async with Protection.around(
-                context.run, context.site, context.work, context.record.base, undone
-            ) as protection:
-                done = await place.commit_left(paths, message)
-            wrongs = protection.wrongs
-            if done.code:
-                secrets = Redactor(secrets_in(os.environ))
-                output = secrets.text((done.out + done.err).decode(errors="replace")).strip()[-LONGEST:]
-                return self.failed(f"A git hook refused the commit (exit code {done.code}):\n\n{output}")
-            if wrongs.texts:
-                return self.failed(wrongs.reason("A git hook"))
-            head = await place.repo.resolve("HEAD")
-        place.forget_left(context.record.target)
-        if not summary and context.work.trailer:  # nothing is left to commit: it may have been, before a crash
-            head = await place.commit_with(context.work.trailer)
-        elif not summary and not any(result.summary for result in context.record.steps):
-            summary = await place.last_subject()
-        return replace(self.passed(), commit=head, summary=summary)
+        """The commit that lands is Ralph's own; here it is made once with the hooks, which may refuse or change it."""
+        copy, run = context.copy, context.run
+        assert copy is not None, "work that commits has a working copy"
+        commit, base = await context.work_commit(), await self._base(context)
+        said = next((result.summary for result in context.record.steps if result.summary), "")
+        message = run.workflow.commit_message(run.plan, context.work)
+        passed = replace(self.passed(), commit=commit, summary=said or message.split("\n", 1)[0])
+        if not copy.repo.hooks() or commit == base:
+            return passed
+        await copy.reset(base, f"{commit}^{{tree}}")  # now: the guard is to see only what hooks do
+        undone = run.logs / f"{context.label}-undone-by-hooks"
+        async with Protection.around(run, context.site, context.work, undone) as protection:
+            made = await commit_with_hooks(
+                copy,
+                base,
+                commit,
+                said or message,
+                gate_environment(run.config, {**context.site.variables, **copy.repo.ident.variables}),
+                owner=run.id,
+            )
+        if made.refused:
+            output = Redactor(secrets_in(os.environ)).text(made.output).strip()[-MAX_OUTPUT:]
+            return self.failed(f"A git hook refused the commit ({made.refused}):\n\n{output}")
+        reason = protection.violations.reason("A git hook") or await self._touched_protected(
+            context, copy, base, made.commit
+        )
+        return self.failed(reason) if reason else replace(passed, commit=made.commit)
+
+    async def _base(self, context: Context) -> str:
+        """What the commit will stand on: that of a spec holds all that waited for it."""
+        finishes = context.work.kind is Kind.FINISH and context.run.branch
+        return await context.run.branch.committed() if finishes and context.run.branch else context.record.base
+
+    async def _touched_protected(self, context: Context, copy: WorkingCopy, base: str, commit: str) -> str:
+        """Hooks may format files; what no agent may change, they may not either."""
+        globs = context.run.config.protect
+        if not globs:
+            return ""
+        found = await copy.repo.between(base, commit, *(copy.repo.prefix + glob for glob in globs))
+        return f"A git hook did what it must not: it changed protected files ({', '.join(found)})." if found else ""

@@ -1,4 +1,4 @@
-"""The look step: what the pages of UI work show before anybody has worked on it, to compare. It decides nothing."""
+"""The look step: the pages of UI work as they are before anybody has worked on it, to compare. It decides nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from ralph.errors import RalphError
 from ralph.journal.events import Noted
 from ralph.loop.record import StepResult
 from ralph.loop.steps.base import Context, Step
-from ralph.verify.pages import look_at
 from ralph.verify.services import ServiceFailure
 
 
@@ -15,14 +14,11 @@ class LookStep(Step):
     repeatable = True
 
     async def run(self, context: Context) -> StepResult:
-        """Before a retry it is what the attempt before left; in a slot there are no services to look at."""
-        is_first = context.record.number == 1 and not context.site.slot
-        ui = context.run.ui_work(context.task, context.work.id, 0) if is_first else None
-        if ui and ui.look:
+        """Before a retry it is what the attempt before left; in parallel, services are needed for checks."""
+        if context.record.number == 1 and context.run.jobs == 1:
             try:
-                await ui.services.prepare()
-                await look_at(ui.look, ui.services.url)
+                await context.run.verifier.screenshots(context.record.base, context.task, context.work.id)
             except (ServiceFailure, RalphError) as error:
                 said = str(error).split("\n", 1)[0]
-                context.run.emit(Noted(text=f"There is nothing to look at before the first attempt: {said}"))
+                context.run.emit(Noted(text=f"No screenshots before the first attempt: {said}"))
         return self.passed()

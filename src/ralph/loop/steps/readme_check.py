@@ -27,7 +27,7 @@ class ReadmeCheckStep(Step):
         folder = context.cwd
         found = sorted(path for path in folder.iterdir() if path.name.lower() in NAMES and path.is_file())
         if not found:
-            return self.failed(f"There is no README in {folder.name}: write one that says what this is.")
+            return self.failed("There is no README: write one that says what this is.")
         length = max(len(path.read_text(encoding="utf-8", errors="replace").strip()) for path in found)
         if length < settings.min_chars:
             return self.failed(

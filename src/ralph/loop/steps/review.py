@@ -1,4 +1,4 @@
-"""The review step: when the gates are green, an agent that only looks says what it found. It cannot pass a red gate."""
+"""The review step: when the gates are green, another agent reads the work. It cannot pass a red gate."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph.agent.call import Heard
+from ralph.checkout.working_copy import WorkingCopy
 from ralph.errors import RalphError
 from ralph.journal.events import Noted, Reviewed
 from ralph.loop.answer import clear, content, told
-from ralph.loop.place import Place
 from ralph.loop.record import StepResult
 from ralph.loop.steps.agent import Findings, failure
 from ralph.loop.steps.base import Context
-from ralph.loop.steps.onlooker import OnlookerStep
+from ralph.loop.steps.read_only import ReadOnlyAgentStep
 from ralph.loop.verdict import counts_against
 from ralph.loop.workflow import Assignment, Occasion
 from ralph.plan.model import Finding
@@ -26,7 +26,7 @@ from ralph.workspace import ANSWERS
 TRIES = 3
 
 
-class ReviewStep(OnlookerStep):
+class ReviewStep(ReadOnlyAgentStep):
     def role(self, work: Work) -> str:
         return "reviewer"
 
@@ -36,39 +36,41 @@ class ReviewStep(OnlookerStep):
     async def run(self, context: Context) -> StepResult:
         """Ask until there is an answer that can be used, a few times; without one the work has not passed."""
         if any(counts_against(context.work, result) for result in context.record.steps):
-            return self.failed("Nobody was asked to review it: it is not as far as that.")
-        await self.show(context, _place(context))
-        answer = _answer(context)
-        asking = replace(context, work=replace(context.work, writable=(*context.work.writable, str(answer))))
+            return self.failed("Not reviewed: an earlier step failed.")
         used, learned, mistakes = Usage(), tuple[str, ...](), context.mistakes
-        try:
-            for number in range(1, TRIES + 1):
-                clear(answer)
-                result = await super().run(asking.at_try((context.turn - 1) * TRIES + number, mistakes))
-                used, learned = used + result.usage, (*learned, *result.learnings)
-                result = replace(result, usage=used, learnings=learned)
-                if result.verdict is not Verdict.FAILED:
-                    return result
-                mistakes = result.reason
-                brief = " ".join(result.reason.splitlines()[:2])
-                context.run.emit(Noted(text=f"The review cannot be used: {brief}", warning=True))
-            return replace(result, reason=f"The reviewer gave no usable answer in {TRIES} tries. {mistakes}")
-        finally:
-            clear(answer)
+        for number in range(1, TRIES + 1):
+            result = await super().run(context.at_try((context.turn - 1) * TRIES + number, mistakes))
+            used, learned = used + result.usage, (*learned, *result.learnings)
+            result = replace(result, usage=used, learnings=learned)
+            if result.verdict is not Verdict.FAILED:
+                return result
+            mistakes = result.reason
+            brief = " ".join(result.reason.splitlines()[:2])
+            context.run.emit(Noted(text=f"The review cannot be used: {brief}", warning=True))
+        return replace(result, reason=f"The reviewer gave no usable answer in {TRIES} tries. {mistakes}")
+
+    def guarded(self, context: Context) -> Work:
+        work, answer = super().guarded(context), _answer(context)
+        return replace(work, writable=(*work.writable, str(answer.relative_to(_copy(context).project))))
+
+    async def _call(self, context: Context) -> Heard | None:
+        copy, answer = _copy(context), _answer(context)
+        copy.provided |= {str(answer.relative_to(copy.folder))}
+        clear(answer)
+        return await super()._call(context)
 
     def occasion(self, context: Context) -> Occasion:
-        task = context.task
-        base = (task.base if task else "") or context.record.ground or context.record.base
+        copy = _copy(context)
         assignment = Assignment(
             answer=os.path.relpath(_answer(context), context.cwd),
-            diff=_place(context).diff_command(base, self.shown),
+            diff=copy.diff_command(f"{context.record.base}^", context.record.base),
             mistakes=context.mistakes,
         )
         return replace(super().occasion(context), review=assignment)
 
     def _verdict(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
         """Whether the call counts; what it says about the work stands in its answer and nowhere else."""
-        return failure(heard, self.provider(context), findings.wrongs) or (Verdict.PASSED, "")
+        return failure(heard, self.provider(context), findings.violations) or (Verdict.PASSED, "")
 
     def _judge(self, context: Context, heard: Heard | None, findings: Findings) -> StepResult:
         result = super()._judge(context, heard, findings)
@@ -105,12 +107,11 @@ def _weight(finding: Finding) -> int:
     return review.SEVERITIES.index(finding.severity.value)
 
 
-def _place(context: Context) -> Place:
-    assert context.place is not None, "work that is reviewed has a place"
-    return context.place
+def _copy(context: Context) -> WorkingCopy:
+    assert context.copy is not None, "work that is reviewed has a working copy"
+    return context.copy
 
 
 def _answer(context: Context) -> Path:
-    """Where the reviewer's answer goes: below the checkout it works in, where no other reviewer's does."""
-    place = _place(context)
-    return (place.project or place.root) / ANSWERS / f"{context.work.id}-{context.record.number}.review.json"
+    """Where the reviewer's answer goes: in the copy that it reads, which no other reviewer has."""
+    return _copy(context).project / ANSWERS / f"{context.work.id}-{context.record.number}.review.json"

@@ -1,16 +1,15 @@
-"""The role step: an agent that writes files of its own, and only looks at the project. Its contract judges it."""
+"""The role step: an agent that writes files of its own, and only reads the project. Its contract judges it."""
 
 from __future__ import annotations
 
 from ralph.agent.call import Heard
-from ralph.loop.record import StepResult
 from ralph.loop.steps.agent import Findings
 from ralph.loop.steps.base import Context
-from ralph.loop.steps.onlooker import OnlookerStep
+from ralph.loop.steps.read_only import ReadOnlyAgentStep
 from ralph.plan.work import Verdict, Work
 
 
-class RoleStep(OnlookerStep):
+class RoleStep(ReadOnlyAgentStep):
     offered = False
 
     def role(self, work: Work) -> str:
@@ -18,11 +17,6 @@ class RoleStep(OnlookerStep):
 
     def claims(self, work: Work) -> frozenset[str]:
         return frozenset()
-
-    async def run(self, context: Context) -> StepResult:
-        if context.place:
-            await self.show(context, context.place)
-        return await super().run(context)
 
     def _accept(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
         return Verdict.PASSED, ""

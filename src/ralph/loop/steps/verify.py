@@ -1,4 +1,4 @@
-"""The verify step: the project's gates, and for UI work its services and pages. Only this makes a task pass."""
+"""The verify step: the project's gates, on a clean checkout of the attempt's commit. Only this makes a task pass."""
 
 from __future__ import annotations
 
@@ -8,34 +8,41 @@ from ralph.journal.events import Noted
 from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
 from ralph.loop.steps.base import Context, Step
-from ralph.plan.model import GateResult
+from ralph.loop.verification import IN_PLACE
 from ralph.plan.work import Kind
-from ralph.verify.suite import check
+from ralph.verify.suite import Checked
 
 
 class VerifyStep(Step):
     async def run(self, context: Context) -> StepResult:
-        run, workflow = context.run, context.run.workflow
-        known = await self._known(context) if context.work.kind is Kind.FINISH else None
+        run = context.run
+        commit = await context.work_commit()
+        assert run.branch, "what is verified is on a branch"
+        tree = await run.branch.repo.tree_of(commit)
+        is_finish = context.work.kind is Kind.FINISH and not run.workflow.is_ui(run.plan, None)
+        known = run.verified.get(tree) if is_finish else None
         if known is not None:
-            return replace(self.passed(), gates=known)
-        task = context.task if context.work.kind is Kind.TASK else None
+            return replace(self.passed(), gates=known, commit=commit, verified_tree=tree)
         undone = run.logs / f"{context.label}-undone-by-gates"
-        async with Protection.around(run, context.site, context.work, context.record.base, undone) as protection:
-            ui = None if context.site.slot else run.ui_work(task, context.work.id, context.record.number)
-            checked = await check(workflow.gates(task), context.bench(), ui)  # in a slot: where it lands
-        if context.place:
-            context.place.seen = False  # what gates leave behind is not an agent's
+        async with Protection.around(run, context.site, context.work, undone) as protection:
+            checked = await self._check(context, commit)
         if not checked.results and not checked.pages and not checked.problem:
             run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
-        reason = "\n\n".join(filter(None, (protection.wrongs.reason("A gate"), checked.reason)))
-        return replace(self.failed(reason) if reason else self.passed(), gates=checked.results)
+        reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), checked.reason)))
+        if reason:
+            left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
+            hint = (
+                f"\n\nNot part of the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
+            )
+            return replace(self.failed(reason + hint), gates=checked.results, commit=commit)
+        return replace(self.passed(), gates=checked.results, commit=commit, verified_tree=tree)
 
-    async def _known(self, context: Context) -> tuple[GateResult, ...] | None:
-        """What the gates said of these very files; None if nobody has asked them all."""
-        place, workflow = context.place, context.run.workflow
-        if workflow.is_ui(context.run.plan, None):
-            return None
-        assert place is not None, "work that is committed has a place"
-        now = await place.freeze(f"{context.work.id}: before its commit")
-        return context.run.green.get(await place.repo.tree_of(now))
+    async def _check(self, context: Context, commit: str) -> Checked:
+        run, work = context.run, context.work
+        task = context.task if work.kind is Kind.TASK else None
+        gates = run.workflow.gates(task)
+        if run.config.verify.where == IN_PLACE and context.copy:
+            return await run.verifier.check_in_place(
+                context.copy, context.site.variables, gates, context.label, work=work.id
+            )
+        return await run.verifier.check(commit, gates, context.label, work=work.id, task=task, ui=context.record.number)

@@ -1,4 +1,4 @@
-"""What git answers, as values."""
+"""What git prints, as values."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class Status:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Commit:
-    """A commit on the way from one commit to another."""
+class Change:
+    """One path that differs between a commit and an index."""
 
-    id: str
-    parents: tuple[str, ...]
-    subject: str
-    paths: tuple[str, ...] = ()  # what it touched
+    path: str
+    old_mode: str
+    new_mode: str
+    old: str  # the object's id before; zeros: it was not there
 
 
 def parse_status(text: str) -> Status:
@@ -58,14 +58,19 @@ def parse_status(text: str) -> Status:
     )
 
 
-def parse_log(text: str, border: str) -> tuple[Commit, ...] | None:
-    """`git log` in the form that `commits_since` asks for; None if a commit is on the wrong side."""
-    commits = []
-    fields = text.split(border)[1:]
-    for head, subject, names in zip(fields[::3], fields[1::3], fields[2::3], strict=True):
-        if head[0] == "<":
-            return None
-        commit, *parents = head[1:].split()
-        paths = tuple(name for name in names.replace("\n", "", 1).split("\0") if name)
-        commits.append(Commit(id=commit, parents=tuple(parents), subject=subject, paths=paths))
-    return tuple(commits)
+def parse_raw(text: str) -> tuple[Change, ...]:
+    """`git diff-index --raw -z` without renames."""
+    items = iter(text.split("\0"))
+    changes = []
+    for head in items:
+        if not head:
+            continue
+        old_mode, new_mode, old, *_ = head.removeprefix(":").split(" ")
+        changes.append(Change(path=next(items), old_mode=old_mode, new_mode=new_mode, old=old))
+    return tuple(changes)
+
+
+def parse_config(text: str) -> dict[str, str]:
+    """`git config --list -z`: the last value of each key counts."""
+    pairs = (entry.partition("\n") for entry in text.split("\0") if entry)
+    return {key: value for key, _, value in pairs}

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ralph.git.answers import Status, parse_status
 from ralph.git.files import remove
+from ralph.git.parse import Status, parse_status
 
 
 class Checkout:

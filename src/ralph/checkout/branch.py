@@ -1,0 +1,113 @@
+"""The branch that a target's work lands on, and work that has passed and waits for its commit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.checkout.own import OwnFiles
+from ralph.git.repo import Repo
+
+PENDING = "refs/ralph/pending"
+STRAYS = "refs/ralph/strays"
+
+
+@dataclass
+class TargetBranch:
+    """`ralph/<target>`: only Ralph moves it while a run is under way."""
+
+    repo: Repo
+    name: str
+    target: str
+    defers: bool = False  # passed work waits on a ref of its own until all that belongs together has passed
+    expected: str = ""  # where Ralph left its tip; empty: not known yet
+    _left: dict[str, str] = field(default_factory=dict)  # and each of its refs
+
+    @property
+    def ref(self) -> str:
+        return f"refs/heads/{self.name}"
+
+    @property
+    def pending_ref(self) -> str:
+        return f"{PENDING}/{self.target}"
+
+    async def tip(self) -> str:
+        """What the next work begins on: the branch, with pending work on top of it."""
+        pending = await self._at(self.pending_ref) if self.defers else ""
+        return pending or await self._at(self.ref)
+
+    async def committed(self) -> str:
+        """Where the branch itself stands."""
+        return await self._at(self.ref)
+
+    async def watch(self) -> None:
+        """From now on nobody else moves it."""
+        self.expected = await self.tip()
+        self._left = {ref: await self._at(ref) for ref in self._refs}
+
+    @property
+    def _refs(self) -> tuple[str, ...]:
+        return (self.ref, self.pending_ref) if self.defers else (self.ref,)
+
+    async def land(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
+        """Move to `commit` if nothing else has moved since `old`."""
+        ref = self.pending_ref if self.defers else self.ref
+        known = await self._at(ref)
+        source = known if known == old or self.defers else old
+        if not await self.repo.move((ref, commit, source), *moves):
+            return False
+        self.expected = self._left[ref] = commit
+        return True
+
+    async def land_state(self, tree: str, message: str, own: OwnFiles) -> bool:
+        """Commit files of Ralph's own: with the work that waits, or on the branch itself where none does."""
+        tip, base = await self.tip(), await self.committed()
+        waits = tip != base and any(path not in own for path in await self.repo.between(base, tree))
+        parent = tip if waits else base
+        if tree == await self.repo.tree_of(parent):
+            return True
+        commit = self.repo.write_commit(tree, (parent,), message)
+        return await (self.land(commit, tip) if waits or not self.defers else self.close(commit, base))
+
+    async def close(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
+        """Move the branch itself, and drop the pending work that `commit` contains."""
+        pending = [(self.pending_ref, "", None)] if await self._at(self.pending_ref) else []
+        if not await self.repo.move((self.ref, commit, old), *pending, *moves):
+            return False
+        self.expected = self._left[self.ref] = commit
+        self._left.pop(self.pending_ref, None)
+        return True
+
+    async def catch_up(self, commit: str) -> None:
+        """Begin where a person has gone on; nothing happens where the two have parted."""
+        tip = await self.committed()
+        waits = await self._at(self.pending_ref)
+        if tip and not waits and tip != commit and await self.repo.is_ancestor(tip, commit):
+            await self.repo.move((self.ref, commit, tip))
+
+    async def reclaim(self) -> str:
+        """Undo a move that somebody else made during a run, and keep what they put there; says under which ref."""
+        if not self.expected:
+            return ""
+        kept, moves = "", list[tuple[str, str, str | None]]()
+        for ref in self._refs:
+            now, known = await self._at(ref), self._left.get(ref, "")
+            if now != known:
+                kept = f"{STRAYS}/{now[:12]}" if now else ref
+                moves += [(kept, now, None)] if now else []
+                moves.append((ref, known, None))
+        if moves:
+            await self.repo.move(*moves)
+        return kept
+
+    async def _at(self, ref: str) -> str:
+        """Where a ref points, read from its file where it has one: no process for that."""
+        return _line_in(self.repo.git_dir / ref, len(self.repo.zero)) or await self.repo.tip(ref)
+
+
+def _line_in(path: Path, length: int) -> str:
+    try:
+        line = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+    return line if len(line) == length and line.isalnum() else ""

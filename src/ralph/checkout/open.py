@@ -1,0 +1,114 @@
+"""Opening what a run works on: the repository, the target's branch, and the plan that lives on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.own import OwnFiles
+from ralph.checkout.pending import follow
+from ralph.checkout.plan_worktree import PlanWorktree
+from ralph.errors import RalphError
+from ralph.git import locks
+from ralph.git.repo import SEALED, Repo, open_repo
+from ralph.process.spawn import capture
+from ralph.workspace import Workspace
+
+BRANCH_PREFIX = "ralph/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckoutRequest:
+    """Which branch a target's work lands on, and what of the person's checkout comes along."""
+
+    target: str
+    branch: str
+    carry: tuple[str, ...] = ()  # files of a plan that is not committed, relative to the project's root
+    own_files: tuple[str, ...] = ()  # Ralph's files outside of `.ralph/`, likewise; folders end in "/"
+    defers: bool = False  # passed work waits for the rest of its spec
+    folder: str = ""  # where the application is, likewise; it may be a repository of its own
+
+    @property
+    def name(self) -> str:
+        """What its worktree is called."""
+        return self.branch.removeprefix(BRANCH_PREFIX).replace("/", "-")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """All that a run needs of git."""
+
+    branch: TargetBranch
+    plans: PlanWorktree
+    own: OwnFiles
+    project: Path  # where the plan's files are
+    notes: tuple[str, ...] = ()
+
+
+async def open_checkout(
+    workspace: Workspace,
+    wanted: CheckoutRequest,
+    owner: str,
+    *,
+    known_tip: str = "",
+    committed: bool = True,
+    catch_up: bool = False,
+) -> Opened:
+    """Hold the branch, made from what the person has committed; nothing of theirs is touched.
+
+    `catch_up`: where they have gone on from the branch by themselves, it begins with that, unless a killed run's
+    plan belongs to where it stands now.
+    """
+    repo = await open_repo(workspace.root / wanted.folder)
+    repo.owner = owner
+    await locks.release(repo.git_dir, branches=(wanted.branch,))
+    head = await repo.head()
+    if not head:
+        raise RalphError("This repository has no commits yet.", remedy="Make the first one: git add . && git commit")
+    own = _own_files(workspace, repo, wanted)
+    branch = TargetBranch(repo=repo, name=wanted.branch, target=wanted.target, defers=wanted.defers)
+    plans = PlanWorktree(
+        repo=repo, folder=workspace.worktrees / wanted.name, branch=branch, own=own, committed=committed
+    )
+    for lock in workspace.worktrees.glob("*/*.index*.lock"):
+        lock.unlink(missing_ok=True)  # one that a killed git left; only this run uses them
+    if catch_up and not known_tip:
+        await branch.catch_up(head)
+    theirs = await follow(branch, own)
+    await plans.open(known_tip=known_tip)
+    if own.held:
+        plans.carry(workspace.root, wanted.carry, over=plans.is_new)
+    project = plans.root if own.held else workspace.root
+    return Opened(branch=branch, plans=plans, own=own, project=project, notes=_preferred(branch, theirs))
+
+
+def _preferred(branch: TargetBranch, paths: tuple[str, ...]) -> tuple[str, ...]:
+    if not paths:
+        return ()
+    what = f"Passed work and newer commits on {branch.name} both changed {', '.join(paths)}"
+    return (f"{what}: the commits' version stays, the other is kept in refs/ralph/attempts.",)
+
+
+def _own_files(workspace: Workspace, repo: Repo, wanted: CheckoutRequest) -> OwnFiles:
+    names = tuple(dict.fromkeys((*workspace.own_files, *wanted.own_files)))
+    top, root = repo.top.resolve(), workspace.root.resolve()
+    if not root.is_relative_to(top):
+        return OwnFiles(names=names, held=False)
+    prefix = f"{root.relative_to(top)}/" if root != top else ""
+    return OwnFiles(prefix=prefix, names=names)
+
+
+async def fast_forward(repo: Repo, branch: str) -> str:
+    """Let the branch that the person has checked out follow, as `git merge --ff-only` does; says why it could not."""
+    current = await repo.current()
+    if not current:
+        return f"No branch is checked out in {repo.top}, so none was fast-forwarded to {branch}."
+    env = {**repo.environment, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
+    args = ["git", *SEALED, "-c", "advice.diverging=false", "merge", "--ff-only", "--quiet", branch]
+    done = await capture(args, cwd=repo.top, env=env)
+    if done.code == 0:
+        return ""
+    message = done.err.decode(errors="replace").strip().splitlines()
+    why = message[0].removeprefix("fatal: ").removeprefix("error: ") if message else "git refused"
+    return f"Your branch {current} was not fast-forwarded to {branch}: {why} Merge it when you like."

@@ -1,0 +1,97 @@
+"""Passed work that waits: made anew where the branch has moved below it, or where a part of it is open again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.own import OwnFiles
+from ralph.git.repo import Repo
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remade:
+    """Waiting work as it would be on top of the branch."""
+
+    tip: str
+    left_out: tuple[str, ...] = ()  # the ids of commits that it does not contain any more
+    conflicts: tuple[str, ...] = ()  # files that stay as the branch has them
+
+
+async def follow(branch: TargetBranch, own: OwnFiles) -> tuple[str, ...]:
+    """Bring waiting work on top of what a person has committed since; says in which files theirs was preferred."""
+    pending, base = await _ends(branch)
+    if not pending or await branch.repo.is_ancestor(base, pending):
+        return ()
+    made = await _remade(branch, own, pending, base, lambda _: False)
+    await branch.repo.move((branch.pending_ref, made.tip, pending))
+    return made.conflicts
+
+
+async def leave_out(branch: TargetBranch, own: OwnFiles, is_open: Callable[[str], bool]) -> tuple[str, ...]:
+    """Take commits out of the waiting work, by their messages; those that later work is built on stay in it."""
+    pending, base = await _ends(branch)
+    if not pending:
+        return ()
+    made = await _remade(branch, own, pending, base, is_open)
+    if not made.left_out or made.conflicts:
+        return ()
+    await branch.repo.move((branch.pending_ref, made.tip, pending))
+    return made.left_out
+
+
+async def _ends(branch: TargetBranch) -> tuple[str, str]:
+    pending = await branch.repo.tip(branch.pending_ref) if branch.defers else ""
+    return pending, await branch.committed() if pending else ""
+
+
+async def _remade(
+    branch: TargetBranch, own: OwnFiles, pending: str, base: str, is_open: Callable[[str], bool]
+) -> Remade:
+    repo, new, left_out = branch.repo, base, list[str]()
+    conflicts: list[str] = []
+    for commit, parent, message in await _chain(repo, base, pending):
+        if is_open(message):
+            left_out.append(commit)
+            continue
+        tree, found = await _onto(repo, new, commit, parent)
+        code = [path for path in found if path not in own]
+        tree = await _with(repo, tree, new, code) if code else tree
+        state = [path for path in await repo.between(tree, commit) if path in own]
+        tree = await _with(repo, tree, commit, state) if state else tree
+        conflicts += code
+        new = repo.write_commit(tree, (new,), message)
+    state = [path for path in await repo.between(new, pending) if path in own]
+    if state:  # what was left out was the newest
+        new = repo.write_commit(await _with(repo, new, pending, state), (new,), "The plan")
+    return Remade(tip=new, left_out=tuple(left_out), conflicts=tuple(dict.fromkeys(conflicts)))
+
+
+async def _chain(repo: Repo, base: str, pending: str) -> list[tuple[str, str, str]]:
+    """The waiting commits, oldest first: each with its parent and its message."""
+    out = await repo.git("log", "-z", "--reverse", "--format=%H%n%P%n%B", f"{base}..{pending}")
+    entries = [entry.split("\n", 2) for entry in out.split("\0") if entry]
+    return [(commit, parents.split(" ", 1)[0], message) for commit, parents, message in entries]
+
+
+async def _onto(repo: Repo, new: str, commit: str, parent: str) -> tuple[str, tuple[str, ...]]:
+    """What `commit` made of its parent, on top of `new`; both are shown to git as made from that parent."""
+    ours = repo.write_commit(await repo.tree_of(new), (parent,), "Ours")
+    theirs = repo.write_commit(await repo.tree_of(commit), (parent,), "Theirs")
+    return await repo.merged(ours, theirs)
+
+
+async def _with(repo: Repo, tree: str, source: str, paths: Iterable[str]) -> str:
+    """A tree with some paths as another has them; absent there: removed."""
+    listed = await repo.git("ls-tree", "-r", "-z", "--full-tree", source)
+    entries = {line.partition("\t")[2]: line for line in listed.split("\0") if line}
+    info = "".join(f"{entries.get(path) or f'0 {repo.zero}{chr(9)}{path}'}\0" for path in paths)
+    index = repo.git_dir / f"ralph-pending-{os.getpid()}"
+    try:
+        await repo.git("read-tree", tree, index=index)
+        await repo.git("update-index", "-z", "--index-info", stdin=os.fsencode(info), index=index)
+        return (await repo.git("write-tree", index=index)).strip()
+    finally:
+        index.unlink(missing_ok=True)

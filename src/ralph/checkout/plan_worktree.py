@@ -1,0 +1,204 @@
+"""The folder that holds a target's branch while Ralph works on it. Only the plan's own files are in it.
+
+It is a worktree of the person's repository, so git lets nobody check the branch out elsewhere meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.own import OwnFiles
+from ralph.errors import RalphError
+from ralph.git.repo import Repo, nul
+from ralph.git.trees import with_files
+
+ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
+
+
+@dataclass
+class PlanWorktree:
+    """A target's plan files on disk, and the branch they belong to."""
+
+    repo: Repo
+    folder: Path
+    branch: TargetBranch
+    own: OwnFiles
+    committed: bool = True  # the plan is part of the branch; else it stays here between runs
+    is_new: bool = False  # the branch was made just now
+    was_left: bool = False  # a run that did not end by itself left it
+
+    @property
+    def root(self) -> Path:
+        """The project's root in it."""
+        return self.folder / self.own.prefix
+
+    @property
+    def _index(self) -> Path:
+        return self.folder.with_name(f"{self.folder.name}.index")
+
+    async def open(self, *, known_tip: str = "") -> None:
+        """Hold the branch. The plan's files are those of the branch, unless a killed run left newer ones here.
+
+        `known_tip`: where the branch stood when those were written.
+        """
+        self.is_new = not await self.branch.committed()
+        was_here = (self.folder / ".git").is_file() and await self._attach()
+        self.was_left = was_here and self.committed
+        if not was_here:
+            await self._add()
+        tip = await self.branch.tip()
+        if not was_here or (self.committed and (not known_tip or known_tip != tip)):
+            await self.load(tip)
+
+    async def _attach(self) -> bool:
+        """Take the branch again in a folder that was left by an earlier run; False: it has to be made anew."""
+        holder = await self.repo.holder(self.branch.name)
+        if holder == self.folder.resolve():
+            return True
+        if self._is_released and not self.is_new:
+            if holder:
+                raise _elsewhere(self.branch.name, str(holder))
+            self.committed = False  # the only plan there is, also if it is to be committed from now on
+            return self._point_at(f"ref: {self.branch.ref}")
+        await self.remove()
+        return False
+
+    def _point_at(self, head: str) -> bool:
+        """What is checked out here, by git's own file: nothing else of a worktree without files changes."""
+        if not self._head.is_file():
+            return False
+        self._head.write_text(f"{head}\n")
+        return True
+
+    @property
+    def _head(self) -> Path:
+        return Path((self.folder / ".git").read_text().removeprefix("gitdir: ").strip()) / "HEAD"
+
+    @property
+    def _is_released(self) -> bool:
+        return self._head.is_file() and not self._head.read_text().startswith("ref: ")
+
+    async def _add(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        await self.repo.ask("worktree", "prune")
+        start = [self.branch.name] if not self.is_new else [await self.repo.head()]
+        create = ["-b", self.branch.name] if self.is_new else []
+        args = ("worktree", "add", "--quiet", "--no-checkout", *create, str(self.folder), *start)
+        done = await self.repo.ask(*args)
+        if done.code:
+            message = done.err.decode(errors="replace")
+            found = ELSEWHERE.search(message)
+            raise _elsewhere(self.branch.name, found[1]) if found else _not_made(self.folder, message)
+
+    async def load(self, commit: str) -> None:
+        """Write the plan's files as a commit has them."""
+        wanted = await self.repo.paths_in(commit, *self.own.pathspecs) if self.own.pathspecs else []
+        for path in self.own.on_disk(self.root):
+            if self.own.name(path) not in wanted:
+                (self.root / path).unlink(missing_ok=True)
+        if wanted:
+            await self.repo.git("read-tree", commit, index=self._index)
+            await self.repo.git(
+                "checkout-index",
+                "--force",
+                "-z",
+                "--stdin",
+                stdin=nul(wanted),
+                index=self._index,
+                work_tree=self.folder,
+            )
+
+    def carry(self, source: Path, paths: Iterable[str], *, over: bool) -> list[str]:
+        """Bring files of the person's checkout here; `over`: also where the branch has some, and those that the
+        person has removed go. Says which differed."""
+        carried = []
+        for path in paths:
+            theirs, ours = source / path, self.root / path
+            if over and not os.path.lexists(theirs):
+                ours.unlink(missing_ok=True)
+            if not theirs.is_file() or theirs.is_symlink() or (ours.exists() and not over):
+                continue
+            data = theirs.read_bytes()
+            if not ours.is_file() or ours.read_bytes() != data:
+                ours.parent.mkdir(parents=True, exist_ok=True)
+                ours.write_bytes(data)
+                carried.append(path)
+        return carried
+
+    def release(self) -> None:
+        """Let go of the branch and leave the files: for plans that are not committed."""
+        self._point_at(self.branch.expected)
+
+    async def remove(self) -> None:
+        """Let go of the branch: everything here is on it."""
+        await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self._index.unlink(missing_ok=True)
+        await self.repo.ask("worktree", "prune")
+
+    async def tree_with(self, base: str, paths: Iterable[str]) -> str:
+        """The tree of a commit with these files (below the project's root) as they are here; absent: removed."""
+        wanted = tuple(dict.fromkeys(paths))
+        made = self._quick_tree(await self.repo.tree_of(base), wanted)
+        if made:
+            return made
+        names = [self.own.name(path) for path in wanted]
+        await self.repo.git("read-tree", base, index=self._index)
+        if names:
+            await self.repo.git(
+                "update-index", "--add", "--remove", "-z", "--stdin",
+                stdin=nul(names), index=self._index, work_tree=self.folder,
+            )  # fmt: skip
+        return (await self.repo.git("write-tree", index=self._index)).strip()
+
+    def _quick_tree(self, tree: str, paths: tuple[str, ...]) -> str | None:
+        """The same without asking git, where all of it is at hand."""
+        files = {self.own.name(path): self.root / path for path in paths}
+        if any(file.is_symlink() or file.is_dir() for file in files.values()):
+            return None
+        return with_files(
+            self.repo, tree, {name: file.read_bytes() if file.is_file() else None for name, file in files.items()}
+        )
+
+    def copy_to(self, root: Path) -> None:
+        """Show the plan's files to whoever works in another folder."""
+        wanted = self.own.on_disk(self.root)
+        for path in self.own.on_disk(root):
+            if path not in wanted:
+                (root / path).unlink(missing_ok=True)
+        for path in wanted:
+            source, target = self.root / path, root / path
+            data = source.read_bytes()
+            if target.is_symlink() or not target.is_file() or target.read_bytes() != data:
+                _replace(target, data)
+
+
+def _replace(target: Path, data: bytes) -> None:
+    if target.is_dir() and not target.is_symlink():
+        shutil.rmtree(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if os.path.lexists(target):
+        target.unlink()
+    target.write_bytes(data)
+
+
+def _elsewhere(branch: str, folder: str) -> RalphError:
+    return RalphError(
+        f"The branch {branch} is checked out in {folder}, so no work can land on it.",
+        remedy=f"Check out another branch there: git -C {folder} switch -",
+    )
+
+
+def _not_made(folder: Path, message: str) -> RalphError:
+    return RalphError(
+        f"The worktree {folder} could not be made.",
+        details=tuple(message.strip().splitlines()[:5]),
+        remedy="Free some space or correct the permissions, then run again. Nothing is lost.",
+    )

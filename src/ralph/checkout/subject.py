@@ -1,0 +1,44 @@
+"""What an agent called its own last commit, read from its small repository without starting git there."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from pathlib import Path
+
+MAX_COMMIT = 1 << 20
+ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+
+
+def subject_of(folder: Path, base: str) -> str:
+    """The subject of the commit that is checked out; empty if that is `base`, or cannot be read."""
+    head = head_of(folder)
+    if not head or head == base:
+        return ""
+    try:
+        packed = (folder / ".git" / "objects" / head[:2] / head[2:]).read_bytes()[:MAX_COMMIT]
+        whole = zlib.decompressobj().decompress(packed, MAX_COMMIT)
+    except (OSError, zlib.error):
+        return ""
+    kind, _, data = whole.partition(b"\0")
+    if not kind.startswith(b"commit "):
+        return ""
+    message = data.partition(b"\n\n")[2].decode(errors="replace").strip()
+    return UNPRINTABLE.sub(" ", message.split("\n", 1)[0]).strip()
+
+
+def head_of(folder: Path) -> str:
+    """The commit that a small repository stands on; empty if its files do not say."""
+    line = _line(folder / ".git" / "HEAD")
+    name = line.removeprefix("ref: ")
+    if name != line and ".." not in name and not name.startswith("/"):
+        line = _line(folder / ".git" / name)
+    return line if ID.fullmatch(line) else ""
+
+
+def _line(path: Path) -> str:
+    try:
+        return path.read_text(encoding="ascii").strip() if path.is_file() and path.stat().st_size < 1000 else ""
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,382 @@
+"""One folder with the files of one commit, for an agent to work in or for gates to run in.
+
+It is a small repository of its own that borrows the project's objects. Whatever happens to its refs, hooks,
+configuration or index stays in it: Ralph reads the files with an index of its own, and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.checkout import submodules
+from ralph.checkout.branch import STRAYS
+from ralph.checkout.own import OwnFiles
+from ralph.errors import RalphError
+from ralph.git.files import remove
+from ralph.git.parse import Change
+from ralph.git.repo import Repo, failed, nul
+from ralph.git.trees import changes_between, files_below
+
+GITLINK = "160000"
+CACHES = frozenset(
+    [
+        "__pycache__",
+        ".pytest_cache",
+        ".mypy_cache",
+        ".ruff_cache",
+        ".hypothesis",
+        ".tox",
+        ".nox",
+        ".cache",
+        ".coverage",
+        "htmlcov",
+        "coverage",
+        "node_modules",
+        ".venv",
+        "venv",
+        "env",
+        "target",
+        "dist",
+        "build",
+        "out",
+        ".next",
+        ".nuxt",
+        ".turbo",
+        ".gradle",
+        ".idea",
+        ".vscode",
+        ".DS_Store",
+        "tmp",
+        ".eggs",
+        ".parcel-cache",
+    ]
+)
+"""Names of what tools leave behind: nobody misses them in a commit."""
+CACHE_ENDINGS = (".pyc", ".pyo", ".egg-info", ".log", ".tmp", ".swp", ".o", ".tsbuildinfo")
+MAX_NAMED = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Taken:
+    """What somebody left in a working copy, as Ralph's own commit."""
+
+    commit: str
+    tree: str
+    changes: tuple[Change, ...]  # since the base, without Ralph's own files
+    left_out: tuple[str, ...] = ()  # what git would not take, each with the reason
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        return tuple(change.path for change in self.changes)
+
+
+@dataclass
+class WorkingCopy:
+    """A folder of Ralph's own with the files of one commit."""
+
+    repo: Repo
+    folder: Path
+    own: OwnFiles
+    branch: str  # what whoever works here is shown as the branch
+    provided: frozenset[str] = frozenset()  # what Ralph put here beside the commit's files: never anybody's work
+    max_file_bytes: int = 0  # larger files are left out; 0: none is
+    head: str = ""  # the commit it stands on
+    start: str = ""  # the files it was given: that commit, or a tree on top of it
+    reset_at: float = 0.0  # when it was given them
+    is_littered: bool = True  # there may be files in it that Ralph's index does not know
+    _nested: set[str] = field(default_factory=set)  # other repositories that were found in it
+
+    @property
+    def root(self) -> Path:
+        """Where work is done in it."""
+        return self.folder / self.repo.prefix
+
+    @property
+    def project(self) -> Path:
+        """Where Ralph's own files are in it; the application may be in a folder below."""
+        return self.folder / self.own.prefix
+
+    @property
+    def index(self) -> Path:
+        """Ralph's own index of it, beside the folder."""
+        return self.folder.with_name(f"{self.folder.name}.index")
+
+    async def reset(self, commit: str, tree: str = "") -> None:
+        """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
+
+        Only files that differ are written. Ignored files stay: they are caches, or were provided.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        for path in self._nested:
+            shutil.rmtree(self.folder / path, ignore_errors=True)
+        self._nested.clear()
+        args = ("read-tree", "--reset", "-u", tree or commit)
+        done = await self.repo.ask(*args, index=self.index, work_tree=self.folder)
+        if done.code:  # something is in the way that git does not remove: the folder is made anew
+            self._wipe()
+            done = await self.repo.ask(*args, index=self.index, work_tree=self.folder)
+        if done.code:
+            raise _not_made(self.folder, failed(args, self.folder, done))
+        self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
+        self.head, self.start, self.reset_at = commit, tree or commit, time.time()
+        self._make_repository(commit)
+        await submodules.fill(self.repo, self.folder)
+
+    async def set_own_apart(self) -> None:
+        """Whoever tidies up here (`git stash`, `git checkout .`, `git clean`) does not do it to Ralph's own files."""
+        if not self.own.pathspecs:
+            return
+        git = self.folder / ".git"
+        with (git / "info" / "exclude").open("a", encoding="utf-8") as file:
+            file.writelines(f"\n/{path}" for path in self.own.pathspecs)
+        known = await files_below(self.repo, self.head, *self.own.pathspecs)
+        if not known:
+            return
+        await self.repo.git(
+            "update-index", "-z", "--skip-worktree", "--stdin",
+            stdin=nul(known), index=git / "index", work_tree=self.folder,
+        )  # fmt: skip
+
+    async def restore(self) -> None:
+        """Tracked files as they were when it was last reset; everything else stays."""
+        await self.repo.git("read-tree", "--reset", "-u", self.start, index=self.index, work_tree=self.folder)
+
+    async def altered(self, globs: Iterable[str]) -> tuple[str, ...]:
+        """Tracked files below the project's root that are not as they were when last reset or taken."""
+        paths = [f":(top,glob){self.repo.prefix}{glob}" for glob in globs]
+        if not paths:
+            return ()
+        out = await self.repo.git(
+            "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules", "--", *paths,
+            index=self.index, work_tree=self.folder, literal=False,
+        )  # fmt: skip
+        return tuple(filter(None, out.split("\0")))
+
+    async def clean(self, *, ignored: bool = True) -> None:
+        """Remove everything but tracked files and what Ralph provided; ignored files only if asked."""
+        keep = [arg for path in sorted(self.provided) for arg in ("-e", f"/{path}")]
+        how = "-ffdxq" if ignored else "-ffdq"
+        await self.repo.git("clean", how, *keep, index=self.index, work_tree=self.folder, literal=False)
+        self.is_littered = False
+        self.root.mkdir(parents=True, exist_ok=True)
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.index.unlink(missing_ok=True)
+
+    def _wipe(self) -> None:
+        keep = {path.split("/", 1)[0] for path in self.provided}
+        for entry in self.folder.iterdir():
+            if entry.name in keep:
+                continue
+            if entry.is_dir() and not entry.is_symlink():
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
+        self.index.unlink(missing_ok=True)
+
+    def _make_repository(self, head: str) -> None:
+        """A repository for whoever works here: it borrows objects, and shares nothing else with the project's."""
+        git = self.folder / ".git"
+        if git.is_dir() and not git.is_symlink():
+            shutil.rmtree(git, ignore_errors=True)
+        else:
+            git.unlink(missing_ok=True)
+        (git / "objects" / "info").mkdir(parents=True)
+        (git / "info").mkdir()
+        ref = git / "refs" / "heads" / self.branch
+        ref.parent.mkdir(parents=True)
+        ref.write_text(f"{head}\n")
+        (git / "HEAD").write_text(f"ref: refs/heads/{self.branch}\n")
+        (git / "objects" / "info" / "alternates").write_bytes(os.fsencode(self.repo.git_dir / "objects") + b"\n")
+        (git / "config").write_text(self.repo.settings)
+        shutil.copyfile(self.index, git / "index")
+        for name in ("shallow", "info/exclude", "info/attributes"):
+            if (self.repo.git_dir / name).is_file():
+                shutil.copyfile(self.repo.git_dir / name, git / name)
+
+    async def take(self, base: str, message: str, *, also: Iterable[str] = ()) -> Taken:
+        """What is here now, as a commit on `base`: every file that the ignore rules let through.
+
+        Ralph's own files are taken as `base` has them, except for those in `also`.
+        """
+        if not self.folder.is_dir():  # whoever worked here has removed all of it: that is nobody's work
+            return Taken(commit=base, tree=await self.repo.tree_of(base), changes=())
+        await self._stage(also)
+        tree = await self._write_tree()
+        changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
+        left_out = await self._left_out(changes)
+        if left_out:
+            await self._put_back([change for change in changes if change.path in left_out])
+            tree = await self._write_tree()
+        reasons = [f"{path} ({why})" for path, why in sorted(left_out.items()) if path not in self.provided]
+        reasons += [f"{path}/ (it is another repository)" for path in sorted(self._nested - left_out.keys())]
+        changed = await submodules.changed(self.repo, self.folder)
+        reasons += [f"{path}/ (its files changed, and it is a submodule)" for path in changed]
+        reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes)]
+        return Taken(
+            commit=self.repo.write_commit(tree, (base,), message),
+            tree=tree,
+            changes=tuple(one for one in changes if one.path not in left_out and one.path not in self.own),
+            left_out=tuple(reasons),
+        )
+
+    async def _write_tree(self) -> str:
+        return (await self.repo.git("write-tree", index=self.index, work_tree=self.folder)).strip()
+
+    async def _left_out(self, changes: tuple[Change, ...]) -> dict[str, str]:
+        """What is not taken, and why."""
+        old = await self._left_before(changes)
+        odd = {change.path: old.get(change.path) or self._why_not(change) for change in changes}
+        return {path: why for path, why in odd.items() if why}
+
+    async def keep_strays(self) -> str:
+        """Keep what somebody put here since Ralph was here last, under the ref that comes back; empty: nothing."""
+        if not self.index.exists():
+            return ""
+        head = await self.repo.head()
+        before = await self._write_tree()
+        taken = await self.take(head, f"Found in {self.folder}")
+        if taken.tree == before:
+            return ""
+        ref = f"{STRAYS}/{taken.commit[:12]}"
+        await self.repo.keep(ref, taken.commit)
+        return ref
+
+    async def differs_from_start(self, taken: Taken) -> bool:
+        """Whether somebody changed anything since the copy was last reset."""
+        if self.start in (self.head, ""):
+            return bool(taken.changes)
+        return any(path not in self.own for path in await self.repo.between(self.start, taken.tree))
+
+    def diff_command(self, base: str, now: str) -> str:
+        """How an agent sees what became of `base`, without Ralph's own files."""
+        without = (f":(top,exclude){path}" for path in self.own.pathspecs)
+        return shlex.join(["git", "diff", base, now, "--", ":(top)", *without])
+
+    async def _stage(self, also: Iterable[str]) -> None:
+        outside = [f":(top,exclude,literal){path}" for path in (*self.own.pathspecs, *sorted(self.provided))]
+        done = await self.repo.ask(
+            "add", "--all", "--ignore-errors", "--", ":(top)", *outside,
+            index=self.index, work_tree=self.folder, literal=False,
+        )  # fmt: skip
+        if done.code:
+            self._nested |= _unborn(done.err.decode(errors="surrogateescape"))
+        present = [path for path in also if (self.folder / path).is_file()]
+        if present:
+            await self.repo.git(
+                "update-index", "--add", "-z", "--stdin", stdin=nul(present), index=self.index, work_tree=self.folder
+            )
+
+    async def _left_before(self, changes: tuple[Change, ...]) -> dict[str, str]:
+        """Files that ignore rules hid when the copy was last reset: changed rules do not make them anybody's work."""
+        if not self.reset_at or not any(change.path.endswith(".gitignore") for change in changes):
+            return {}
+        given = set(await self.repo.paths_in(self.start))
+        return {
+            change.path: "it was here before, and ignored"
+            for change in changes
+            if change.path not in given and self._is_older(change.path)
+        }
+
+    def _is_older(self, path: str) -> bool:
+        try:
+            return os.lstat(self.folder / path).st_ctime < self.reset_at
+        except OSError:
+            return False
+
+    def _why_not(self, change: Change) -> str:
+        """Why a change is not taken; empty: it is."""
+        if change.new_mode == GITLINK and change.old_mode != GITLINK:
+            self._nested.add(change.path)
+            return "it is another repository"
+        if GITLINK in (change.new_mode, change.old_mode):
+            return "it is a submodule, and its commit is in no other repository"
+        if self.max_file_bytes and change.new_mode != "000000":
+            try:
+                size = os.lstat(self.folder / change.path).st_size
+            except OSError:
+                return ""
+            if size > self.max_file_bytes:
+                return f"it has {size / 1e6:.0f} MB, more than commits.maxFileMb allows"
+        return ""
+
+    async def _put_back(self, changes: Iterable[Change]) -> None:
+        info = "".join(f"{change.old_mode} {change.old}\t{change.path}\0" for change in changes)
+        await self.repo.git(
+            "update-index", "-z", "--index-info", stdin=os.fsencode(info), index=self.index, work_tree=self.folder
+        )
+
+    async def _ignored(self, changes: tuple[Change, ...]) -> list[str]:
+        """What git ignores here and no tool is known to leave behind, the first few."""
+        if not await self._has_rules(changes):
+            return []
+        out = await self.repo.git(
+            "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z",
+            index=self.index, work_tree=self.folder,
+        )  # fmt: skip
+        found = [path for path in out.split("\0") if path and not self._is_cache(path.rstrip("/"))]
+        return found[:MAX_NAMED]
+
+    async def _has_rules(self, changes: tuple[Change, ...]) -> bool:
+        """Whether anything can be ignored at all; git is asked once, and then told by what is taken."""
+        if self.repo.ignores is None:
+            out = await self.repo.git(
+                "ls-files", "-z", "--", ":(top,glob)**/.gitignore",
+                index=self.index, work_tree=self.folder, literal=False,
+            )  # fmt: skip
+            self.repo.ignores = self.repo.has_exclude_files or any(
+                path not in self.own for path in out.split("\0")[:-1]
+            )
+        self.repo.ignores |= any(change.path.endswith(".gitignore") for change in changes)
+        return self.repo.ignores
+
+    def _is_cache(self, path: str) -> bool:
+        parts = path.split("/")
+        if path in self.provided or f"{path}/" in self.own or path in self.own:
+            return True
+        return any(part in CACHES or part.endswith(CACHE_ENDINGS) for part in parts)
+
+    async def checkout(self, commit: str, paths: Iterable[str]) -> None:
+        """Make these paths as `commit` has them, on disk and in Ralph's index; absent there: removed."""
+        wanted = sorted(set(paths))
+        if not wanted:
+            return
+        listed = await self.repo.git("ls-tree", "-r", "-z", "--full-tree", commit)
+        entries = {line.partition("\t")[2]: line for line in listed.split("\0") if line}
+        info = "".join(f"{entries.get(path) or f'0 {self.repo.zero}{chr(9)}{path}'}\0" for path in wanted)
+        await self.repo.git(
+            "update-index", "-z", "--index-info", stdin=os.fsencode(info), index=self.index, work_tree=self.folder
+        )
+        for path in wanted:
+            if path not in entries:
+                remove(self.folder, path)
+        kept = [path for path in wanted if path in entries]
+        if kept:
+            await self.repo.git(
+                "checkout-index", "--force", "-z", "--stdin", stdin=nul(kept), index=self.index, work_tree=self.folder
+            )
+
+
+def _unborn(errors: str) -> set[str]:
+    """Nested repositories without a commit: git names them when it cannot add them."""
+    end = "' does not have a commit checked out"
+    return {
+        line.removeprefix("error: '").removesuffix(end).rstrip("/")
+        for line in errors.splitlines()
+        if line.endswith(end)
+    }
+
+
+def _not_made(folder: Path, error: RalphError) -> RalphError:
+    return RalphError(
+        f"The working copy {folder} could not be made.",
+        details=(error.what, *error.details),
+        remedy="Free some space or correct the permissions, then run again. Nothing is lost.",
+    )

@@ -1,0 +1,106 @@
+"""Git objects that Ralph writes itself: commits and files, without a process for each."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import time
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+IDENT = re.compile(r"(.*) <(.*)> \d+ ([+-]\d{4})\s*")
+
+
+@dataclass(frozen=True)
+class Ident:
+    """Who makes a commit."""
+
+    name: str = "Ralph"
+    email: str = "ralph@localhost"
+
+    @classmethod
+    def parse(cls, text: str) -> Ident:
+        """What `git var GIT_COMMITTER_IDENT` prints."""
+        found = IDENT.fullmatch(text)
+        return cls(found[1], found[2]) if found else cls()
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The same for a git that somebody else runs."""
+        return {
+            f"GIT_{who}_{what}": value
+            for who in ("AUTHOR", "COMMITTER")
+            for what, value in (("NAME", self.name), ("EMAIL", self.email))
+        }
+
+
+def commit_object(tree: str, parents: Iterable[str], ident: Ident, message: str) -> bytes:
+    zone = time.strftime("%z") or "+0000"
+    who = f"{ident.name} <{ident.email}> {int(time.time())} {zone}"
+    lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}"]
+    text = message.replace("\0", "").rstrip() + "\n"
+    return ("\n".join(lines) + f"\n\n{text}").encode(errors="replace")
+
+
+def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1") -> str:
+    """Write one object as git does: its name is its digest, so that it is whole or not there."""
+    whole = f"{kind} {len(data)}\0".encode() + data
+    name = hashlib.new(algorithm, whole).hexdigest()
+    path = git_dir / "objects" / name[:2] / name[2:]
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"tmp_obj_{os.urandom(6).hex()}")
+        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o444)
+        try:
+            os.write(descriptor, zlib.compress(whole, 1))
+        finally:
+            os.close(descriptor)
+        os.replace(temporary, path)  # noqa: PTH105 - beside os.open
+    return name
+
+
+def read_object(git_dir: Path, name: str) -> bytes | None:
+    """An object's data, if it has a file of its own; None: git has packed it, or it is elsewhere."""
+    try:
+        whole = zlib.decompress((git_dir / "objects" / name[:2] / name[2:]).read_bytes())
+    except (OSError, zlib.error):
+        return None
+    return whole.partition(b"\0")[2]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One name in a tree."""
+
+    mode: str  # six digits, as git prints it
+    name: str  # the object's id
+
+    @property
+    def is_tree(self) -> bool:
+        return self.mode == "040000"
+
+
+Tree = dict[str, Entry]
+
+
+def parse_tree(data: bytes, length: int) -> Tree:
+    """A tree object's entries by their names; `length`: that of an object's id, in bytes."""
+    found, position = {}, 0
+    while position < len(data):
+        end = data.index(b"\0", position)
+        mode, _, name = data[position:end].partition(b" ")
+        found[os.fsdecode(name)] = Entry(mode.decode().zfill(6), data[end + 1 : end + 1 + length].hex())
+        position = end + 1 + length
+    return found
+
+
+def tree_object(entries: Tree) -> bytes:
+    """Entries as git writes and sorts them: a folder as if its name ended with a slash."""
+    named = sorted((os.fsencode(name) + b"/" * entry.is_tree, name, entry) for name, entry in entries.items())
+    return b"".join(
+        entry.mode.lstrip("0").encode() + b" " + os.fsencode(name) + b"\0" + bytes.fromhex(entry.name)
+        for _, name, entry in named
+    )

@@ -1,0 +1,36 @@
+"""What a commit of Ralph's says: the subject, what was asked for, what the gates said, and where it came from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph.config import Config
+from ralph.plan.model import GateResult, Task
+from ralph.plan.work import Outcome
+
+TRAILER = "Ralph-Attempt"
+MAX_SUBJECT = 120
+
+
+def commit_message(
+    subject: str, *, task: Task | None, outcome: Outcome, attempt: str, config: Config, model: str, trailer: str = ""
+) -> str:
+    """The whole message; `subject` may have a body of its own."""
+    head, _, body = subject.strip().partition("\n")
+    parts = [head[:MAX_SUBJECT] or attempt, body.strip()]
+    if task and not body.strip():
+        parts.append("\n".join(f"- {_line(criterion)}" for criterion in task.criteria))
+    parts.append("\n".join(_gate(gate) for gate in outcome.gates))
+    lines = [trailer, f"{TRAILER}: {attempt}"]
+    if config.commits.assisted_by:
+        agent = Path(config.provider_for("executor").command).name
+        lines.append(f"Assisted-by: {agent}:{model}" if model else f"Assisted-by: {agent}")
+    return "\n\n".join(filter(None, (*parts, "\n".join(filter(None, lines))))) + "\n"
+
+
+def _gate(gate: GateResult) -> str:
+    return f"Gate `{_line(gate.command)}`: {'passed' if gate.passed else 'failed, and is optional'}"
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())[:200]

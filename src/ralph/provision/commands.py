@@ -1,0 +1,113 @@
+"""Commands that prepare a working copy: `worktrees.setup`, `cp`, and package managers that work offline."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.process import environment, spawn
+from ralph.process.spawn import Ended, How, Limits
+from ralph.provision.destination import Destination
+
+LAST_LINES = 15
+LAST_BYTES = 8_192
+UNKNOWN_OPTION = re.compile(r"(unrecognized|illegal|invalid|unknown) option")
+
+
+class Tail:
+    """Writes a program's output to the log, and keeps its end for an error."""
+
+    def __init__(self, copy: Destination) -> None:
+        copy.log.parent.mkdir(parents=True, exist_ok=True)
+        self._file = copy.log.open("ab")
+        self._secrets = environment.Redactor(environment.secrets_in(copy.env))
+        self._end = b""
+
+    def __enter__(self) -> Tail:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._write(self._secrets.flush())
+        self._file.close()
+
+    def title(self, text: str) -> None:
+        self._file.write(f"$ {self._secrets.text(text)}\n".encode(errors="replace"))
+
+    def feed(self, data: bytes) -> None:
+        self._write(self._secrets.feed(data))
+
+    def _write(self, data: bytes) -> None:
+        self._file.write(data)
+        self._end = (self._end + data)[-LAST_BYTES:]
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        shown = self._end.decode(errors="replace").replace("\r", "\n").splitlines()
+        return tuple(line.rstrip() for line in shown if line.strip())[-LAST_LINES:]
+
+
+async def set_up(copy: Destination, variables: Mapping[str, str]) -> None:
+    """Run the commands of `worktrees.setup` in the working copy, one after the other."""
+    for index, command in enumerate(copy.settings.setup):
+        ended, tail = await run(copy, ["/bin/sh", "-c", command], copy.top / copy.prefix, variables, title=command)
+        if ended.how is not How.EXITED or ended.code:
+            raise RalphError(
+                f"The set-up command `{command}` {reason(copy, ended)} in the working copy {copy.top}.",
+                details=tail,
+                remedy=f"Run it by hand in a fresh clone, then correct worktrees.setup[{index}]"
+                f"{' or raise worktrees.timeout' if ended.how is How.TIMED_OUT else ''}. "
+                f"All of its output is in {copy.log}.",
+            )
+
+
+async def clone(copy: Destination, source: Path, target: Path) -> None:
+    """Copy a file or folder with its links, times and modes; where the disk can, its blocks are shared."""
+    for options in _options():
+        argv = ["cp", *options, "--", str(source), str(target)]
+        ended, tail = await run(copy, argv, copy.top, {}, title=shlex.join(argv))
+        if not any(UNKNOWN_OPTION.search(line) for line in tail) or os.path.lexists(target):
+            break
+    if ended.how is not How.EXITED or ended.code:
+        raise RalphError(
+            f"{source} could not be copied: `cp` {reason(copy, ended)}.",
+            details=tail,
+            remedy="Free some space or correct its permissions and run again; or list it under worktrees.link, "
+            'or set "auto": false under worktrees and make it with worktrees.setup.',
+        )
+
+
+async def run(
+    copy: Destination, argv: Sequence[str], cwd: Path, variables: Mapping[str, str], *, title: str
+) -> tuple[Ended, tuple[str, ...]]:
+    """Run a program to its end within `worktrees.timeout`; its last lines come back, and all of them are logged."""
+    with Tail(copy) as tail:
+        tail.title(title)
+        ended = await spawn.run(
+            argv,
+            cwd=cwd,
+            env={**copy.env, **variables},
+            owner=copy.owner,
+            out=tail.feed,
+            limits=Limits(total=copy.settings.timeout, grace=2.0),
+        )
+    return ended, tail.lines
+
+
+def reason(copy: Destination, ended: Ended) -> str:
+    """Why a program counts as failed, as the end of a sentence."""
+    if ended.how is How.TIMED_OUT:
+        return f"did not end within {copy.settings.timeout:g} s, so Ralph ended it"
+    if ended.code < 0:
+        return f"was ended by signal {-ended.code}"
+    return f"failed with exit code {ended.code}{' (command not found)' if ended.code == 127 else ''}"
+
+
+def _options() -> tuple[tuple[str, ...], ...]:
+    """How `cp` is asked to keep all that a file has: with shared blocks first, then as every `cp` understands it."""
+    sharing = ("-ac",) if sys.platform == "darwin" else ("-a", "--reflink=auto")
+    return sharing, ("-pPR",)

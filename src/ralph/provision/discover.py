@@ -1,0 +1,218 @@
+"""What a working copy lacks: the dependency folders that git ignores, and whether they have changed."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+
+from ralph.provision.destination import Destination, is_own
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A sort of dependency folder: its names, what proves it, and where to look for changes."""
+
+    names: tuple[str, ...]
+    holds: str = ""  # a file inside of it
+    beside: tuple[str, ...] = ()  # one of these files lies beside it
+    look: tuple[str, ...] = (".",)  # the folders in it whose entries change when something is installed
+    built: bool = False  # a build writes it all the time, so only the lock files tell whether it is out of date
+
+
+KINDS = (
+    Kind(names=(".venv", "venv", "env"), holds="pyvenv.cfg", look=(".", "lib/python*/site-packages")),
+    Kind(names=("node_modules",), look=(".", "@*")),
+    Kind(names=("vendor",), beside=("composer.json", "Gemfile", "go.mod"), look=(".", "*", "bundle/ruby/*/gems")),
+    Kind(names=(".bundle",), beside=("Gemfile",)),
+    Kind(names=("deps",), beside=("mix.exs",)),
+    Kind(names=("_build",), beside=("mix.exs",), built=True),
+    Kind(names=("target",), beside=("Cargo.toml",), built=True),
+)
+BY_NAME = {name: kind for kind in KINDS for name in kind.names}
+PLAIN = Kind(names=())
+SCRATCH = frozenset(("__pycache__", ".cache", ".vite", ".vite-temp", ".pytest_cache"))
+"""Programs write these while they run: a change in them is no change of the folder."""
+
+MANIFESTS = (
+    "pyproject.toml",
+    "setup.py",
+    "package.json",
+    "composer.json",
+    "Gemfile",
+    "go.mod",
+    "mix.exs",
+    "Cargo.toml",
+)
+LOCKS = frozenset((
+    "uv.lock", "poetry.lock", "Pipfile.lock", "pyproject.toml", "package-lock.json", "pnpm-lock.yaml", "yarn.lock",
+    "bun.lock", "bun.lockb", "Cargo.lock", "go.sum", "Gemfile.lock", "composer.lock", "mix.lock",
+))  # fmt: skip
+INCLUDE = ".worktreeinclude"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The dependency folders of a checkout, and the cheap look that tells whether git has to be asked again."""
+
+    paths: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()  # folders that may hold one: "" or "packages/a/"
+    seen: str = ""
+
+
+async def discover(copy: Destination, before: Found) -> Found:
+    """The dependency folders of the person's checkout; git is asked only if a look at the disk shows a change."""
+    if before.seen and _look(copy, before.watched) == before.seen:
+        return before
+    ignored = await copy.git(copy.source, *_IGNORED)
+    paths = _outermost(path.rstrip("/") for path in ignored if is_dependency(copy.source, path.rstrip("/")))
+    tracked = await copy.git(copy.source, "ls-files", "-z", "--", *(f":(glob)**/{name}" for name in MANIFESTS))
+    watched = tuple(sorted({"", copy.prefix, *map(_folder_of, paths), *map(_folder_of, tracked)}))
+    return Found(paths=paths, watched=watched, seen=_look(copy, watched))
+
+
+_IGNORED = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
+
+
+async def included(copy: Destination) -> tuple[str, ...]:
+    """What the person's `.worktreeinclude` lists, among what git ignores."""
+    if not (copy.source / INCLUDE).is_file():
+        return ()
+    listed = await copy.git(
+        copy.source, "ls-files", "--others", "--ignored", f"--exclude-from={INCLUDE}", "--directory", "-z"
+    )
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in listed)
+    ignored = await copy.git(copy.source, "check-ignore", "-z", "--stdin", stdin=stdin, may_fail=True)
+    return _outermost(path.rstrip("/") for path in ignored if not is_own(path))
+
+
+async def made_in(copy: Destination) -> frozenset[str]:
+    """What lies in the working copy and is not tracked there."""
+    paths = await copy.git(copy.top, "ls-files", "--others", "--directory", "-z")
+    return frozenset(_outermost(path.rstrip("/") for path in paths))
+
+
+async def visible_in(copy: Destination, paths: Iterable[str]) -> tuple[str, ...]:
+    """Those of `paths` that git does not ignore in the working copy, so that `git add --all` would take them."""
+    wanted = list(paths)
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in wanted)
+    ignored = await copy.git(copy.top, "check-ignore", "-z", "--stdin", stdin=stdin, may_fail=True) if wanted else ()
+    return tuple(path for path in wanted if path not in ignored)
+
+
+async def tracked_in(copy: Destination, paths: Iterable[str]) -> frozenset[str]:
+    """Those of `paths` that the working copy's commit holds itself, as a file or as a folder with files."""
+    wanted = list(paths)
+    literal = (f":(top,literal){path}" for path in wanted)
+    files = await copy.git(copy.top, "ls-files", "-z", "--", *literal) if wanted else ()
+    return frozenset(path for path in wanted if any(file == path or file.startswith(f"{path}/") for file in files))
+
+
+def is_dependency(top: Path, path: str) -> bool:
+    """Whether a path is one of the well-known dependency folders."""
+    folder, name = top / path, path.rpartition("/")[2]
+    kind = BY_NAME.get(name)
+    if not kind or is_own(path) or not folder.is_dir():
+        return False
+    if kind.holds and not (folder / kind.holds).is_file():
+        return False
+    return not kind.beside or any((folder.parent / name).is_file() for name in kind.beside)
+
+
+def is_built(path: str) -> bool:
+    return BY_NAME.get(path.rpartition("/")[2], PLAIN).built
+
+
+def fingerprint(top: Path, path: str, locks: str) -> str:
+    """What a file or a dependency folder looks like from above; not a walk through all of it."""
+    target = top / path
+    status = target.lstat()
+    if stat.S_ISLNK(status.st_mode):
+        return f"link {target.readlink()}"
+    if not stat.S_ISDIR(status.st_mode):
+        return f"file {status.st_ino} {status.st_size} {status.st_mtime_ns}"
+    kind = BY_NAME.get(target.name, PLAIN)
+    if kind.built:
+        return f"built {locks}"
+    folders = sorted({folder for pattern in kind.look for folder in _matching(target, pattern)})
+    return digest([str(status.st_ino), *(line for folder in folders for line in _entries(folder))])
+
+
+def lock_digest(top: Path, folders: Iterable[str]) -> str:
+    """The content of every lock file in these folders, as one word."""
+    files = [f"{folder}{name}" for folder in folders for name in _names(top / folder) if _is_lock(name)]
+    return digest(f"{file} {_content(top / file)}" for file in sorted(files))
+
+
+def _is_lock(name: str) -> bool:
+    return name in LOCKS or (name.startswith("requirements") and name.endswith(".txt"))
+
+
+def _content(file: Path) -> str:
+    try:
+        return blake2b(file.read_bytes(), digest_size=16).hexdigest()
+    except OSError:
+        return ""
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - only the names
+    except OSError:
+        return []
+
+
+def _look(copy: Destination, watched: Iterable[str]) -> str:
+    """Which dependency folders are there, and what git's ignore files look like."""
+    names = [f"{folder}{name}" for folder in watched for name in _names(copy.source / folder) if name in BY_NAME]
+    ignores = [str(_times(copy.source / folder / ".gitignore")) for folder in ("", copy.prefix)]
+    return digest([*sorted(names), *ignores])
+
+
+def _times(path: Path) -> tuple[int, int]:
+    try:
+        status = path.stat()
+    except OSError:
+        return (0, 0)
+    return (status.st_size, status.st_mtime_ns)
+
+
+def _matching(folder: Path, pattern: str) -> list[Path]:
+    found = [folder] if pattern == "." else folder.glob(pattern)
+    return [path for path in found if path.is_dir() and not path.is_symlink()]
+
+
+def _entries(folder: Path) -> list[str]:
+    """A folder's entries: a file by its time and size, a folder only by its number, for caches come and go in it."""
+    lines = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name in SCRATCH:
+                continue
+            if entry.is_dir(follow_symlinks=False):
+                lines.append(f"{entry.name} {entry.inode()}")
+            else:
+                status = entry.stat(follow_symlinks=False)
+                lines.append(f"{entry.name} {status.st_ino} {status.st_size} {status.st_mtime_ns}")
+    return sorted(lines)
+
+
+def _folder_of(path: str) -> str:
+    return path[: path.rfind("/") + 1]
+
+
+def _outermost(paths: Iterable[str]) -> tuple[str, ...]:
+    """Paths without those that lie below another one."""
+    kept: list[str] = []
+    for path in sorted(set(paths), key=lambda path: f"{path}/"):
+        if not kept or not path.startswith(f"{kept[-1]}/"):
+            kept.append(path)
+    return tuple(kept)
+
+
+def digest(lines: Iterable[str]) -> str:
+    """Many words as one that is the same only for the same words."""
+    return blake2b("\0".join(lines).encode(errors="surrogateescape"), digest_size=16).hexdigest()

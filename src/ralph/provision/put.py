@@ -1,0 +1,145 @@
+"""Putting one path into a working copy: whole or not at all, and never through a link that leads out of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.git.files import is_behind_link
+from ralph.process.spawn import How as Exit
+from ralph.provision import commands, stamp
+from ralph.provision.destination import Destination
+from ralph.provision.discover import is_built
+from ralph.provision.relocate import Relocation, redirect, relocate
+from ralph.provision.stamp import How
+
+OFFLINE = (
+    (".venv", "uv.lock", "uv sync --frozen --offline"),
+    ("node_modules", "pnpm-lock.yaml", "pnpm install --frozen-lockfile --offline"),
+    ("node_modules", "package-lock.json", "npm ci --offline --no-audit --no-fund"),
+)
+"""Folders that a package manager can make from a lock file and its own cache."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """How a path came into the copy, and what a person should know about it."""
+
+    how: How
+    note: str = ""
+
+
+async def put(copy: Destination, path: str, how: How, *, explicit: bool, variables: Mapping[str, str]) -> Done:
+    """Bring one path into the copy; a folder that nobody named and that is too large is made or linked instead."""
+    source = copy.source / path
+    if how is How.LINKED:
+        return _linked(copy, path)
+    if source.is_symlink():
+        return _same_link(copy, path, explicit=explicit)
+    size = await asyncio.to_thread(size_of, source)
+    if not explicit and size > copy.largest:
+        return await _too_large(copy, path, size, variables)
+    await _copied(copy, path)
+    return Done(how=How.COPIED, note=f"copied {path} ({amount(size)})" if source.is_dir() else "")
+
+
+def take_out(copy: Destination, path: str) -> None:
+    """Remove what Ralph put there; a kill meanwhile leaves nothing that looks whole."""
+    target = copy.top / path
+    if is_behind_link(copy.top, path) or not os.path.lexists(target):
+        return
+    away = _fresh(copy, "old")
+    target.rename(away)
+    stamp.remove(away)
+
+
+def size_of(path: Path) -> int:
+    """Bytes at a path and below it."""
+    return sum(size for _, size, *_ in stamp.manifest(path).values())
+
+
+def amount(size: int) -> str:
+    """A size for a person."""
+    if size >= 1e9:
+        return f"{size / 1e9:.1f} GB"
+    return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{max(size / 1e3, 1):.0f} kB"
+
+
+async def _copied(copy: Destination, path: str) -> None:
+    source, new = copy.source / path, _fresh(copy, "new")
+    if source.is_dir():
+        await commands.clone(copy, source, new)
+        await asyncio.to_thread(relocate, new, Relocation(copy.source, copy.top))
+    else:
+        shutil.copy2(source, new)
+    _swap(copy, path, new)
+
+
+def _linked(copy: Destination, path: str) -> Done:
+    new = _fresh(copy, "new")
+    new.symlink_to(copy.source / path)
+    _swap(copy, path, new)
+    return Done(how=How.LINKED)
+
+
+def _same_link(copy: Destination, path: str, *, explicit: bool) -> Done:
+    """A link of the person's leads to the same place from the copy, or to the copy's own if it stays inside."""
+    if copy.settings.setup and not explicit:
+        take_out(copy, path)  # a set-up would write to where it leads
+        return Done(how=How.LEFT, note=f"{path} is a link in your checkout: worktrees.setup has to make it")
+    new, target = _fresh(copy, "new"), copy.source / path
+    new.symlink_to(os.path.normpath(target.parent / target.readlink()))
+    redirect(new, Relocation(copy.source, copy.top))
+    _swap(copy, path, new)
+    return Done(how=How.LINKED, note=f"{path} is a link in your checkout, and leads to the same place here")
+
+
+async def _too_large(copy: Destination, path: str, size: int, variables: Mapping[str, str]) -> Done:
+    large = f"{path} ({amount(size)}) is too large to copy"
+    take_out(copy, path)
+    if is_built(path):
+        return Done(how=How.LEFT, note=f"{large}: the build makes its own")
+    if copy.settings.setup:
+        return Done(how=How.LEFT, note=f"{large}: worktrees.setup has to make it")
+    command = _offline_command(copy, path)
+    if command and await _made(copy, path, command, variables):
+        return Done(how=How.MADE, note=f"{large}: made with `{command}`")
+    return Done(how=_linked(copy, path).how, note=f"{large}: a link to your own, so what runs here can change it")
+
+
+def _offline_command(copy: Destination, path: str) -> str:
+    folder, name = (copy.top / path).parent, path.rpartition("/")[2]
+    usable = (
+        command
+        for made, lock, command in OFFLINE
+        if made == name and (folder / lock).is_file() and shutil.which(command.split()[0], path=copy.env.get("PATH"))
+    )
+    return next(usable, "")
+
+
+async def _made(copy: Destination, path: str, command: str, variables: Mapping[str, str]) -> bool:
+    target = copy.top / path
+    ended, _ = await commands.run(copy, command.split(), target.parent, variables, title=command)
+    if ended.how is Exit.EXITED and ended.code == 0 and target.is_dir():
+        return True
+    take_out(copy, path)
+    return False
+
+
+def _fresh(copy: Destination, name: str) -> Path:
+    """A free path beside the copy; what a killed run left there goes."""
+    path = copy.records / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    stamp.remove(path)
+    return path
+
+
+def _swap(copy: Destination, path: str, new: Path) -> None:
+    take_out(copy, path)
+    target = copy.top / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    new.rename(target)

@@ -1,0 +1,122 @@
+"""A copied folder at its new place: links, scripts and editable installs that name the old one are corrected."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from urllib.parse import quote
+
+LONGEST_TEXT = 1 << 20
+LONGEST_SHEBANG = 127
+"""Bytes: what every Linux kernel reads of a script's first line."""
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """From the person's checkout to a working copy, which may lie below it."""
+
+    source: Path
+    top: Path
+
+    def path(self, path: str) -> str:
+        """An absolute path as the working copy has it; unchanged if it does not lie in the person's checkout."""
+        for old in self._spellings:
+            below = path.removeprefix(old)
+            if below != path and below[:1] in ("", "/") and "/.ralph/" not in below:
+                return f"{self.top}{below}"
+        return path
+
+    def text(self, data: bytes) -> bytes:
+        """A text in which every path of the person's checkout is the working copy's; a URL stays a URL."""
+        plain, quoted = os.fsencode(self.top), quote(str(self.top)).encode()
+        return self._pattern.sub(lambda found: found[1] + quoted if found[1] else plain, data)
+
+    def script(self, data: bytes) -> bytes:
+        """A script likewise; one whose first line becomes too long for the kernel is started by `sh`."""
+        new = self.text(data)
+        first, _, rest = new.partition(b"\n")
+        python = re.fullmatch(rb"#!(/.*/python[0-9.]*)", first)
+        if new == data or not python or (len(first) < LONGEST_SHEBANG and b" " not in first):
+            return new
+        return b"#!/bin/sh\n'''exec' \"" + python[1] + b'" "$0" "$@"\n\' \'\'\'\n' + rest
+
+    @cached_property
+    def _spellings(self) -> tuple[str, ...]:
+        return tuple(sorted({str(self.source), str(self.source.resolve())}, key=len, reverse=True))
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[bytes]:
+        """A path or its beginning: neither the end of a longer one nor of a sibling whose name begins alike."""
+        names = {name for old in self._spellings for name in (old, quote(old))}
+        old = b"|".join(re.escape(os.fsencode(name)) for name in sorted(names, key=len, reverse=True))
+        own = rb"/(?:[^\s'\":]*/)?\.ralph/"
+        return re.compile(rb"(?<![\w.\-])(file://)?(?:" + old + rb")(?![\w.\-%+@~\x80-\xff]|" + own + rb")")
+
+
+def relocate(folder: Path, relocation: Relocation) -> None:
+    """Correct all that is below `folder`, a fresh copy that nobody uses yet."""
+    for entry, below in _walk(folder):
+        path = Path(entry.path)
+        if entry.is_symlink():
+            redirect(path, relocation)
+        elif names_its_place(below):
+            rewrite(path, relocation)
+
+
+def redirect(link: Path, relocation: Relocation) -> None:
+    """Let an absolute link into the person's checkout lead into the working copy."""
+    target = os.readlink(link)  # noqa: PTH115 - as it is written
+    new = relocation.path(target)
+    if new != target:
+        link.unlink()
+        link.symlink_to(new)
+
+
+def rewrite(file: Path, relocation: Relocation) -> None:
+    """Correct one text file; its mode stays."""
+    data = _text_of(file)
+    new = relocation.script(data) if data.startswith(b"#!") else relocation.text(data)
+    if new == data:
+        return
+    mode = file.stat().st_mode
+    file.unlink()  # another name of the same file keeps its content
+    file.write_bytes(new)
+    file.chmod(mode & 0o7777)
+    for compiled in file.parent.glob(f"__pycache__/{file.stem}.*.pyc") if file.suffix == ".py" else ():
+        compiled.unlink()
+
+
+def names_its_place(below: str) -> bool:
+    """Whether a file of a dependency folder may hold the folder's own path, or that of an editable install."""
+    folder, _, name = below.rpartition("/")
+    if folder == "bin" or folder.endswith(".bin") or below == "pyvenv.cfg":
+        return True
+    if name.endswith((".pth", ".egg-link")) or name == "direct_url.json":
+        return True
+    return name.endswith(".py") and "editable" in name and folder.endswith("-packages")
+
+
+def _text_of(file: Path) -> bytes:
+    """A file's content; nothing if it is no text that one would rewrite."""
+    if file.stat().st_size > LONGEST_TEXT:
+        return b""
+    data = file.read_bytes()
+    return b"" if b"\0" in data else data
+
+
+def _walk(folder: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
+    """Everything below a folder, with its path from there; folders themselves are left out."""
+    waiting = [(str(folder), "")]
+    while waiting:
+        current, below = waiting.pop()
+        with os.scandir(current) as entries:
+            for entry in list(entries):
+                path = f"{below}{entry.name}"
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append((entry.path, f"{path}/"))
+                else:
+                    yield entry, path

@@ -1,0 +1,133 @@
+"""Brings the dependency folders of a working copy back to what Ralph provided, whatever ran there meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.git.files import is_behind_link
+from ralph.provision import stamp
+from ralph.provision.destination import Destination
+from ralph.provision.discover import SCRATCH
+from ralph.provision.provide import kept, provide, read_stamp
+from ralph.provision.put import take_out
+from ralph.provision.relocate import Relocation, names_its_place, redirect, rewrite
+from ralph.provision.stamp import Entry, How, Manifest, Stamp
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """How what is there differs from what was provided; names are below the provided path."""
+
+    added: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()  # changed or removed; a folder comes before what is in it
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.lost)
+
+
+async def restore(copy: Destination) -> tuple[str, ...]:
+    """Undo every change to what was copied or made; the changed paths come back, without those of caches."""
+    noted = read_stamp(copy)
+    return await _restore(copy, noted, await asyncio.to_thread(stamp.read_manifests, copy.records))
+
+
+async def _restore(copy: Destination, noted: Stamp, manifests: dict[str, Manifest]) -> tuple[str, ...]:
+    changed: list[str] = []
+    repaired, again = False, []
+    for path in kept(noted):
+        known = manifests.setdefault(path, {})
+        changes = await asyncio.to_thread(_compare, copy, path, known)
+        changed += [f"{path}/{name}".rstrip("/") for name in {*changes.added, *changes.lost} if not _is_cache(name)]
+        if changes and not await asyncio.to_thread(_repaired, copy, noted, path, known, changes):
+            again.append(path)
+        repaired = repaired or bool(changes.lost)
+    if repaired:
+        await asyncio.to_thread(_note, copy, noted, manifests)
+    if again:
+        await _provide_again(copy, again)
+    return tuple(sorted(changed))
+
+
+def _compare(copy: Destination, path: str, known: Manifest) -> Changes:
+    now = {} if is_behind_link(copy.top, path) else stamp.manifest(copy.top / path)
+    if now == known:
+        return Changes()
+    added = sorted(name for name, entry in now.items() if name not in known or _kind(entry) != _kind(known[name]))
+    lost = sorted(name for name, entry in known.items() if now.get(name) != entry)
+    return Changes(added=tuple(added), lost=tuple(lost) if known else ("",))
+
+
+def _kind(entry: Entry) -> int:
+    return stat.S_IFMT(entry[0])
+
+
+def _is_cache(name: str) -> bool:
+    return name.endswith(".pyc") or not SCRATCH.isdisjoint(name.split("/"))
+
+
+def _repaired(copy: Destination, noted: Stamp, path: str, known: Manifest, changes: Changes) -> bool:
+    """Put right what differs, file by file; False if that cannot be done from the person's checkout."""
+    item = noted.items.get(path)
+    if changes.lost and (not known or item is None or item.how is not How.COPIED or "" in changes.added):
+        return False
+    try:
+        for name in changes.added:
+            _remove(copy.top / path / name)
+        return all(_from_source(copy, path, name, known) for name in changes.lost)
+    except OSError:
+        return False
+
+
+def _remove(path: Path) -> None:
+    if os.path.lexists(path):  # it may have gone with its folder
+        stamp.remove(path)
+
+
+def _from_source(copy: Destination, path: str, name: str, known: Manifest) -> bool:
+    """Bring one file, link or folder from the person's checkout, if that still is the one that was copied."""
+    source, target = copy.source / path / name, copy.top / path / name
+    status = source.lstat()
+    expected = known[name]
+    if stat.S_IFMT(status.st_mode) != _kind(expected):
+        return False
+    if stat.S_ISDIR(status.st_mode):
+        target.mkdir(exist_ok=True)
+        target.chmod(stat.S_IMODE(expected[0]))
+        return True
+    rewritten = names_its_place(name)
+    if stat.S_ISREG(status.st_mode) and not rewritten and stamp.entry(status)[1:3] != expected[1:3]:
+        return False
+    _bring(source, target, Relocation(copy.source, copy.top), rewritten=rewritten)
+    known[name] = stamp.entry(target.lstat())
+    return known[name][:2] == expected[:2]
+
+
+def _bring(source: Path, target: Path, relocation: Relocation, *, rewritten: bool) -> None:
+    _remove(target)
+    shutil.copy2(source, target, follow_symlinks=False)
+    if target.is_symlink():
+        redirect(target, relocation)
+    elif rewritten:
+        rewrite(target, relocation)
+
+
+def _note(copy: Destination, noted: Stamp, manifests: dict[str, Manifest]) -> None:
+    """Write down the files that came anew."""
+    items = {
+        path: item.model_copy(update={"mark": stamp.mark(copy.top / path)}) if path in manifests else item
+        for path, item in noted.items.items()
+    }
+    stamp.write_manifests(copy.records, manifests)
+    stamp.write(copy.records, noted.model_copy(update={"items": items}))
+
+
+async def _provide_again(copy: Destination, paths: list[str]) -> None:
+    """Take out what is beyond repair, and provide it as if it had never been there."""
+    for path in paths:
+        await asyncio.to_thread(take_out, copy, path)
+    await provide(copy)

@@ -1,0 +1,148 @@
+"""What Ralph has put into a working copy, noted beside it, so that the next look costs almost nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Mapping
+from enum import Enum
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from ralph.stores import atomic
+
+STAMP, MANIFEST = "stamp.json", "manifest.json"
+Entry = tuple[int, int, int, int, int]
+"""Mode, size, time of change, time of any change, and number on disk; of a folder only the mode."""
+
+Manifest = dict[str, Entry]
+"""All that is below a path, by its name from there; a single file has the name ""."""
+
+
+class How(Enum):
+    """How something came into a working copy."""
+
+    COPIED = "copied"
+    LINKED = "linked"
+    MADE = "made"  # by a command
+    LEFT = "left out"  # too large: something else has to make it
+    TRACKED = "tracked"  # the commit has one of its own
+
+
+OURS = frozenset((How.COPIED, How.LINKED, How.MADE))
+
+
+class Put(BaseModel):
+    """One path that Ralph put into a working copy."""
+
+    model_config = ConfigDict(frozen=True)
+
+    how: How
+    state: str  # what it was in the person's checkout
+    mark: str  # what it is in the copy
+    when: int = 0  # nanoseconds: one that was put again is another
+
+
+class Stamp(BaseModel):
+    """Everything about one working copy."""
+
+    model_config = ConfigDict(frozen=True)
+
+    places: tuple[str, str] = ("", "")
+    found: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
+    seen: str = ""
+    items: dict[str, Put] = {}
+    set_up_at: int = 0  # nanoseconds: when the set-up was last run
+    setup: tuple[str, ...] = ()  # the lock files and commands before and after it was run
+    made: tuple[str, ...] = ()  # by the set-up
+
+
+def read(records: Path, places: tuple[str, str]) -> Stamp:
+    """The stamp of a copy at its place; an empty one if there is none that can be read."""
+    try:
+        stamp = Stamp.model_validate_json((records / STAMP).read_bytes())
+    except (OSError, ValidationError):
+        return Stamp(places=places)
+    return stamp if stamp.places == places else Stamp(places=places)
+
+
+def write(records: Path, stamp: Stamp) -> None:
+    """Replace the stamp of a copy."""
+    atomic.write(records / STAMP, stamp.model_dump_json().encode(), sync=False)
+
+
+def read_manifests(records: Path) -> dict[str, Manifest]:
+    """The manifests of a copy, by the path that Ralph put there; none if they cannot be read."""
+    try:
+        raw = json.loads((records / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return {path: {name: tuple(entry) for name, entry in entries.items()} for path, entries in raw.items()}
+
+
+def write_manifests(records: Path, manifests: Mapping[str, Manifest]) -> None:
+    """Replace the manifests of a copy."""
+    atomic.write(records / MANIFEST, json.dumps(manifests, separators=(",", ":")).encode(), sync=False)
+
+
+def mark(path: Path) -> str:
+    """What is at a path, without a look into a folder; empty if nothing is."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return ""
+    if stat.S_ISLNK(status.st_mode):
+        return f"link {path.readlink()}"
+    return f"folder {status.st_ino}" if stat.S_ISDIR(status.st_mode) else f"file {entry(status)}"
+
+
+def manifest(top: Path) -> Manifest:
+    """What is at a path and below it, by one walk."""
+    try:
+        status = top.lstat()
+    except OSError:
+        return {}
+    found = {"": entry(status)}
+    waiting = [(str(top), "")] if stat.S_ISDIR(status.st_mode) else []
+    while waiting:
+        folder, below = waiting.pop()
+        for item in _scan(folder):
+            name = f"{below}{item.name}"
+            status = item.stat(follow_symlinks=False)
+            found[name] = entry(status)
+            if stat.S_ISDIR(status.st_mode):
+                waiting.append((item.path, f"{name}/"))
+    return found
+
+
+def entry(status: os.stat_result) -> Entry:
+    if stat.S_ISDIR(status.st_mode):
+        return (status.st_mode, 0, 0, 0, 0)
+    return (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+
+
+def remove(path: Path) -> None:
+    """Remove a file, a link or a folder, also one whose folders forbid it."""
+    if path.is_symlink() or not path.is_dir():
+        path.unlink(missing_ok=True)
+        return
+    try:
+        shutil.rmtree(path)
+    except PermissionError:
+        for folder, _, _ in os.walk(path):
+            os.chmod(folder, 0o700)  # noqa: PTH101 - beside os.walk
+        shutil.rmtree(path)
+
+
+def _scan(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except PermissionError:
+        os.chmod(folder, 0o700)  # noqa: PTH101 - its mode was noted already, and differs
+        with os.scandir(folder) as entries:
+            return list(entries)

@@ -1,0 +1,43 @@
+"""Gates that cannot run at all in a clean checkout: told before any agent is called, with what helps."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.errors import RalphError
+from ralph.plan.model import GateResult
+
+
+def environment_failure(result: GateResult) -> RalphError | None:
+    """An error that stops the run, if a gate failed because something is not there rather than wrong."""
+    what = _what(result)
+    if not what:
+        return None
+    return RalphError(
+        f"The gate `{result.command}` cannot run in a clean checkout: {what}.",
+        details=tuple(result.output.splitlines()[-6:]),
+        remedy=(
+            "Gates run on a fresh checkout of each commit. Have it set up: "
+            f"{_setup(result)} in ralph.config.json (see docs/guides/worktrees.md). "
+            "If the gate is to fail until a task is done, use --no-baseline."
+        ),
+    )
+
+
+def _what(result: GateResult) -> str:
+    if result.code == 127:
+        return "a command in it was not found"
+    if result.code == 126:
+        return "a command in it cannot be executed"
+    return ""
+
+
+def _setup(result: GateResult) -> str:
+    command = result.command
+    if re.search(r"node_modules|npm|npx|pnpm|yarn|jest|vitest|tsc|eslint", command):
+        return '"worktrees": {"setup": ["npm ci"]}'
+    if re.search(r"\buv\b", command):
+        return '"worktrees": {"setup": ["uv sync"]}'
+    if re.search(r"venv|pytest|python|mypy|ruff", command):
+        return '"worktrees": {"setup": ["python3 -m venv .venv && .venv/bin/pip install -e ."]}'
+    return '"worktrees": {"setup": ["…"]}'

@@ -1,0 +1,86 @@
+"""RX.18: what no agent can help is found before the first call, or stops the run; it costs no night."""
+
+from __future__ import annotations
+
+import json
+
+from tests.conftest import VERIFIED, Project, does
+
+
+def test_a_gate_that_cannot_run_in_a_clean_checkout_is_told_before_any_agent_is_called(project: Project) -> None:
+    project.config(".venv/bin/pytest -q")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    project.git("add", "-A")
+    project.git("commit", "-qm", "A plan")
+    tip = project.git("rev-parse", "main")
+
+    done = project.ralph("run", "auth", code=1)
+
+    assert (
+        "The gate `.venv/bin/pytest -q` cannot run in a clean checkout: a command in it was not found." in done.stderr
+    )
+    assert '"worktrees": {"setup":' in done.stderr
+    assert project.calls() == 0
+    assert project.git("rev-parse", "ralph/auth") == tip, "nothing is committed for it"
+    project.ralph("run", "auth", "--no-baseline", code=3)
+    assert project.calls() > 0
+
+
+def test_a_gate_that_works_in_the_checkout_works_in_the_copies(project: Project) -> None:
+    project.write(".gitignore", "node_modules/\n.env\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-qm", "Rules")
+    tool = project.write("node_modules/.bin/check", "#!/bin/sh\ntest -f app.txt && ! test -f .env\n")
+    tool.chmod(0o755)
+    project.write(".env", "SECRET\n")
+    project.config("node_modules/.bin/check")
+    project.stories("One", "Two")
+    evil = "echo '#!/bin/sh' > node_modules/.bin/check"
+    project.script(does("US-001", "one.txt", run=[evil]), does("US-002", "two.txt"), VERIFIED)
+
+    project.ralph("run", "auth", "--jobs", "2")
+
+    assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
+    assert not [name for name in project.files_in("ralph/auth") if "node_modules" in name or ".env" in name]
+    assert "app.txt" in tool.read_text(), "an agent's copy is not the person's"
+
+
+def test_the_same_failure_of_the_environment_in_two_tasks_stops_the_run(project: Project) -> None:
+    project.config("test ! -f US-001.txt -a ! -f US-002.txt || no-such-command", maxRetries=1)
+    project.stories("One", "Two", "Three")
+    project.script(*(does(f"US-00{n}", f"US-00{n}.txt") for n in (1, 2, 3)))
+
+    done = project.ralph("run", "auth", code=3)
+
+    assert "cannot run (exit code 127 (command not found)), in US-001 and US-002" in done.stdout
+    assert project.calls() == 2
+    project.ralph("retry", "auth")
+    project.ralph("run", "auth", "--keep-going", code=3)
+    assert project.calls() == 5
+
+
+def test_a_set_up_that_fails_stops_the_run_with_its_output(project: Project) -> None:
+    project.config("true", worktrees={"setup": ["echo 'no network' >&2; exit 7"]})
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth", code=1)
+
+    assert "no network" in done.stderr
+    assert project.calls() == 0
+
+
+def test_gates_may_run_in_place_and_every_view_says_so(project: Project) -> None:
+    project.write(".gitignore", "cache/\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-qm", "Rules")
+    project.config("test -f cache/made", verify={"where": "slot"})
+    project.stories("One")
+    project.script(does("US-001", "one.txt", run=["mkdir -p cache; touch cache/made"]), VERIFIED)
+
+    done = project.ralph("run", "auth", "--no-baseline", "--once")
+
+    assert "in place" in done.stdout
+    assert project.story()["passes"] is True
+    assert json.loads(project.ralph("status", "auth", "--json").stdout)[0]["passed"] == 1

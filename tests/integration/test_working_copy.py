@@ -1,0 +1,373 @@
+"""Working copies: what an agent leaves there is taken as it lies on disk, whatever it told git, and nothing else is."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.hooks import commit_with_hooks
+from ralph.checkout.own import OwnFiles
+from ralph.checkout.plan_worktree import PlanWorktree
+from ralph.checkout.subject import subject_of
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.errors import RalphError
+from ralph.git.repo import open_repo
+from tests.conftest import Project
+from tests.integration.conftest import ODD_NAMES, add_submodule, executable
+
+T = TypeVar("T")
+
+
+def do(work: Coroutine[Any, Any, T]) -> T:
+    return asyncio.run(work)
+
+
+class Copy:
+    """A working copy of a project, and an agent in it."""
+
+    def __init__(self, person: Project, **more: Any) -> None:
+        self.person = person
+        self.base = person.git("rev-parse", "HEAD")
+        repo = do(open_repo(person.path))
+        self.copy = WorkingCopy(
+            repo=repo, folder=person.path / ".ralph/worktrees/.slots/1", own=OwnFiles(), branch="ralph/auth", **more
+        )
+        do(self.copy.reset(self.base))
+
+    def agent(self, script: str) -> None:
+        subprocess.run(["/bin/sh", "-ec", script], cwd=self.copy.root, env=self.person.env, check=True)
+
+    def take(self) -> tuple[set[str], tuple[str, ...]]:
+        """What changed, and what was left out."""
+        taken = do(self.copy.take(self.base, "x"))
+        assert self.person.git("diff-tree", "-r", "--name-only", self.base, taken.commit).split() == sorted(taken.paths)
+        self.commit = taken.commit
+        return set(taken.paths), taken.left_out
+
+
+@pytest.fixture
+def copy(person: Project) -> Copy:
+    person.write(".gitignore", "lib/\n*.pyc\n.env\n")
+    person.write("src/main.py", "main\n")
+    person.write("src/old.py", "old\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "A base")
+    person.write(".env", "SECRET\n")
+    return Copy(person)
+
+
+def test_it_has_the_files_of_a_commit_and_a_repository_of_its_own(copy: Copy) -> None:
+    assert (copy.copy.root / "src/main.py").read_text() == "main\n"
+    assert not (copy.copy.root / ".env").exists()
+    copy.agent('test -z "$(git status --porcelain)"; test "$(git branch --show-current)" = ralph/auth; git log -1 -q')
+    assert copy.take() == (set(), ())
+
+
+def test_all_that_lies_on_disk_is_taken(copy: Copy) -> None:
+    copy.agent(
+        "echo x >> src/main.py; rm src/old.py; mkdir new; echo y > new/file; ln -s file new/link; chmod +x app.txt"
+    )
+    changed, left_out = copy.take()
+    assert changed == {"src/main.py", "src/old.py", "new/file", "new/link", "app.txt"}
+    assert left_out == ()
+    assert copy.person.git("ls-tree", copy.commit, "new/link").startswith("120000")
+    assert copy.person.git("ls-tree", copy.commit, "app.txt").startswith("100755")
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_odd_names_are_taken_as_they_are(copy: Copy, name: str) -> None:
+    path = copy.copy.root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x\n")
+    taken = do(copy.copy.take(copy.base, "x"))
+    assert taken.paths == (name,)
+
+
+def test_a_name_that_is_no_text_is_taken_byte_for_byte(copy: Copy) -> None:
+    name = os.fsdecode(b"latin-\xe9.txt")
+    (copy.copy.root / name).write_text("x\n")
+    assert do(copy.copy.take(copy.base, "x")).paths == (name,)
+
+
+HIDDEN = {
+    "skip-worktree": "git update-index --skip-worktree src/main.py; echo x >> src/main.py",
+    "assume-unchanged": "git update-index --assume-unchanged src/main.py; echo x >> src/main.py",
+    "info/exclude": "echo 'new.py' >> .git/info/exclude; echo x > new.py",
+    "a filter": (
+        "git config filter.f.clean 'cat src/old.py'; echo '*.py filter=f' > .git/info/attributes; echo x >> src/main.py"
+    ),
+    "core.worktree": "mkdir $HOME/else; git config core.worktree $HOME/else; echo x > new.py",
+    "fileMode": "git config core.fileMode false; chmod +x src/main.py",
+    "a sparse checkout": "echo x >> src/main.py; git sparse-checkout set nothing || true; echo y > top.py",
+    "an index of its own": "rm .git/index; echo x > new.py; git add new.py",
+    "a hook": (
+        "mkdir -p .git/hooks; printf '#!/bin/sh\\ngit rm -q --cached src/main.py' > .git/hooks/pre-commit;"
+        " chmod +x .git/hooks/pre-commit; echo x > new.py; git add new.py; git commit -qm x"
+    ),
+    "no repository": "rm -rf .git; echo x > new.py",
+    "another repository": "rm -rf .git; git init -q; git commit -q --allow-empty -m x; echo x > new.py",
+    "a stale index": "touch .git/index.lock; echo x > new.py",
+    "a half-done merge": "echo deadbeef > .git/MERGE_HEAD; echo x > new.py",
+    "a commit on top": "echo x > new.py; git add -A; git commit -qm 1; git checkout -q --orphan o; git commit -qm 2",
+    "grafts": "mkdir -p .git/info; git rev-parse HEAD > .git/info/grafts; echo x > new.py",
+    "replaced objects": "echo x > new.py; git replace HEAD $(git commit-tree -m x $(git mktree </dev/null))",
+}
+
+
+@pytest.mark.parametrize("how", HIDDEN)
+def test_nothing_that_an_agent_tells_git_hides_its_files_or_reaches_the_project(copy: Copy, how: str) -> None:
+    before = copy.person.git("for-each-ref"), (copy.person.path / ".git/config").read_bytes()
+    subprocess.run(["/bin/sh", "-c", HIDDEN[how]], cwd=copy.copy.root, env=copy.person.env)
+    changed, _ = copy.take()
+    assert changed, "what lies on disk is taken"
+    for path in changed:
+        on_disk = (copy.copy.root / path).read_bytes() if (copy.copy.root / path).exists() else None
+        done = subprocess.run(
+            ["git", "cat-file", "blob", f"{copy.commit}:{path}"],
+            cwd=copy.person.path,
+            env=copy.person.env,
+            capture_output=True,
+        )
+        assert (done.stdout if done.returncode == 0 else None) == on_disk, path
+    assert (copy.person.git("for-each-ref"), (copy.person.path / ".git/config").read_bytes()) == before
+    do(copy.copy.reset(copy.base))
+    assert copy.take() == (set(), ()), "and nothing of it stays"
+
+
+def test_what_git_would_not_take_is_named(copy: Copy) -> None:
+    copy.copy.max_file_bytes = 1_000_000
+    copy.agent(
+        "mkdir lib __pycache__; echo x > lib/parser.py; echo x > __pycache__/a.pyc; git init -q inner;"
+        "git init -q full; cd full; git commit -q --allow-empty -m x; echo x > b; cd ..;"
+        "head -c 1500000 /dev/zero > big.bin; echo x > small.py"
+    )
+    changed, left_out = copy.take()
+    assert changed == {"small.py"}
+    assert sorted(left_out) == [
+        "big.bin (it has 2 MB, more than commits.maxFileMb allows)",
+        "full (it is another repository)",
+        "inner/ (it is another repository)",
+        "lib/ (git ignores it)",
+    ]
+    do(copy.copy.reset(copy.base))
+    assert not (copy.copy.root / "inner").exists() and not (copy.copy.root / "full").exists()
+
+
+def test_an_agent_may_change_what_is_ignored_and_a_person_s_ignored_files_are_out_of_its_reach(copy: Copy) -> None:
+    copy.agent("echo > .gitignore; mkdir lib; echo x > lib/parser.py; git add -A; git commit -qm 'no rules'")
+    changed, left_out = copy.take()
+    assert changed == {".gitignore", "lib/parser.py"}, "and no .env: it was never here"
+    assert left_out == ()
+    assert (copy.person.path / ".env").read_text() == "SECRET\n"
+
+
+def test_what_was_ignored_before_the_agent_began_is_not_its_work_when_the_rules_change(copy: Copy) -> None:
+    copy.agent("mkdir lib; echo earlier > lib/earlier.py")
+    copy.take()
+    do(copy.copy.reset(copy.base))
+    copy.agent("echo > .gitignore; echo now > lib/now.py")
+    changed, left_out = copy.take()
+    assert changed == {".gitignore", "lib/now.py"}
+    assert left_out == ("lib/earlier.py (it was here before, and ignored)",)
+
+
+def test_what_ralph_provided_is_nobody_s_work(person: Project) -> None:
+    copy = Copy(person, provided=frozenset({"node_modules", "config/.env.test"}))
+    copy.agent(
+        "mkdir -p node_modules/x config; echo x > node_modules/x/y; echo s > config/.env.test; echo z > config/new"
+    )
+    assert copy.take() == ({"config/new"}, ())
+    do(copy.copy.reset(copy.base))
+    do(copy.copy.clean())
+    assert sorted(str(path.relative_to(copy.copy.root)) for path in copy.copy.root.glob("[nc]*/**/*")) == [
+        "config/.env.test",
+        "node_modules/x",
+        "node_modules/x/y",
+    ]
+
+
+def test_own_files_are_taken_only_where_they_may_be_written(person: Project) -> None:
+    person.write(".ralph/plan.json", "{}\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "A plan")
+    copy = Copy(person)
+    copy.agent("echo evil > .ralph/plan.json; echo note > .ralph/notes.md; echo x > new.py")
+    taken = do(copy.copy.take(copy.base, "x", also=[".ralph/notes.md"]))
+    assert taken.paths == ("new.py",)
+    assert person.git("show", f"{taken.commit}:.ralph/plan.json") == "{}"
+    assert person.git("show", f"{taken.commit}:.ralph/notes.md") == "note"
+
+
+def test_only_what_differs_is_written(copy: Copy) -> None:
+    before = (copy.copy.root / "src/main.py").stat()
+    copy.agent("echo x >> src/old.py; echo new > new.py")
+    copy.take()
+    do(copy.copy.reset(copy.base))
+    after = (copy.copy.root / "src/main.py").stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+    assert (copy.copy.root / "src/old.py").read_text() == "old\n"
+    assert not (copy.copy.root / "new.py").exists()
+
+
+def test_tracked_files_are_restored_and_untracked_ones_cleaned(copy: Copy) -> None:
+    copy.agent("echo x >> src/main.py; rm src/old.py; echo made > report.txt; mkdir lib; echo cache > lib/cache")
+    do(copy.copy.restore())
+    assert (copy.copy.root / "src/main.py").read_text() == "main\n"
+    assert (copy.copy.root / "src/old.py").exists() and (copy.copy.root / "report.txt").exists()
+    do(copy.copy.clean())
+    assert not (copy.copy.root / "report.txt").exists() and not (copy.copy.root / "lib").exists()
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "rm -rf src; echo file > src",
+        "rm app.txt; mkdir app.txt; echo x > app.txt/y; git init -q app.txt",
+        "rm -rf ./* .git",
+    ],
+)
+def test_whatever_is_in_the_way_it_can_be_reset(copy: Copy, script: str) -> None:
+    copy.agent(script)
+    do(copy.copy.reset(copy.base))
+    assert (copy.copy.root / "src/main.py").read_text() == "main\n"
+    assert (copy.copy.root / "app.txt").read_text() == "app\n"
+
+
+def test_links_are_never_followed(copy: Copy) -> None:
+    outside = copy.person.folder / "outside"
+    outside.mkdir()
+    (outside / "main.py").write_text("theirs\n")
+    copy.agent(f"rm -r src; ln -s {outside} src")
+    changed, _ = copy.take()
+    assert changed == {"src", "src/main.py", "src/old.py"}
+    do(copy.copy.reset(copy.base))
+    assert (outside / "main.py").read_text() == "theirs\n"
+    assert (copy.copy.root / "src/main.py").read_text() == "main\n"
+
+
+def test_submodules_come_from_the_person_s_own_and_changes_in_them_are_named(person: Project) -> None:
+    add_submodule(person)
+    copy = Copy(person)
+    assert (copy.copy.root / "lib/file.txt").read_text() == "library\n"
+    copy.agent('cd lib; test -z "$(git status --porcelain)"; echo more >> file.txt; git commit -qam more')
+    changed, left_out = copy.take()
+    assert changed == set()
+    assert any(line.startswith("lib") and "submodule" in line for line in left_out)
+    do(copy.copy.reset(copy.base))
+    assert (copy.copy.root / "lib/file.txt").read_text() == "library\n"
+    assert (person.path / "lib/file.txt").read_text() == "library\n"
+
+
+def test_the_subject_is_that_of_the_agent_s_last_commit(copy: Copy) -> None:
+    assert subject_of(copy.copy.folder, copy.base) == ""
+    copy.agent("git commit -q --allow-empty -m 'feat: one' -m body; git commit -q --allow-empty -m 'feat: two'")
+    assert subject_of(copy.copy.folder, copy.base) == "feat: two"
+    copy.agent("echo 'ref: ../../../etc/passwd' > .git/HEAD")
+    assert subject_of(copy.copy.folder, copy.base) == ""
+
+
+# hooks
+
+
+def hooked(copy: Copy, script: str, name: str = "pre-commit") -> Any:
+    executable(copy.person.path / ".git/hooks" / name, f"#!/bin/sh\n{script}\n")
+    copy.agent("echo x > new.py")
+    copy.take()
+    do(copy.copy.reset(copy.base, f"{copy.commit}^{{tree}}"))
+    return do(commit_with_hooks(copy.copy, copy.base, copy.commit, "feat: x", copy.person.env, owner="r"))
+
+
+def test_a_hook_that_agrees_changes_nothing(copy: Copy) -> None:
+    assert hooked(copy, "test -f new.py").commit == copy.commit
+
+
+def test_a_hook_that_refuses_is_heard(copy: Copy) -> None:
+    made = hooked(copy, "echo 'no new files' >&2; exit 3")
+    assert made.refused == "exit code 1"
+    assert "no new files" in made.output
+
+
+def test_what_a_hook_stages_is_the_work(copy: Copy) -> None:
+    made = hooked(copy, "echo formatted > new.py; git add new.py")
+    assert copy.person.git("show", f"{made.commit}:new.py") == "formatted"
+    assert copy.person.git("rev-parse", f"{made.commit}^") == copy.base
+
+
+def test_a_hook_may_not_touch_ralph_s_files(copy: Copy) -> None:
+    made = hooked(copy, "mkdir -p .ralph; echo x > .ralph/plan.json; git add -f .ralph")
+    assert made.refused == "it changed Ralph's own files"
+
+
+# the branch and the plan on it
+
+
+@pytest.fixture
+def plans(person: Project) -> PlanWorktree:
+    person.write(".ralph/plan.json", "1\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "A plan")
+    repo = do(open_repo(person.path))
+    branch = TargetBranch(repo=repo, name="ralph/auth", target="auth")
+    return PlanWorktree(repo=repo, folder=person.path / ".ralph/worktrees/auth", branch=branch, own=OwnFiles())
+
+
+def test_the_plan_is_on_disk_and_nobody_else_can_take_the_branch(person: Project, plans: PlanWorktree) -> None:
+    do(plans.open())
+    assert [path.name for path in plans.root.iterdir()] == [".git", ".ralph"]
+    assert (plans.root / ".ralph/plan.json").read_text() == "1\n"
+    with pytest.raises(AssertionError, match="already"):
+        person.git("switch", "-q", "ralph/auth")
+    do(plans.remove())
+    person.git("switch", "-q", "ralph/auth")
+    with pytest.raises(RalphError, match="is checked out in"):
+        do(plans.open())
+
+
+def test_a_killed_run_s_plan_counts_unless_the_branch_moved(person: Project, plans: PlanWorktree) -> None:
+    do(plans.open())
+    (plans.root / ".ralph/plan.json").write_text("2\n")
+    tip = do(plans.branch.tip())
+    do(plans.open(known_tip=tip))
+    assert (plans.root / ".ralph/plan.json").read_text() == "2\n"
+    do(plans.open(known_tip="0" * 40))
+    assert (plans.root / ".ralph/plan.json").read_text() == "1\n"
+
+
+def test_state_is_added_to_a_tree_and_nothing_else_is(person: Project, plans: PlanWorktree) -> None:
+    do(plans.open())
+    (plans.root / ".ralph/plan.json").write_text("2\n")
+    tip = do(plans.branch.tip())
+    tree = do(plans.tree_with(tip, [".ralph/plan.json", ".ralph/gone.json"]))
+    assert person.git("diff-tree", "-r", "--name-only", tip, tree).split() == [".ralph/plan.json"]
+    commit = plans.repo.write_commit(tree, (tip,), "state")
+    assert do(plans.branch.land(commit, tip))
+    assert not do(plans.branch.land(tip, tip)), "it is not where it was"
+    assert person.git("rev-parse", "ralph/auth") == commit
+
+
+def test_who_moves_the_branch_meanwhile_is_undone_and_kept(person: Project, plans: PlanWorktree) -> None:
+    do(plans.open())
+    branch = plans.branch
+    do(branch.watch())
+    tip = branch.expected
+    assert do(branch.reclaim()) == ""
+    stranger = person.git("commit-tree", "-m", "x", "-p", tip, f"{tip}^{{tree}}")
+    person.git("update-ref", "refs/heads/ralph/auth", stranger)
+    kept = do(branch.reclaim())
+    assert (person.git("rev-parse", kept), person.git("rev-parse", "ralph/auth")) == (stranger, tip)
+
+
+def test_a_folder_that_looks_like_a_copy_is_no_reason_to_fail(copy: Copy) -> None:
+    copy.copy.remove()
+    Path(copy.copy.folder).mkdir(parents=True)
+    (copy.copy.folder / "rest").write_text("of a killed run")
+    do(copy.copy.reset(copy.base))
+    do(copy.copy.clean())
+    assert sorted(path.name for path in copy.copy.root.iterdir()) == [".git", ".gitignore", "app.txt", "src"]
