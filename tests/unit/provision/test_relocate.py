@@ -10,24 +10,24 @@ import pytest
 
 from ralph.provision.relocate import Relocation, names_its_place, relocate
 
-HERE = Relocation(Path("/work/my proj"), Path("/work/my proj/.ralph/worktrees/.slots/1"))
-COPY = "/work/my proj/.ralph/worktrees/.slots/1"
+HERE = Relocation(Path("/home/me/my proj"), Path("/home/me/my proj/.ralph/worktrees/.slots/1"))
+COPY = "/home/me/my proj/.ralph/worktrees/.slots/1"
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("/work/my proj", COPY),
-        ("/work/my proj/src\n", f"{COPY}/src\n"),
-        ("path='/work/my proj'", f"path='{COPY}'"),
-        ("PATH=/work/my proj/.venv/bin:/usr/bin", f"PATH={COPY}/.venv/bin:/usr/bin"),
-        ("file:///work/my%20proj/a", "file:///work/my%20proj/.ralph/worktrees/.slots/1/a"),
-        ("/work/my project/src", "/work/my project/src"),
-        ("/work/my proj-2", "/work/my proj-2"),
-        ("/work/my projé", "/work/my projé"),
-        ("/home/work/my proj", "/home/work/my proj"),
+        ("/home/me/my proj", COPY),
+        ("/home/me/my proj/src\n", f"{COPY}/src\n"),
+        ("path='/home/me/my proj'", f"path='{COPY}'"),
+        ("PATH=/home/me/my proj/.venv/bin:/usr/bin", f"PATH={COPY}/.venv/bin:/usr/bin"),
+        ("file:///home/me/my%20proj/a", "file:///home/me/my%20proj/.ralph/worktrees/.slots/1/a"),
+        ("/home/me/my project/src", "/home/me/my project/src"),
+        ("/home/me/my proj-2", "/home/me/my proj-2"),
+        ("/home/me/my projé", "/home/me/my projé"),
+        ("/home/home/me/my proj", "/home/home/me/my proj"),
         (f"{COPY}/src", f"{COPY}/src"),
-        ("/work/my proj/sub/.ralph/worktrees/x", "/work/my proj/sub/.ralph/worktrees/x"),
+        ("/home/me/my proj/sub/.ralph/worktrees/x", "/home/me/my proj/sub/.ralph/worktrees/x"),
     ],
 )
 def test_only_whole_paths_of_the_checkout_are_replaced(old: str, new: str) -> None:
@@ -37,9 +37,9 @@ def test_only_whole_paths_of_the_checkout_are_replaced(old: str, new: str) -> No
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("/work/my proj", COPY),
-        ("/work/my proj/a", f"{COPY}/a"),
-        ("/work/my proj2/a", "/work/my proj2/a"),
+        ("/home/me/my proj", COPY),
+        ("/home/me/my proj/a", f"{COPY}/a"),
+        ("/home/me/my proj2/a", "/home/me/my proj2/a"),
         (f"{COPY}/a", f"{COPY}/a"),
         ("relative", "relative"),
     ],
