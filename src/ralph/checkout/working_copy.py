@@ -129,18 +129,15 @@ class WorkingCopy:
         await submodules.fill(self.repo, self.folder)
 
     async def set_own_apart(self) -> None:
-        """Whoever tidies up here (`git stash`, `git checkout .`, `git clean`) does not do it to Ralph's own files."""
+        """Whoever tidies up here (`git stash`, `git checkout .`) does not do it to Ralph's own files."""
         if not self.own.pathspecs:
             return
-        git = self.folder / ".git"
-        with (git / "info" / "exclude").open("a", encoding="utf-8") as file:
-            file.writelines(f"\n/{path}" for path in self.own.pathspecs)
         known = await files_below(self.repo, self.head, *self.own.pathspecs)
         if not known:
             return
         await self.repo.git(
             "update-index", "-z", "--skip-worktree", "--stdin",
-            stdin=nul(known), index=git / "index", work_tree=self.folder,
+            stdin=nul(known), index=self.folder / ".git" / "index", work_tree=self.folder,
         )  # fmt: skip
 
     async def restore(self) -> None:
