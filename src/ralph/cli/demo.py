@@ -53,7 +53,7 @@ def command(into: Path | None) -> int:
         return EXIT_UNFINISHED
     ralph = "ralph" if shutil.which("ralph") else sys.argv[0]
     looks = {
-        f"git -C {demo.project} log --oneline": "the agent's commits and Ralph's",
+        f"git -C {demo.project} log --oneline ralph/kelvin": "one commit for each story, work and state together",
         f"{ralph} -C {demo.project} attempts {FEATURE}": "every attempt, the refused ones too",
         f"{ralph} -C {demo.project} logs": "what happened, event by event",
     }
