@@ -221,6 +221,24 @@ def test_a_second_ctrl_c_ends_everything_at_once(project: Project) -> None:
     project.ralph("run", "auth")
 
 
+def test_a_second_ctrl_c_also_ends_what_outlived_the_agent(project: Project) -> None:
+    """The agent obeys the first Ctrl-C; what it started does not."""
+    stubborn = "trap '' INT TERM; touch $HOME/../begun; while :; do sleep 0.1; done"
+    leader = f"echo $$ > $HOME/../leader; ({stubborn}) & wait"
+    project.config("true", provider={"command": "sh", "args": ["-c", leader]})
+    project.stories("One")
+    run = project.start("run", "auth")
+    wait_for((project.folder / "begun").exists)
+    agent = int((project.folder / "leader").read_text())
+    run.send_signal(signal.SIGINT)
+    wait_for(lambda: not Path(f"/proc/{agent}").exists())
+    run.send_signal(signal.SIGINT)
+    run.communicate(timeout=20)
+
+    assert run.returncode == 130
+    wait_for(lambda: processes_in(project.folder) == [])
+
+
 def test_interrupted_in_a_gate_it_verifies_next_time_and_does_not_call_the_agent_again(project: Project) -> None:
     project.config("test -e $HOME/../go || { touch $HOME/../gate-runs; sleep 60; }")
     project.stories("One")

@@ -219,6 +219,7 @@ def test_the_browser_never_outlives_ralph(project: Project, number: int) -> None
     assert "Traceback" not in out and "never retrieved" not in out
     for pid in processes_in(project.path) if number == signal.SIGKILL else ():
         os.kill(pid, signal.SIGKILL)  # the server, which the next run would end
+    wait_for(lambda: not processes_in(project.path), what="the server is gone too")
 
 
 def name_of(pid: int) -> str:

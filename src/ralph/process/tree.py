@@ -14,6 +14,9 @@ from ralph.process.table import MARK, Entry, birth_of, mark_of, present, read, t
 _living: dict[int, str] = {}
 """Our direct children that are still meant to run, with their marks."""
 
+_marks: set[str] = set()
+"""The marks of all children there ever were."""
+
 _expected: set[str] = set()
 """The marks of children that are just being started for us."""
 
@@ -26,6 +29,8 @@ _strangers: set[tuple[int, int]] = set()
 
 def register(pid: int, mark: str) -> None:
     _living[pid] = mark
+    if mark:
+        _marks.add(mark)
 
 
 def forget(pid: int) -> None:
@@ -131,10 +136,17 @@ async def end(pids: set[int], *, grace: float, wake: bool = False) -> set[int]:
 
 
 def kill_everything() -> None:
-    """The hard way out: every living child and all that stems from it, now."""
-    for _ in range(3):
-        for pid, mark in list(_living.items()):
-            _signal(family(pid, mark) | {pid}, signal.SIGKILL)
+    """The hard way out: every process that came from us, now, also those whose leader has ended already."""
+    me = os.getpid()
+    for _ in range(3):  # a look can miss a process that is just being born
+        entries = table()
+        roots = {me} if sys.platform.startswith("linux") else {me, *_with_marks_of_ours(entries)}
+        _signal(with_descendants(entries, roots) - {me}, signal.SIGKILL)
+
+
+def _with_marks_of_ours(entries: list[Entry]) -> set[int]:
+    """Where orphans are not adopted, only their marks say that they came from us."""
+    return {entry.pid for entry in entries if mark_of(entry.pid) in _marks}
 
 
 def _is_orphan_of(pid: int, mark: str) -> bool:
