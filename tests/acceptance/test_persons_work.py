@@ -406,3 +406,20 @@ def test_a_plan_cannot_send_ralph_to_a_persons_branch(ready: Project) -> None:
     assert "Ralph works only on branches of its own" in ready.ralph("run", "auth", code=1).stderr
 
     assert ready.git("rev-parse", "main") == before
+
+
+@pytest.mark.parametrize(
+    "how",
+    ["git clean -ffdxq", "git stash -qu", "git checkout -q .", "git reset -q --hard", "git add -A; git commit -qm all"],
+)
+def test_an_agent_that_tidies_up_with_git_does_not_do_it_to_a_plan_that_is_not_committed_yet(
+    project: Project, how: str
+) -> None:
+    project.config("true")
+    project.stories("One")
+    project.script(does("US-001", "one.txt", run=[how, "test -f .ralph/*-auth/prd.json && echo 1 > one.txt"]), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.calls() == 2, "neither attempt failed"
+    assert project.files_in("ralph/auth") == [".ralph/2026-01-01-auth/prd.json", "app.txt", "one.txt"]

@@ -15,8 +15,9 @@ from pathlib import Path
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own import OwnFiles
 from ralph.errors import RalphError
+from ralph.git.objects import Entry
 from ralph.git.repo import Repo, nul
-from ralph.git.trees import with_files
+from ralph.git.trees import entry_at, file_entry, with_entries
 
 ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
 
@@ -145,48 +146,14 @@ class PlanWorktree:
 
     async def tree_with(self, base: str, paths: Iterable[str]) -> str:
         """The tree of a commit with these files (below the project's root) as they are here; absent: removed."""
-        wanted = tuple(dict.fromkeys(paths))
-        made = self._quick_tree(await self.repo.tree_of(base), wanted)
-        if made:
-            return made
-        names = [self.own.name(path) for path in wanted]
-        await self.repo.git("read-tree", base, index=self._index)
-        if names:
-            await self.repo.git(
-                "update-index", "--add", "--remove", "-z", "--stdin",
-                stdin=nul(names), index=self._index, work_tree=self.folder,
-            )  # fmt: skip
-        return (await self.repo.git("write-tree", index=self._index)).strip()
+        entries = {self.own.name(path): file_entry(self.repo, self.root / path) for path in paths}
+        return await with_entries(self.repo, await self.repo.tree_of(base), entries)
 
-    def _quick_tree(self, tree: str, paths: tuple[str, ...]) -> str | None:
-        """The same without asking git, where all of it is at hand."""
-        files = {self.own.name(path): self.root / path for path in paths}
-        if any(file.is_symlink() or file.is_dir() for file in files.values()):
-            return None
-        return with_files(
-            self.repo, tree, {name: file.read_bytes() if file.is_file() else None for name, file in files.items()}
-        )
-
-    def copy_to(self, root: Path) -> None:
-        """Show the plan's files to whoever works in another folder."""
-        wanted = self.own.on_disk(self.root)
-        for path in self.own.on_disk(root):
-            if path not in wanted:
-                (root / path).unlink(missing_ok=True)
-        for path in wanted:
-            source, target = self.root / path, root / path
-            data = source.read_bytes()
-            if target.is_symlink() or not target.is_file() or target.read_bytes() != data:
-                _replace(target, data)
-
-
-def _replace(target: Path, data: bytes) -> None:
-    if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if os.path.lexists(target):
-        target.unlink()
-    target.write_bytes(data)
+    async def entries(self) -> dict[str, Entry | None]:
+        """All of the plan's files as they are here, to be shown in a working copy."""
+        files = {self.own.name(path): file_entry(self.repo, self.root / path) for path in self.own.on_disk(self.root)}
+        whole = await with_entries(self.repo, "", files)
+        return {path: await entry_at(self.repo, whole, path) for path in self.own.pathspecs}
 
 
 def _elsewhere(branch: str, folder: str) -> RalphError:

@@ -10,7 +10,7 @@ import os
 import shlex
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,11 +19,13 @@ from ralph.checkout.branch import STRAYS
 from ralph.checkout.own import OwnFiles
 from ralph.errors import RalphError
 from ralph.git.files import remove
+from ralph.git.objects import Entry
 from ralph.git.parse import Change
 from ralph.git.repo import Repo, failed, nul
-from ralph.git.trees import changes_between, files_below
+from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
 
 GITLINK = "160000"
+SHOWN = "The plan as it is now"
 CACHES = frozenset(
     [
         "__pycache__",
@@ -107,16 +109,24 @@ class WorkingCopy:
         """Ralph's own index of it, beside the folder."""
         return self.folder.with_name(f"{self.folder.name}.index")
 
-    async def reset(self, commit: str, tree: str = "") -> None:
+    async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Entry | None] | None = None) -> None:
         """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
 
-        Only files that differ are written. Ignored files stay: they are caches, or were provided.
+        Only files that differ are written. Ignored files stay: they are caches, or were provided. With a `plan`,
+        Ralph's own files are those. The small repository has them in its newest commit, so that whoever tidies up
+        there (`git stash`, `git clean`, `git checkout .`) does not do it to them.
         """
+        shown, head = tree or commit, commit
+        if plan:
+            shown = await with_entries(self.repo, await self.repo.tree_of(shown), plan)
+            before = await self.repo.tree_of(commit)
+            now = await with_entries(self.repo, before, plan)
+            head = self.repo.write_commit(now, (commit,), SHOWN) if now != before else commit
         self.folder.mkdir(parents=True, exist_ok=True)
         for path in self._nested:
             shutil.rmtree(self.folder / path, ignore_errors=True)
         self._nested.clear()
-        args = ("read-tree", "--reset", "-u", tree or commit)
+        args = ("read-tree", "--reset", "-u", shown)
         done = await self.repo.ask(*args, index=self.index, work_tree=self.folder)
         if done.code:  # something is in the way that git does not remove: the folder is made anew
             self._wipe()
@@ -124,21 +134,9 @@ class WorkingCopy:
         if done.code:
             raise _not_made(self.folder, failed(args, self.folder, done))
         self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
-        self.head, self.start, self.reset_at = commit, tree or commit, time.time()
-        self._make_repository(commit)
+        self.head, self.start, self.reset_at = commit, shown, time.time()
+        self._make_repository(head)
         await submodules.fill(self.repo, self.folder)
-
-    async def set_own_apart(self) -> None:
-        """Whoever tidies up here (`git stash`, `git checkout .`) does not do it to Ralph's own files."""
-        if not self.own.pathspecs:
-            return
-        known = await files_below(self.repo, self.head, *self.own.pathspecs)
-        if not known:
-            return
-        await self.repo.git(
-            "update-index", "-z", "--skip-worktree", "--stdin",
-            stdin=nul(known), index=self.folder / ".git" / "index", work_tree=self.folder,
-        )  # fmt: skip
 
     async def restore(self) -> None:
         """Tracked files as they were when it was last reset; everything else stays."""
@@ -205,13 +203,13 @@ class WorkingCopy:
         """
         if not self.folder.is_dir():  # whoever worked here has removed all of it: that is nobody's work
             return Taken(commit=base, tree=await self.repo.tree_of(base), changes=())
-        await self._stage(also)
-        tree = await self._write_tree()
+        await self._stage()
+        tree = await self._write_tree(base, also)
         changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
         left_out = await self._left_out(changes)
         if left_out:
             await self._put_back([change for change in changes if change.path in left_out])
-            tree = await self._write_tree()
+            tree = await self._write_tree(base, also)
         reasons = [f"{path} ({why})" for path, why in sorted(left_out.items()) if path not in self.provided]
         reasons += [f"{path}/ (it is another repository)" for path in sorted(self._nested - left_out.keys())]
         changed = await submodules.changed(self.repo, self.folder)
@@ -224,8 +222,13 @@ class WorkingCopy:
             left_out=tuple(reasons),
         )
 
-    async def _write_tree(self) -> str:
-        return (await self.repo.git("write-tree", index=self.index, work_tree=self.folder)).strip()
+    async def _write_tree(self, base: str, also: Iterable[str] = ()) -> str:
+        """What Ralph's index has, with Ralph's own files as `base` has them or, those in `also`, as they are here."""
+        tree = (await self.repo.git("write-tree", index=self.index, work_tree=self.folder)).strip()
+        before = await self.repo.tree_of(base)
+        entries = {path: await entry_at(self.repo, before, path) for path in self.own.pathspecs}
+        written = {path: file_entry(self.repo, self.folder / path) for path in also if self.own.held}
+        return await with_entries(self.repo, tree, entries | {path: entry for path, entry in written.items() if entry})
 
     async def _left_out(self, changes: tuple[Change, ...]) -> dict[str, str]:
         """What is not taken, and why."""
@@ -238,7 +241,7 @@ class WorkingCopy:
         if not self.index.exists():
             return ""
         head = await self.repo.head()
-        before = await self._write_tree()
+        before = await self._write_tree(head)
         taken = await self.take(head, f"Found in {self.folder}")
         if taken.tree == before:
             return ""
@@ -248,16 +251,17 @@ class WorkingCopy:
 
     async def differs_from_start(self, taken: Taken) -> bool:
         """Whether somebody changed anything since the copy was last reset."""
-        if self.start in (self.head, ""):
+        if not self.start:
             return bool(taken.changes)
-        return any(path not in self.own for path in await self.repo.between(self.start, taken.tree))
+        changes = await changes_between(self.repo, await self.repo.tree_of(self.start), taken.tree)
+        return any(change.path not in self.own for change in changes)
 
     def diff_command(self, base: str, now: str) -> str:
         """How an agent sees what became of `base`, without Ralph's own files."""
         without = (f":(top,exclude){path}" for path in self.own.pathspecs)
         return shlex.join(["git", "diff", base, now, "--", ":(top)", *without])
 
-    async def _stage(self, also: Iterable[str]) -> None:
+    async def _stage(self) -> None:
         outside = [f":(top,exclude,literal){path}" for path in (*self.own.pathspecs, *sorted(self.provided))]
         done = await self.repo.ask(
             "add", "--all", "--ignore-errors", "--", ":(top)", *outside,
@@ -265,11 +269,6 @@ class WorkingCopy:
         )  # fmt: skip
         if done.code:
             self._nested |= _unborn(done.err.decode(errors="surrogateescape"))
-        present = [path for path in also if (self.folder / path).is_file()]
-        if present:
-            await self.repo.git(
-                "update-index", "--add", "-z", "--stdin", stdin=nul(present), index=self.index, work_tree=self.folder
-            )
 
     async def _left_before(self, changes: tuple[Change, ...]) -> dict[str, str]:
         """Files that ignore rules hid when the copy was last reset: changed rules do not make them anybody's work."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from ralph.git.objects import Entry, Tree, parse_tree, read_object, tree_object, write_object
 from ralph.git.parse import Change, parse_raw
-
-if TYPE_CHECKING:
-    from ralph.git.repo import Repo
+from ralph.git.repo import Repo, failed
 
 NOTHING = "000000"
+FOLDER = "040000"
+LINK = "120000"
 
 
 async def changes_between(repo: Repo, old: str, new: str) -> tuple[Change, ...]:
@@ -50,58 +52,67 @@ def _change(repo: Repo, path: str, before: Entry | None, after: Entry | None) ->
     )
 
 
-async def files_below(repo: Repo, commit: str, *paths: str) -> list[str]:
-    """The files of a commit at or below some paths."""
-    tree, found = await repo.tree_of(commit), list[str]()
-    if all(_collect(repo, tree, path.split("/"), "", found) for path in paths):
-        return found
-    return await repo.paths_in(commit, *paths)
+async def entry_at(repo: Repo, tree: str, path: str) -> Entry | None:
+    """What a tree has at a path."""
+    found: Entry | None = Entry(FOLDER, tree)
+    for name in path.split("/"):
+        found = (await _read(repo, found.name)).get(name) if found and found.is_tree else None
+    return found
 
 
-def _collect(repo: Repo, tree: str, path: list[str], below: str, found: list[str]) -> bool:
-    """Add what lies at a path of a tree to `found`; False if git has to be asked."""
-    entries = _tree(repo, tree)
-    if entries is None:
-        return False
-    for name in path[:1] or sorted(entries):
-        entry = entries.get(name)
-        if entry and entry.is_tree:
-            if not _collect(repo, entry.name, path[1:], f"{below}{name}/", found):
-                return False
-        elif entry and len(path) < 2:
-            found.append(f"{below}{name}")
-    return True
+async def with_entries(repo: Repo, tree: str, entries: Mapping[str, Entry | None]) -> str:
+    """A tree with these entries at their paths; None: nothing is there."""
+    made = await _with(repo, tree, {tuple(path.split("/")): entry for path, entry in entries.items()})
+    made = made or write_object(repo.git_dir, "tree", b"", repo.algorithm)
+    repo.trees[made] = made  # nobody needs to ask git for it
+    return made
 
 
-def with_files(repo: Repo, tree: str, files: Mapping[str, bytes | None]) -> str | None:
-    """A tree with these files, None for those that go; no tree at all if git has to be asked."""
-    return _with(repo, tree, {tuple(path.split("/")): data for path, data in files.items()})
-
-
-def _with(repo: Repo, tree: str, files: Mapping[tuple[str, ...], bytes | None]) -> str | None:
-    entries = _tree(repo, tree) if tree else {}
-    if entries is None:
-        return None
-    folders: dict[str, dict[tuple[str, ...], bytes | None]] = {}
-    for (first, *rest), data in files.items():
+async def _with(repo: Repo, tree: str, wanted: Mapping[tuple[str, ...], Entry | None]) -> str:
+    """The same; empty if nothing is left: git knows no empty folders."""
+    entries = await _read(repo, tree) if tree else {}
+    folders: dict[str, dict[tuple[str, ...], Entry | None]] = {}
+    for (first, *rest), entry in wanted.items():
         if rest:
-            folders.setdefault(first, {})[tuple(rest)] = data
-        elif data is None:
+            folders.setdefault(first, {})[tuple(rest)] = entry
+        elif entry is None:
             entries.pop(first, None)
         else:
-            known = entries.get(first)
-            mode = known.mode if known and known.mode.startswith("100") else "100644"
-            entries[first] = Entry(mode, write_object(repo.git_dir, "blob", data, repo.algorithm))
+            entries[first] = entry
     for name, inside in folders.items():
         known = entries.get(name)
-        made = _with(repo, known.name if known and known.is_tree else "", inside)
-        if made is None:
-            return None
+        made = await _with(repo, known.name if known and known.is_tree else "", inside)
         if made:
-            entries[name] = Entry("040000", made)
+            entries[name] = Entry(FOLDER, made)
         elif known and known.is_tree:
             del entries[name]
     return write_object(repo.git_dir, "tree", tree_object(entries), repo.algorithm) if entries else ""
+
+
+def file_entry(repo: Repo, path: Path) -> Entry | None:
+    """A file on disk as an entry, a link as a link; None: it is neither."""
+    try:
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return Entry(LINK, write_object(repo.git_dir, "blob", os.fsencode(path.readlink()), repo.algorithm))
+        if not stat.S_ISREG(mode):
+            return None
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    executable = bool(mode & stat.S_IXUSR)
+    return Entry("100755" if executable else "100644", write_object(repo.git_dir, "blob", data, repo.algorithm))
+
+
+async def _read(repo: Repo, name: str) -> Tree:
+    """A tree, by git if it has packed it."""
+    data = read_object(repo.git_dir, name)
+    if data is None:
+        done = await repo.ask("cat-file", "tree", name)
+        if done.code:
+            raise failed(("cat-file",), repo.git_dir, done)
+        data = done.out
+    return parse_tree(data, len(repo.zero) // 2)
 
 
 def _tree(repo: Repo, name: str) -> Tree | None:

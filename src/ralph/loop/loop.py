@@ -17,7 +17,7 @@ from ralph.loop.site import Site
 from ralph.loop.slots import Slots
 from ralph.loop.steps import step_type
 from ralph.loop.verdict import conclude
-from ralph.plan.model import Plan, TaskState
+from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work, standing
 
 MAX_WAITS = 20
@@ -120,18 +120,27 @@ class _Crew:
 
     async def _in_slot(self, number: int, work: Work) -> Outcome:
         try:
-            site, tip = await self.slots.prepare(number, work)
-            return await attempt(self.run, site, work, begin(self.run, site, work, tip))
+            start = await self.slots.start_of(work)
+            mark_begun(self.run, work, start.told)  # first: its agent is shown the plan
+            site = await self.slots.prepare(number, start)
+            return await attempt(self.run, site, work, write_down(self.run, site, work, start.tip))
         finally:
             self.slots.give_back(number)
 
 
-def begin(run: Run, site: Site, work: Work, base: str) -> Record:
-    """Mark the work as begun, then write down that an attempt is under way: in this order."""
-    run.save(_begun(run, work))
+def mark_begun(run: Run, work: Work, told: str) -> None:
+    """Let the plan say that work has begun, and the task what its next agent is told."""
+    plan = replace(run.plan, started_at=run.plan.started_at or now())
+    if work.kind is Kind.TASK and run.jobs == 1:
+        plan = replace(plan, current=work.id)
+    if told:
+        plan = plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{told}".strip()))
+    run.save(plan)
     run.secure()
-    if site.copy:
-        run.show_plan(site.copy)  # its agent sees which task has begun
+
+
+def write_down(run: Run, site: Site, work: Work, base: str) -> Record:
+    """Write down that an attempt is under way: from now on, what is in its slot is its own."""
     known = standing(run.plan, work.kind, work.id)
     record = Record(
         run=run.id,
@@ -148,16 +157,6 @@ def begin(run: Run, site: Site, work: Work, base: str) -> Record:
     )
     run.note(record)
     return record
-
-
-def _begun(run: Run, work: Work) -> Plan:
-    plan = replace(run.plan, started_at=run.plan.started_at or now())
-    if work.kind is Kind.TASK and run.jobs == 1:
-        plan = replace(plan, current=work.id)
-    told = run.conflicted.pop(work.id, "")
-    if not told:
-        return plan
-    return plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{told}".strip()))
 
 
 async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: bool = False) -> Outcome:

@@ -129,7 +129,6 @@ class Run:
     """Limits how many attempts are inspected at once, so that the first of them is soon ready to land."""
     guards: set[Guard] = field(default_factory=set)  # those that are watching just now
     conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with others' work
-    conflicted: dict[str, str] = field(default_factory=dict)  # what the next agent is told about it, by task
     verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
     _verifier: Verifier | None = None
     _committed: Plan | None = None  # the plan as the branch has it
@@ -200,10 +199,10 @@ class Run:
             prefix=copy.repo.prefix,
         )
 
-    def show_plan(self, copy: WorkingCopy) -> None:
-        """Let whoever works in a copy see the plan as it is now."""
-        if self.plans and self.own.held:
-            self.plans.copy_to(copy.project)
+    async def reset(self, copy: WorkingCopy, commit: str, tree: str = "") -> None:
+        """Reset a copy for an agent, who sees the plan as it is now."""
+        plan = await self.plans.entries() if self.plans and self.own.held else None
+        await copy.reset(commit, tree, plan=plan)
 
     def take_artifacts(self, copy: WorkingCopy, paths: Iterable[str]) -> None:
         """Bring files that a call may write from its copy to the plan."""

@@ -23,6 +23,15 @@ from ralph.plan.work import Work
 BOTH = "Both versions stand in {names}, with conflict markers: join them, then go on."
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where an attempt begins."""
+
+    tip: str  # the commit it stands on
+    tree: str = ""  # what earlier attempts made, on top of it; empty: nothing
+    told: str = ""  # what its agent is told about that
+
+
 @dataclass
 class Slots:
     """A slot's working copy is made when it is first needed."""
@@ -49,44 +58,39 @@ class Slots:
     def give_back(self, number: int) -> None:
         self._free.append(number)
 
-    async def prepare(self, number: int, work: Work) -> tuple[Site, str]:
-        """A slot with the branch's newest state, and on top of it what this task's earlier attempts made.
-
-        Also returns the commit it stands on.
-        """
-        is_first = number not in self._sites
-        run, site = self.run, self.site(number)
-        assert run.branch and site.copy, "work that lands has a branch"
-        if is_first:
-            await site.copy.keep_strays()
-        tip = run.branch.expected or await run.branch.tip()
+    async def start_of(self, work: Work) -> Start:
+        """Where an attempt begins: at the branch's newest state, with what earlier attempts made on top of it."""
+        assert self.run.branch, "work that lands has a branch"
+        tip = self.run.branch.expected or await self.run.branch.tip()
         ref, kept = await self._kept(work)
         tree, conflicts = await self._merged(tip, ref, kept) if kept else ("", ())
-        await self._reset(site.copy, tip, tree)
-        run.conflicted[work.id] = BOTH.format(names=", ".join(conflicts)) if conflicts else ""
-        await self._provide(site, site.copy)
-        return site, tip
+        return Start(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
+
+    async def prepare(self, number: int, start: Start) -> Site:
+        """A slot in which an attempt can begin."""
+        is_first = number not in self._sites
+        site = self.site(number)
+        assert site.copy
+        if is_first:
+            await site.copy.keep_strays()
+        await self._reset(site, site.copy, start.tip, start.tree)
+        return site
 
     async def at(self, number: int, base: str, commit: str, work: Work) -> Site:
         """A slot with what an attempt had made, to go on with it."""
         site = self.site(number)
         assert site.copy
-        await self._reset(site.copy, base, f"{commit}^{{tree}}")
-        self.run.show_plan(site.copy)
-        await self._provide(site, site.copy)
+        await self._reset(site, site.copy, base, f"{commit}^{{tree}}")
         if site.copy.own.held:  # what it had written beside its work is newer than the plan
             await site.copy.checkout(commit, map(site.copy.own.name, work.writable))
         return site
 
-    async def _reset(self, copy: WorkingCopy, commit: str, tree: str) -> None:
+    async def _reset(self, site: Site, copy: WorkingCopy, commit: str, tree: str) -> None:
         """Also without what a killed run, a hook or a gate left here: it is in no index, and nobody's work."""
-        await copy.reset(commit, tree)
+        await self.run.reset(copy, commit, tree)
         if copy.is_littered:
             await copy.clean(ignored=False)
-
-    async def _provide(self, site: Site, copy: WorkingCopy) -> None:
         site.variables.update(await self.run.provide(copy))
-        await copy.set_own_apart()
 
     async def _kept(self, work: Work) -> tuple[str, str]:
         """The newest attempt since a task was begun from the start: its ref and its commit; empty: there is none."""

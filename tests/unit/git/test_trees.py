@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ralph.git.objects import Entry, write_object
 from ralph.git.parse import parse_raw
 from ralph.git.repo import Repo, open_repo
-from ralph.git.trees import changes_between, files_below, with_files
+from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
 
 NAMES = st.sampled_from(["a", "a.b", "a-b", "b", "ü", "a/x", "a/y/z", "a.b/c", "d/e", "d/e.f", "d"])
 FILES = st.dictionaries(NAMES, st.binary(max_size=4), max_size=7).filter(
@@ -54,26 +57,48 @@ def test_a_comparison_is_git_s(repo: Repo, before: dict[str, bytes], after: dict
     assert sorted(asyncio.run(changes_between(repo, old, new)), key=str) == sorted(wanted, key=str)
 
 
+def entries(repo: Repo, files: Mapping[str, bytes | None]) -> dict[str, Entry | None]:
+    blob = partial(write_object, repo.git_dir, "blob", algorithm=repo.algorithm)
+    return {path: None if data is None else Entry("100644", blob(data)) for path, data in files.items()}
+
+
 @QUICK
 @given(FILES, FILES)
 def test_a_changed_tree_is_git_s(repo: Repo, before: dict[str, bytes], after: dict[str, bytes]) -> None:
-    wanted = dict.fromkeys([path for path in before if path not in after]) | after
-    tree = with_files(repo, made(repo, before), wanted)
-    assert (tree or made(repo, {})) == made(repo, after)
+    wanted = entries(repo, dict.fromkeys([path for path in before if path not in after]) | after)
+    assert asyncio.run(with_entries(repo, made(repo, before), wanted)) == made(repo, after)
 
 
-def test_what_git_has_packed_is_left_to_git(repo: Repo, tmp_path: Path) -> None:
-    old, new = made(repo, {"a": b"1"}), made(repo, {"a": b"2"})
+def test_what_git_has_packed_is_read_by_git(repo: Repo) -> None:
+    old, new = made(repo, {"a": b"1", "c/d/e": b"4"}), made(repo, {"a": b"2", "c/d/e": b"4"})
     for tree in (old, new):
         subprocess.run(["git", "update-ref", f"refs/t/{tree[:8]}", repo.write_commit(tree, (), "t")], cwd=repo.top)
     subprocess.run(["git", "gc", "-q", "--prune=now"], cwd=repo.top, check=True)
     assert [change.path for change in asyncio.run(changes_between(repo, old, new))] == ["a"]
-    assert with_files(repo, old, {"b": b"3"}) is None
+    changed = asyncio.run(with_entries(repo, old, entries(repo, {"c/d/b": b"3"})))
+    assert changed == made(repo, {"a": b"1", "c/d/e": b"4", "c/d/b": b"3"})
 
 
 @QUICK
 @given(FILES)
-def test_files_below_a_path_are_git_s(repo: Repo, files: dict[str, bytes]) -> None:
-    commit = repo.write_commit(made(repo, files), (), "x")
-    for paths in (("a",), ("d", "a.b"), ("a/y",), ("nowhere",)):
-        assert sorted(asyncio.run(files_below(repo, commit, *paths))) == asyncio.run(repo.paths_in(commit, *paths))
+def test_an_entry_is_git_s(repo: Repo, files: dict[str, bytes]) -> None:
+    tree = made(repo, files)
+    for path in ("a", "a/y", "d/e", "nowhere", "a/x/y"):
+        found = asyncio.run(entry_at(repo, tree, path))
+        told = subprocess.run(
+            ["git", "rev-parse", "--verify", "-q", f"{tree}:{path}"], cwd=repo.top, capture_output=True
+        )
+        assert (found.name if found else "") == told.stdout.decode().strip()
+
+
+def test_a_file_s_entry_has_its_mode(repo: Repo, tmp_path: Path) -> None:
+    for name, mode in (("plain", 0o644), ("program", 0o755)):
+        (tmp_path / name).write_text(name)
+        (tmp_path / name).chmod(mode)
+    (tmp_path / "link").symlink_to("plain")
+    found = {name: file_entry(repo, tmp_path / name) for name in ("plain", "program", "link", "nowhere", ".")}
+    assert {name: entry.mode for name, entry in found.items() if entry} == {
+        "plain": "100644",
+        "program": "100755",
+        "link": "120000",
+    }

@@ -45,11 +45,10 @@ class ReadOnlyAgentStep(AgentStep):
     async def _copy(self, context: Context, working: WorkingCopy, shown: str) -> Site:
         run, number = context.run, context.site.slot
         copy = run.working_copy(run.workspace.review_copies / str(number))
-        await copy.reset(shown)
+        await run.reset(copy, shown)
         provided = await run.provide(copy)
         await copy.clean()
         await run.restore_provided(copy)
-        run.show_plan(copy)
         _bring(working, copy, context.work.writable)
         variables = {**context.site.variables, "RALPH_WORKTREE": str(copy.folder), **provided}
         return Site(folder=context.site.folder, copy=copy, variables=variables, slot=number)
