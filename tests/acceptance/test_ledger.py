@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from tests.conftest import VERIFIED, Project, does, wait_for
@@ -21,6 +23,18 @@ REACHES = {
         "git -C $RALPH_ROOT update-ref refs/heads/main $(git -C $RALPH_ROOT commit-tree -m evil -p main main^{tree})"
     ),
     "a new branch": "git -C $RALPH_ROOT branch planted",
+    "a branch, from git's own folder": "cd $RALPH_ROOT/.git && git branch -D side",
+    "a branch, by git's variable": "GIT_DIR=$RALPH_ROOT/.git git branch -D side",
+    "a branch, by an option": "git --git-dir=$RALPH_ROOT/.git branch -D side",
+    "a branch, without git": "rm $RALPH_ROOT/.git/refs/heads/side",
+    "a branch's tip, without git": (
+        "git -C $RALPH_ROOT rev-parse main > side; mv side $RALPH_ROOT/.git/refs/heads/side; git checkout -q ."
+    ),
+    "a person's name": "git -C $RALPH_ROOT config user.name Nobody",
+    "a setting on the section's line": "echo '[user] x = 1\n[core] sshCommand = evil' >> $RALPH_ROOT/.git/config",
+    "a setting behind a continued one": (
+        "printf '[user]\\nx = 1\\\\\\n[core]\\nfsmonitor = evil' >> $RALPH_ROOT/.git/config"
+    ),
 }
 
 
@@ -54,30 +68,74 @@ def test_what_an_agent_does_to_the_person_s_repository_is_undone_and_costs_the_a
     assert not (project.home / "owned").exists()
 
 
-def test_what_the_person_does_meanwhile_stays_and_nobody_is_blamed(project: Project) -> None:
+MEANWHILE = {
+    "stash": "echo x > app.txt; git stash -q; echo y > app.txt; git stash -q",
+    "stash drop": "git stash drop -q",
+    "stash pop": "git stash pop -q; git checkout -q .",
+    "branch -D": "git branch -D side",
+    "branch -m": "git branch -m side other",
+    "branch -f": "git branch -f side HEAD",
+    "tag -d": "git tag -d v1",
+    "amend": "git commit -q --amend --allow-empty -m Amended",
+    "reset": "git reset -q --hard HEAD~1",
+    "config": "git config user.name Me; git config maintenance.auto false; git config pull.rebase true",
+    "remote": "git remote add origin ../nowhere; git config branch.main.remote origin",
+    "submodule": "git -c protocol.file.allow=always submodule --quiet add ./. sub",
+    "sparse-checkout": "git sparse-checkout set --cone .; git sparse-checkout disable",
+    "gc": "git gc -q --prune=now; git update-server-info; git count-objects",
+    "pack-refs": "git pack-refs --all; git reflog expire --expire=now --all",
+    "worktree": "git worktree add -q ../wt -b wt; git -C ../wt commit -q --allow-empty -m There",
+}
+
+
+@pytest.mark.parametrize("what", MEANWHILE)
+def test_what_the_person_does_meanwhile_stays_and_nobody_is_blamed(project: Project, what: str) -> None:
     project.config("true")
     project.stories("One")
-    project.git("branch", "merged")
-    project.script(
-        does("US-001", "one.txt", run=["touch $HOME/begun; until test -e $HOME/go; do sleep 0.02; done"]), VERIFIED
-    )
+    project.git("branch", "side")
+    project.git("commit", "-q", "--allow-empty", "-m", "Later")
+    project.git("tag", "v1")
+    for text in ("one", "two"):
+        project.write("app.txt", text)
+        project.git("stash", "-q")
+    look = "git -C $RALPH_ROOT status; git -C $RALPH_ROOT log -1; git --version"  # it may well do that
+    wait = "touch $HOME/begun; until test -e $HOME/go; do sleep 0.02; done"
+    project.script(does("US-001", "one.txt", run=[look, wait]), VERIFIED)
     run = project.start("run", "auth")
     wait_for((project.home / "begun").exists)
-    project.write("app.txt", "mine\n")
-    project.git("commit", "-qam", "Mine")
-    project.git("switch", "-qc", "feature")
-    project.git("config", "branch.feature.remote", "origin")
-    project.git("commit", "-q", "--allow-empty", "-m", "More")
-    project.git("branch", "-D", "merged")
-    project.git("tag", "v2")
-    project.write("app.txt", "stashed\n")
-    project.git("stash", "-q")
-    mine = project.git("for-each-ref", "refs/heads/main", "refs/heads/feature", "refs/tags", "refs/stash")
+    subprocess.run(["sh", "-ec", MEANWHILE[what]], cwd=project.path, env=project.env, check=True, capture_output=True)
+    mine = repository(project)
     (project.home / "go").touch()
     out, _ = run.communicate(timeout=60)
 
     assert run.returncode == 0, out
-    assert project.git("for-each-ref", "refs/heads/main", "refs/heads/feature", "refs/tags", "refs/stash") == mine
-    assert project.git("branch", "--list", "merged") == ""
-    assert project.git("branch", "--show-current") == "feature"
+    assert "must not" not in out
+    assert repository(project) == mine
     assert project.story()["retries"] == 0
+
+
+def test_a_branch_that_was_removed_meanwhile_can_be_had_back(project: Project) -> None:
+    """Whoever hides from git's trace is not found out; the person is told, and nothing is lost."""
+    project.config("true")
+    project.stories("One")
+    project.git("branch", "side")
+    side = project.git("rev-parse", "side")
+    remove = "env -i PATH=$PATH git -C $RALPH_ROOT branch -D side"
+    project.script(does("US-001", "one.txt", run=[remove]), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert f"if that was not you: git update-ref refs/heads/side {side[:12]}" in " ".join(done.stdout.split())
+    assert side in project.git("for-each-ref", "--format=%(objectname)", "refs/ralph")
+
+
+def test_a_planning_call_that_reaches_into_the_person_s_repository_is_found_out(project: Project) -> None:
+    project.config("true")
+    project.git("branch", "side")
+    before = repository(project)
+    project.script({"match": ".", "run": ["git -C $RALPH_ROOT branch -D side"], "say": ["done"]})
+
+    done = project.ralph("prd", "shop", "--yes", code=None, stdin="A shop\n")
+
+    assert repository(project) == before
+    assert "it removed side" in done.stdout + done.stderr

@@ -45,6 +45,14 @@ class Opened:
     project: Path  # where the plan's files are
     notes: tuple[str, ...] = ()
 
+    async def close(self, *, committed: bool) -> None:
+        """The branch is the person's again. A plan that is not committed stays where it is."""
+        if self.own.held and not committed:
+            self.branch.expected = self.branch.expected or await self.branch.tip()
+            self.plans.release()
+        else:
+            await self.plans.remove()
+
 
 async def open_checkout(
     workspace: Workspace,

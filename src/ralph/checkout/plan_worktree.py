@@ -15,9 +15,8 @@ from pathlib import Path
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own import OwnFiles
 from ralph.errors import RalphError
-from ralph.git.objects import Entry
 from ralph.git.repo import Repo, nul
-from ralph.git.trees import entry_at, file_entry, with_entries
+from ralph.git.trees import file_entry, with_entries
 
 ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
 
@@ -149,11 +148,9 @@ class PlanWorktree:
         entries = {self.own.name(path): file_entry(self.repo, self.root / path) for path in paths}
         return await with_entries(self.repo, await self.repo.tree_of(base), entries)
 
-    async def entries(self) -> dict[str, Entry | None]:
-        """All of the plan's files as they are here, to be shown in a working copy."""
-        files = {self.own.name(path): file_entry(self.repo, self.root / path) for path in self.own.on_disk(self.root)}
-        whole = await with_entries(self.repo, "", files)
-        return {path: await entry_at(self.repo, whole, path) for path in self.own.pathspecs}
+    def shown(self) -> dict[str, Path]:
+        """All of the plan's files as they are here, by git's names for them: to be shown in a working copy."""
+        return {self.own.name(path): self.root / path for path in self.own.on_disk(self.root)}
 
 
 def _elsewhere(branch: str, folder: str) -> RalphError:

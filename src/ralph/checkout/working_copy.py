@@ -19,10 +19,11 @@ from ralph.checkout.branch import STRAYS
 from ralph.checkout.own import OwnFiles
 from ralph.errors import RalphError
 from ralph.git.files import remove
-from ralph.git.objects import Entry
+from ralph.git.objects import commit_object, write_object
 from ralph.git.parse import Change
 from ralph.git.repo import Repo, failed, nul
 from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
+from ralph.process.spawn import Captured
 
 GITLINK = "160000"
 SHOWN = "The plan as it is now"
@@ -109,34 +110,54 @@ class WorkingCopy:
         """Ralph's own index of it, beside the folder."""
         return self.folder.with_name(f"{self.folder.name}.index")
 
-    async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Entry | None] | None = None) -> None:
+    async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Path] | None = None) -> None:
         """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
 
         Only files that differ are written. Ignored files stay: they are caches, or were provided. With a `plan`,
         Ralph's own files are those. The small repository has them in its newest commit, so that whoever tidies up
         there (`git stash`, `git clean`, `git checkout .`) does not do it to them.
         """
-        shown, head = tree or commit, commit
-        if plan:
-            shown = await with_entries(self.repo, await self.repo.tree_of(shown), plan)
-            before = await self.repo.tree_of(commit)
-            now = await with_entries(self.repo, before, plan)
-            head = self.repo.write_commit(now, (commit,), SHOWN) if now != before else commit
         self.folder.mkdir(parents=True, exist_ok=True)
         for path in self._nested:
             shutil.rmtree(self.folder / path, ignore_errors=True)
         self._nested.clear()
+        self.head, self.start = commit, tree or commit
+        self._make_repository()
+        shown, head = await self._with_plan(plan) if plan else (self.start, commit)
         args = ("read-tree", "--reset", "-u", shown)
-        done = await self.repo.ask(*args, index=self.index, work_tree=self.folder)
+        done = await self._checkout(args)
         if done.code:  # something is in the way that git does not remove: the folder is made anew
             self._wipe()
-            done = await self.repo.ask(*args, index=self.index, work_tree=self.folder)
+            done = await self._checkout(args)
         if done.code:
             raise _not_made(self.folder, failed(args, self.folder, done))
         self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
-        self.head, self.start, self.reset_at = commit, shown, time.time()
-        self._make_repository(head)
+        self.reset_at = time.time()
+        (self._git / "refs" / "heads" / self.branch).write_text(f"{head}\n")
+        shutil.copyfile(self.index, self._git / "index")
         await submodules.fill(self.repo, self.folder)
+
+    async def _checkout(self, args: tuple[str, ...]) -> Captured:
+        return await self.repo.ask(*args, index=self.index, work_tree=self.folder, borrows=self._git / "objects")
+
+    async def _with_plan(self, plan: Mapping[str, Path]) -> tuple[str, str]:
+        """The tree to begin with and the commit below it, both with the plan's files; only the small repository has
+        them, so that nobody's `git gc` takes them away."""
+        repo, store = self.repo, self._git
+        files = {path: file_entry(repo, file, store=store) for path, file in plan.items()}
+        without = dict.fromkeys(self.own.pathspecs)
+
+        async def with_files(tree: str) -> str:
+            return await with_entries(repo, await with_entries(repo, tree, without, store=store), files, store=store)
+
+        commit = commit_object(await with_files(await repo.tree_of(self.head)), (self.head,), repo.ident, SHOWN)
+        head = write_object(store, "commit", commit, repo.algorithm)
+        return await with_files(await repo.tree_of(self.start)), head
+
+    @property
+    def _git(self) -> Path:
+        """The small repository for whoever works here."""
+        return self.folder / ".git"
 
     async def restore(self) -> None:
         """Tracked files as they were when it was last reset; everything else stays."""
@@ -166,7 +187,7 @@ class WorkingCopy:
         self.index.unlink(missing_ok=True)
 
     def _wipe(self) -> None:
-        keep = {path.split("/", 1)[0] for path in self.provided}
+        keep = {".git", *(path.split("/", 1)[0] for path in self.provided)}
         for entry in self.folder.iterdir():
             if entry.name in keep:
                 continue
@@ -176,22 +197,19 @@ class WorkingCopy:
                 entry.unlink(missing_ok=True)
         self.index.unlink(missing_ok=True)
 
-    def _make_repository(self, head: str) -> None:
+    def _make_repository(self) -> None:
         """A repository for whoever works here: it borrows objects, and shares nothing else with the project's."""
-        git = self.folder / ".git"
+        git = self._git
         if git.is_dir() and not git.is_symlink():
             shutil.rmtree(git, ignore_errors=True)
         else:
             git.unlink(missing_ok=True)
         (git / "objects" / "info").mkdir(parents=True)
         (git / "info").mkdir()
-        ref = git / "refs" / "heads" / self.branch
-        ref.parent.mkdir(parents=True)
-        ref.write_text(f"{head}\n")
+        (git / "refs" / "heads" / self.branch).parent.mkdir(parents=True)
         (git / "HEAD").write_text(f"ref: refs/heads/{self.branch}\n")
         (git / "objects" / "info" / "alternates").write_bytes(os.fsencode(self.repo.git_dir / "objects") + b"\n")
         (git / "config").write_text(self.repo.settings)
-        shutil.copyfile(self.index, git / "index")
         for name in ("shallow", "info/exclude", "info/attributes"):
             if (self.repo.git_dir / name).is_file():
                 shutil.copyfile(self.repo.git_dir / name, git / name)
@@ -224,7 +242,7 @@ class WorkingCopy:
 
     async def _write_tree(self, base: str, also: Iterable[str] = ()) -> str:
         """What Ralph's index has, with Ralph's own files as `base` has them or, those in `also`, as they are here."""
-        tree = (await self.repo.git("write-tree", index=self.index, work_tree=self.folder)).strip()
+        tree = (await self.repo.git("write-tree", "--missing-ok", index=self.index, work_tree=self.folder)).strip()
         before = await self.repo.tree_of(base)
         entries = {path: await entry_at(self.repo, before, path) for path in self.own.pathspecs}
         written = {path: file_entry(self.repo, self.folder / path) for path in also if self.own.held}

@@ -73,8 +73,9 @@ class Repo:
         work_tree: Path | None = None,
         literal: bool = True,
         seconds: float = 120,
+        borrows: Path | None = None,
     ) -> Captured:
-        """Run git, whatever it answers."""
+        """Run git, whatever it answers; `borrows`: where it finds more objects."""
         env = {
             **self.environment,
             **self.ident.variables,
@@ -88,6 +89,8 @@ class Repo:
             env["GIT_WORK_TREE"] = str(work_tree)
         if index:
             env["GIT_INDEX_FILE"] = str(index)
+        if borrows:
+            env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(borrows)
         if literal:
             env["GIT_LITERAL_PATHSPECS"] = "1"
         cwd = work_tree or self.git_dir

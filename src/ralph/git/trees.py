@@ -56,21 +56,25 @@ async def entry_at(repo: Repo, tree: str, path: str) -> Entry | None:
     """What a tree has at a path."""
     found: Entry | None = Entry(FOLDER, tree)
     for name in path.split("/"):
-        found = (await _read(repo, found.name)).get(name) if found and found.is_tree else None
+        found = (await _read(repo, repo.git_dir, found.name)).get(name) if found and found.is_tree else None
     return found
 
 
-async def with_entries(repo: Repo, tree: str, entries: Mapping[str, Entry | None]) -> str:
-    """A tree with these entries at their paths; None: nothing is there."""
-    made = await _with(repo, tree, {tuple(path.split("/")): entry for path, entry in entries.items()})
-    made = made or write_object(repo.git_dir, "tree", b"", repo.algorithm)
+async def with_entries(repo: Repo, tree: str, entries: Mapping[str, Entry | None], *, store: Path | None = None) -> str:
+    """A tree with these entries at their paths; None: nothing is there.
+
+    `store`: a repository that borrows this one's objects, if the new ones are to be only there.
+    """
+    store = store or repo.git_dir
+    made = await _with(repo, store, tree, {tuple(path.split("/")): entry for path, entry in entries.items()})
+    made = made or write_object(store, "tree", b"", repo.algorithm)
     repo.trees[made] = made  # nobody needs to ask git for it
     return made
 
 
-async def _with(repo: Repo, tree: str, wanted: Mapping[tuple[str, ...], Entry | None]) -> str:
+async def _with(repo: Repo, store: Path, tree: str, wanted: Mapping[tuple[str, ...], Entry | None]) -> str:
     """The same; empty if nothing is left: git knows no empty folders."""
-    entries = await _read(repo, tree) if tree else {}
+    entries = await _read(repo, store, tree) if tree else {}
     folders: dict[str, dict[tuple[str, ...], Entry | None]] = {}
     for (first, *rest), entry in wanted.items():
         if rest:
@@ -81,32 +85,33 @@ async def _with(repo: Repo, tree: str, wanted: Mapping[tuple[str, ...], Entry | 
             entries[first] = entry
     for name, inside in folders.items():
         known = entries.get(name)
-        made = await _with(repo, known.name if known and known.is_tree else "", inside)
+        made = await _with(repo, store, known.name if known and known.is_tree else "", inside)
         if made:
             entries[name] = Entry(FOLDER, made)
         elif known and known.is_tree:
             del entries[name]
-    return write_object(repo.git_dir, "tree", tree_object(entries), repo.algorithm) if entries else ""
+    return write_object(store, "tree", tree_object(entries), repo.algorithm) if entries else ""
 
 
-def file_entry(repo: Repo, path: Path) -> Entry | None:
+def file_entry(repo: Repo, path: Path, *, store: Path | None = None) -> Entry | None:
     """A file on disk as an entry, a link as a link; None: it is neither."""
+    store = store or repo.git_dir
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            return Entry(LINK, write_object(repo.git_dir, "blob", os.fsencode(path.readlink()), repo.algorithm))
+            return Entry(LINK, write_object(store, "blob", os.fsencode(path.readlink()), repo.algorithm))
         if not stat.S_ISREG(mode):
             return None
         data = path.read_bytes()
     except FileNotFoundError:
         return None
     executable = bool(mode & stat.S_IXUSR)
-    return Entry("100755" if executable else "100644", write_object(repo.git_dir, "blob", data, repo.algorithm))
+    return Entry("100755" if executable else "100644", write_object(store, "blob", data, repo.algorithm))
 
 
-async def _read(repo: Repo, name: str) -> Tree:
+async def _read(repo: Repo, store: Path, name: str) -> Tree:
     """A tree, by git if it has packed it."""
-    data = read_object(repo.git_dir, name)
+    data = read_object(store, name) or read_object(repo.git_dir, name)
     if data is None:
         done = await repo.ask("cat-file", "tree", name)
         if done.code:

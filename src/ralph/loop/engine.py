@@ -92,14 +92,19 @@ async def engage(
             committed=config.commits.prd_changes,
             catch_up=config.commits.branch == FOLLOWING,
         )
-        workflow = make(opened.project)
+        try:
+            workflow = make(opened.project)
+            plan = workflow.store.load()
+        except RalphError:
+            await opened.close(committed=config.commits.prd_changes)
+            raise
         async with Browser(config.browser, run_id, _noting(journal)) as browser:
             run = Run(
                 id=run_id,
                 workspace=workspace,
                 config=config,
                 workflow=workflow,
-                plan=workflow.store.load(),
+                plan=plan,
                 journal=journal,
                 owner=owner,
                 branch=opened.branch,
@@ -123,11 +128,11 @@ async def engage(
 
 async def _close(run: Run, opened: Opened, wanted: CheckoutRequest) -> None:
     """The run has come to its own end: what is on the branch is the plan, and the branch is the person's."""
-    if run.own.held and not run.config.commits.prd_changes:
-        opened.plans.release()
-    elif not run.branch or run.branch.expected:
-        await opened.plans.remove()
+    committed = run.config.commits.prd_changes
+    if not committed or not run.branch or run.branch.expected:
+        await opened.close(committed=committed)
     trusted.forget(run.workspace, wanted.target)
+    run.trace.file.unlink(missing_ok=True)
 
 
 async def _drive(run: Run, opened: Opened, options: Options, orphans: int, *, since: str | None) -> RunEnded:

@@ -35,7 +35,7 @@ def plan_files(
         yield opened.project
         asyncio.run(_commit(opened, config, message or f"chore: update the plan of {target}"))
     finally:
-        asyncio.run(_close(opened, config))
+        asyncio.run(opened.close(committed=config.commits.prd_changes))
         trusted.forget(workspace, target)
 
 
@@ -59,11 +59,3 @@ async def _not_ignored(opened: Opened) -> list[str]:
     )
     ignored = set(done.out.decode().split("\0"))
     return [path for path in paths if opened.own.name(path) not in ignored]
-
-
-async def _close(opened: Opened, config: Config) -> None:
-    if opened.own.held and not config.commits.prd_changes:
-        opened.branch.expected = opened.branch.expected or await opened.branch.tip()
-        opened.plans.release()
-    else:
-        await opened.plans.remove()

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from ralph import prompts
 from ralph.agent.call import check_installed
+from ralph.checkout.ledger import AGENT_EMAIL
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Config
@@ -96,8 +97,11 @@ class Planner:
             variables={
                 **repo.ident.variables,
                 "RALPH_WORKTREE": str(folder),
+                "GIT_COMMITTER_EMAIL": AGENT_EMAIL,
                 "GIT_CEILING_DIRECTORIES": str(folder.parent),
+                **run.trace.variables,
             },
+            repo=repo,
         )
 
     def _show_sources(self, site: Site) -> None:
@@ -160,6 +164,7 @@ def planner(
                 yield Planner(target, run, root, workflow)
         finally:
             trusted.forget(workspace, workflow.target)
+            run.trace.file.unlink(missing_ok=True)
 
 
 class _Nothing:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph.checkout.ledger import Ledger
+from ralph.checkout.ledger import Ledger, Settled
 from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import NAME
 from ralph.journal.events import Noted
@@ -71,8 +71,11 @@ class Protection:
             ),
         )
         guard.remember()
+        if not run.guards:  # nobody else is at work: nobody needs the trace so far
+            run.trace.file.unlink(missing_ok=True)
         run.guards.add(guard)
-        ledger = Ledger.of(run.branch.repo) if run.branch else None
+        repo = run.branch.repo if run.branch else site.repo
+        ledger = Ledger.of(repo, run.trace, run.workspace.worktrees) if repo else None
         return cls(run=run, guard=guard, roots=(*roots, run.workspace.root), ledger=ledger)
 
     async def end(self, keep_in: Path) -> Violations:
@@ -89,7 +92,10 @@ class Protection:
 
     async def _settle(self, keep_in: Path) -> list[str]:
         """What was done to the person's repository; with others at work nobody knows by whom, so nobody is blamed."""
-        found = list(await self.ledger.settle(keep_in)) if self.ledger else []
+        settled = await self.ledger.settle(keep_in) if self.ledger else Settled()
+        found = list(settled.undone)
+        for text in settled.left:
+            self.run.emit(Noted(text=f"While it was at work, {text}."))
         if not found or not self.run.guards:
             return found
         self.run.emit(Noted(text=f"Somebody reached into your repository: {'; '.join(found)}. Undone.", warning=True))

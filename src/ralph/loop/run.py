@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
+from ralph.checkout.trace import Trace
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import NAME, Config
 from ralph.errors import EXIT_INTERRUPTED
@@ -152,6 +153,11 @@ class Run:
         return self.journal.folder
 
     @property
+    def trace(self) -> Trace:
+        """Where git notes what agents, gates and hooks do with it."""
+        return Trace(self.logs / "git-trace.jsonl")
+
+    @property
     def scratch_prefix(self) -> str:
         """How the names of this project's temporary folders begin: short, for sockets have short names."""
         return f"ralph-{hashlib.sha256(bytes(self.workspace.root)).hexdigest()[:8]}-"
@@ -179,7 +185,7 @@ class Run:
         for text in provided.notes:
             self.emit(Noted(text=f"{copy.folder.parent.name.strip('.')} {copy.folder.name}: {text}"))
         above = str(copy.folder.parent)  # whoever breaks the repository there does not find the person's instead
-        return {"GIT_CEILING_DIRECTORIES": above, **provided.variables}
+        return {"GIT_CEILING_DIRECTORIES": above, **self.trace.variables, **provided.variables}
 
     async def restore_provided(self, copy: WorkingCopy) -> None:
         """Undo what somebody's code did to what was provided."""
@@ -201,7 +207,7 @@ class Run:
 
     async def reset(self, copy: WorkingCopy, commit: str, tree: str = "") -> None:
         """Reset a copy for an agent, who sees the plan as it is now."""
-        plan = await self.plans.entries() if self.plans and self.own.held else None
+        plan = self.plans.shown() if self.plans and self.own.held else None
         await copy.reset(commit, tree, plan=plan)
 
     def take_artifacts(self, copy: WorkingCopy, paths: Iterable[str]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.checkout.working_copy import WorkingCopy
+from ralph.git.repo import Repo
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +18,7 @@ class Site:
     scratch: Path | None = None  # where an agent is called that builds nothing
     variables: dict[str, str] = field(default_factory=dict)  # for agents
     slot: int = 0
+    repo: Repo | None = None  # the person's repository, where nothing is built
 
     @property
     def cwd(self) -> Path:
