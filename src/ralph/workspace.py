@@ -69,7 +69,14 @@ class Workspace:
         return (f"{SESSIONS}/", *specs)
 
     def keep_out_of_git(self) -> bool:
-        """Make `.ralph/.gitignore`, so that locks, logs and screenshots never reach a commit; False: it is there."""
+        """Make `.ralph/.gitignore`, so that locks, logs and screenshots never reach a commit; False: it is there.
+
+        The largest folders also have one of their own: on a branch without the first they stay out of git as well.
+        """
+        for folder in (self.logs, self.worktrees):
+            if not (folder / ".gitignore").exists():
+                with inside.open_new(folder / ".gitignore") as file:
+                    file.write(b"*\n")
         path = self.ralph / ".gitignore"
         if path.exists():
             return False

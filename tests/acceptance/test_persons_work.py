@@ -423,3 +423,86 @@ def test_an_agent_that_tidies_up_with_git_does_not_do_it_to_a_plan_that_is_not_c
 
     assert project.calls() == 2, "neither attempt failed"
     assert project.files_in("ralph/auth") == [".ralph/2026-01-01-auth/prd.json", "app.txt", "one.txt"]
+
+
+FORMATTER = """#!/bin/sh
+changed=0
+for name in $(git diff --cached --name-only --diff-filter=AM -- '*.txt'); do
+    grep -q ' $' "$name" && { sed -i 's/ *$//' "$name"; changed=1; }
+done
+exit $changed
+"""
+
+
+def hook(project: Project, name: str, text: str) -> None:
+    path = project.path / ".git/hooks" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    path.chmod(0o755)
+
+
+def test_a_hook_that_formats_and_refuses_is_asked_again_with_what_it_changed(project: Project) -> None:
+    """The way of pre-commit: it changes files and exits with 1. A person stages them and commits again."""
+    project.config("test ! -e one.txt || cat one.txt")
+    project.stories("One")
+    hook(project, "pre-commit", FORMATTER)
+    project.script(does("US-001", "one.txt", "trailing   \n", run=["git add -A"]), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.landed("one.txt") == "trailing"
+    assert project.calls() == 2, "no attempt was lost"
+
+
+def test_what_a_commit_msg_hook_makes_of_the_message_lands(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    hook(
+        project,
+        "commit-msg",
+        "#!/bin/sh\nsed -i '1s/^/[SHOP-1] /' $1\nprintf '\nChange-Id: I42\nRalph-Attempt: auth/US-009/1\n' >> $1\n",
+    )
+    project.script(does("US-001", "one.txt"), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    message = project.git("log", "--format=%B", "--grep=US-001", "-1", "ralph/auth")
+    assert message.startswith("[SHOP-1] feat: US-001 - done\n")
+    assert "Change-Id: I42\nRalph-Attempt: auth/US-001/1" in message
+    assert "US-009" not in message, "only Ralph says what has landed"
+
+
+def test_what_is_too_large_for_a_commit_is_not_found_by_the_next_task(project: Project) -> None:
+    project.config("true", commits={"maxFileMb": 1})
+    project.stories("One", "Two")
+    big = "head -c 2000000 /dev/zero > big.bin"
+    project.script(does("US-001", "one.txt", run=[big]), does("US-002", "two.txt", run=["test ! -e big.bin"]), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert done.stdout.count("big.bin (it has 2 MB") == 1
+
+
+def test_what_a_run_writes_stays_out_of_git_on_a_branch_from_before_ralph(project: Project) -> None:
+    project.git("branch", "before")
+    project.config("true")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    project.ralph("run", "auth")
+    (project.path / ".ralph/.gitignore").unlink()
+
+    project.git("add", "-A")
+
+    staged = project.git("diff", "--cached", "--name-only").splitlines()
+    assert not [name for name in staged if name.startswith((".ralph/logs", ".ralph/worktrees"))]
+
+
+def test_working_copies_that_somebody_removes_in_a_run_cost_an_attempt_and_no_more(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    sweep = "rm -rf $RALPH_ROOT/.ralph/worktrees/.slots; mkdir -p $RALPH_WORKTREE; echo x > $RALPH_WORKTREE/one.txt"
+    project.script(does("US-001", "one.txt", times=1, run=[f"cd /; {sweep}"]), does("US-001", "one.txt"), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.files_in("ralph/auth") == [".ralph/2026-01-01-auth/prd.json", "app.txt", "one.txt"]

@@ -6,6 +6,8 @@ import re
 import zlib
 from pathlib import Path
 
+SHOWN = "chore(ralph): the plan as it is now"
+"""The newest commit of a working copy when an agent begins: Ralph's, not the agent's."""
 MAX_COMMIT = 1 << 20
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
@@ -25,7 +27,8 @@ def subject_of(folder: Path, base: str) -> str:
     if not kind.startswith(b"commit "):
         return ""
     message = data.partition(b"\n\n")[2].decode(errors="replace").strip()
-    return UNPRINTABLE.sub(" ", message.split("\n", 1)[0]).strip()
+    subject = UNPRINTABLE.sub(" ", message.split("\n", 1)[0]).strip()
+    return "" if subject == SHOWN else subject
 
 
 def head_of(folder: Path) -> str:

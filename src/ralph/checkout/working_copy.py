@@ -17,6 +17,7 @@ from pathlib import Path
 from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.own import OwnFiles
+from ralph.checkout.subject import SHOWN
 from ralph.errors import RalphError
 from ralph.git.files import remove
 from ralph.git.objects import commit_object, write_object
@@ -26,7 +27,6 @@ from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
 from ralph.process.spawn import Captured
 
 GITLINK = "160000"
-SHOWN = "The plan as it is now"
 CACHES = frozenset(
     [
         "__pycache__",
@@ -219,19 +219,20 @@ class WorkingCopy:
 
         Ralph's own files are taken as `base` has them, except for those in `also`.
         """
-        if not self.folder.is_dir():  # whoever worked here has removed all of it: that is nobody's work
+        if not self.folder.is_dir() or not self.index.exists():  # somebody has removed all of it: nobody's work
             return Taken(commit=base, tree=await self.repo.tree_of(base), changes=())
         await self._stage()
         tree = await self._write_tree(base, also)
         changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
         left_out = await self._left_out(changes)
         if left_out:
+            self.is_littered = True  # the next task is not to find it here
             await self._put_back([change for change in changes if change.path in left_out])
             tree = await self._write_tree(base, also)
         reasons = [f"{path} ({why})" for path, why in sorted(left_out.items()) if path not in self.provided]
         reasons += [f"{path}/ (it is another repository)" for path in sorted(self._nested - left_out.keys())]
         changed = await submodules.changed(self.repo, self.folder)
-        reasons += [f"{path}/ (its files changed, and it is a submodule)" for path in changed]
+        reasons += [f"{path}/ (its files changed, and it is a submodule)" for path in changed if path not in left_out]
         reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes)]
         return Taken(
             commit=self.repo.write_commit(tree, (base,), message),
@@ -355,6 +356,8 @@ class WorkingCopy:
         parts = path.split("/")
         if path in self.provided or f"{path}/" in self.own or path in self.own:
             return True
+        if any(provided.startswith(f"{path}/") for provided in self.provided):
+            return True  # Ralph made that folder
         return any(part in CACHES or part.endswith(CACHE_ENDINGS) for part in parts)
 
     async def checkout(self, commit: str, paths: Iterable[str]) -> None:

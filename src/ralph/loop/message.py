@@ -16,16 +16,21 @@ def commit_message(
     subject: str, *, task: Task | None, outcome: Outcome, attempt: str, config: Config, model: str, trailer: str = ""
 ) -> str:
     """The whole message; `subject` may have a body of its own."""
-    head, _, body = subject.strip().partition("\n")
+    head, _, body = "\n".join(line for line in subject.strip().splitlines() if not _is_ours(line)).partition("\n")
     parts = [head[:MAX_SUBJECT] or attempt, body.strip()]
     if task and not body.strip():
         parts.append("\n".join(f"- {_line(criterion)}" for criterion in task.criteria))
     parts.append("\n".join(_gate(gate) for gate in outcome.gates))
-    lines = [trailer, f"{TRAILER}: {attempt}"]
+    lines = [trailer, *(line for line in outcome.trailers if not _is_ours(line)), f"{TRAILER}: {attempt}"]
     if config.commits.assisted_by:
         agent = Path(config.provider_for("executor").command).name
         lines.append(f"Assisted-by: {agent}:{model}" if model else f"Assisted-by: {agent}")
     return "\n\n".join(filter(None, (*parts, "\n".join(filter(None, lines))))) + "\n"
+
+
+def _is_ours(line: str) -> bool:
+    """What only Ralph may say: whether an attempt has landed is read from there."""
+    return line.strip().lower().startswith("ralph-")
 
 
 def _gate(gate: GateResult) -> str:

@@ -31,6 +31,8 @@ class StepResult:
     findings: tuple[Finding, ...] | None = None  # what a reviewer found; None: nobody has judged
     commit: str = ""
     summary: str = ""
+    hooked_subject: str = ""  # what the person's hooks made of the subject
+    trailers: tuple[str, ...] = ()  # what they added to the message
     changed: bool = False  # whether it left anything that was not there before
     touched: tuple[str, ...] = ()  # the files it changed, the first few
     left_out: tuple[str, ...] = ()  # what is not part of the commit, each with the reason
@@ -75,6 +77,8 @@ def _readable(result: StepResult) -> StepResult:
         result,
         reason=_text(result.reason),
         summary=_text(result.summary),
+        hooked_subject=_text(result.hooked_subject),
+        trailers=tuple(map(_text, result.trailers)),
         touched=tuple(map(_text, result.touched)),
     )
 

@@ -20,6 +20,7 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
     for result in record.steps:
         usage += result.usage
     last = record.steps[-1] if record.steps else None
+    subjects = (result.hooked_subject for result in record.steps)
     return Outcome(
         work_id=work.id,
         number=record.number,
@@ -27,7 +28,8 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
         reason=reason,
         at=at,
         commit=next((result.commit for result in reversed(record.steps) if result.commit), ""),
-        summary=next((result.summary for result in record.steps if result.summary), ""),
+        summary=next((text for text in (*subjects, *(result.summary for result in record.steps)) if text), ""),
+        trailers=tuple(line for result in record.steps for line in result.trailers),
         gates=_gates(record.steps),
         learnings=tuple(text for result in record.steps for text in result.learnings),
         reopened=reopened,

@@ -145,6 +145,7 @@ class Outcome:
     at: str = ""
     commit: str = ""
     summary: str = ""
+    trailers: tuple[str, ...] = ()  # what the person's hooks added to the message
     gates: tuple[GateResult, ...] = ()
     learnings: tuple[str, ...] = ()
     reopened: tuple[str, ...] = ()

@@ -47,7 +47,9 @@ class GitCommitStep(Step):
         reason = protection.violations.reason("A git hook") or await self._touched_protected(
             context, copy, base, made.commit
         )
-        return self.failed(reason) if reason else replace(passed, commit=made.commit)
+        if reason:
+            return self.failed(reason)
+        return replace(passed, commit=made.commit, hooked_subject=made.subject, trailers=made.trailers)
 
     async def _base(self, context: Context) -> str:
         """What the commit will stand on: that of a spec holds all that waited for it."""
