@@ -25,6 +25,7 @@ REACHES = {
     "a new branch": "git -C $RALPH_ROOT branch planted",
     "a branch, from git's own folder": "cd $RALPH_ROOT/.git && git branch -D side",
     "a branch, by git's variable": "GIT_DIR=$RALPH_ROOT/.git git branch -D side",
+    "a branch, by a relative path": "cd .. && GIT_DIR=../../../.git git branch -D side",
     "a branch, by an option": "git --git-dir=$RALPH_ROOT/.git branch -D side",
     "a branch, without git": "rm $RALPH_ROOT/.git/refs/heads/side",
     "a branch's tip, without git": (

@@ -7,9 +7,10 @@ trace tells their commands from the person's, which are in nobody's trace.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -48,15 +49,14 @@ class Trace:
 
     def shows_change_in(self, repo: Repo, own: Path) -> bool:
         """Whether somebody's git command worked in the person's repository, outside of `own`, and not only looked."""
-        places = tuple(str(place) for place in _places(repo))
-        changing: set[object] = set()
-        there: set[object] = set()
+        places = tuple(_places(repo))
+        commands: dict[object, _Command] = {}
         for event in self._events():
-            if event.get("event") == "cmd_name" and not LOOKS.fullmatch(str(event.get("name"))):
-                changing.add(event.get("sid"))
-            elif any(place in text.replace(str(own), "") for text in _named(event) for place in places):
-                there.add(event.get("sid"))
-        return bool(changing & there)
+            commands.setdefault(event.get("sid"), _Command()).add(event)
+        return any(
+            not command.looks and any(_is_in(path, places) and not _is_in(path, (own,)) for path in command.paths())
+            for command in commands.values()
+        )
 
     def _events(self) -> Iterator[dict[str, Any]]:
         try:
@@ -74,13 +74,35 @@ class Trace:
                 yield event
 
 
-def _named(event: dict[str, Any]) -> Iterable[str]:
-    """The paths and arguments that an event names."""
-    given = event.get("argv")
-    found = [*(given if isinstance(given, list) else ()), event.get("worktree")]
-    if event.get("event") == "def_param":
-        found.append(event.get("value"))
-    return [text for text in found if isinstance(text, str)]
+@dataclass
+class _Command:
+    """One git command, as far as its events tell of it."""
+
+    looks: bool = False
+    folder: str = ""  # where it was started
+    named: list[str] = field(default_factory=list)
+
+    def add(self, event: dict[str, Any]) -> None:
+        name, value = event.get("event"), event.get("value")
+        if name == "cmd_name":
+            self.looks = bool(LOOKS.fullmatch(str(event.get("name"))))
+        elif name == "start" and isinstance(event.get("argv"), list):
+            self.named += [str(text).removeprefix("--git-dir=").removeprefix("--work-tree=") for text in event["argv"]]
+        elif name == "def_repo":
+            self.named.append(str(event.get("worktree")))
+        elif name == "def_param" and event.get("param") == "PWD":
+            self.folder = str(value)
+        elif name == "def_param" and event.get("param") == "GIT_DIR":
+            self.named.append(str(value))
+
+    def paths(self) -> Iterator[Path]:
+        """What it named, as paths: most are none, and lead nowhere."""
+        for text in (self.folder, *self.named):
+            yield Path(os.path.normpath(Path(self.folder or "/", text)))
+
+
+def _is_in(path: Path, places: Iterable[Path]) -> bool:
+    return any(place == path or place in path.parents for place in places)
 
 
 def _places(repo: Repo) -> Iterator[Path]:
