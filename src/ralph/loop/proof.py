@@ -8,7 +8,7 @@ from ralph.journal.events import Noted
 from ralph.loop.attempt import cancellable
 from ralph.loop.pending import take_back
 from ralph.loop.run import Run
-from ralph.loop.settle import reopen_review
+from ralph.loop.settle import open_spec_of, reopen_review
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.verify.gates import explain
 
@@ -32,7 +32,7 @@ async def prove_again(run: Run, since: str) -> None:
         run.verified[await run.branch.repo.tree_of(tip)] = checked.results
     else:
         run.emit(Noted(text=f"They fail, so {names} did not pass.", warning=True))
-        run.save(_reopened(run.plan, suspects, explain(checked.results)))
+        run.save(reopened(run.plan, suspects, explain(checked.results)))
         await take_back(run)
         await run.branch.watch()
     run.secure()
@@ -42,8 +42,9 @@ def _passed_after(task: Task, since: str) -> bool:
     return task.state is TaskState.PASSED and task.result is not None and task.result.completed_at >= since
 
 
-def _reopened(plan: Plan, tasks: list[Task], reason: str) -> Plan:
+def reopened(plan: Plan, tasks: list[Task], reason: str) -> Plan:
     notes = f"The run was killed after this task was said to have passed, and the gates are red. {reason}"
     for task in tasks:
         plan = plan.change(task.id, lambda one: replace(one, state=TaskState.PENDING, result=None, notes=notes[:6_000]))
+        plan = open_spec_of(plan, task.id)
     return plan

@@ -246,7 +246,7 @@ def retry_by_hand(plan: Plan, task_id: str) -> Plan:
         fresh = replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
         return replace(fresh, rounds=0, findings=())
 
-    return _open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
+    return open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
 
 
 def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str) -> Plan:
@@ -254,7 +254,7 @@ def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str) -> 
     result = Result(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}")
     plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
     plan = replace(plan, current=None if plan.current == task_id else plan.current)
-    return _open_spec_of(_without_failure_of(plan, task_id), task_id)
+    return open_spec_of(_without_failure_of(plan, task_id), task_id)
 
 
 def retry_spec_by_hand(plan: Plan, spec_id: str) -> Plan:
@@ -262,8 +262,8 @@ def retry_spec_by_hand(plan: Plan, spec_id: str) -> Plan:
     return plan.change_spec(spec_id, lambda spec: replace(spec, failures=0, notes=""))
 
 
-def _open_spec_of(plan: Plan, task_id: str) -> Plan:
-    """Something in a spec changed by hand: it is to be closed anew."""
+def open_spec_of(plan: Plan, task_id: str) -> Plan:
+    """Something in a spec changed: it is to be closed anew."""
     task = plan.find(task_id)
     return plan.change_spec(
         task.spec if task else "", lambda spec: replace(spec, state=TaskState.PENDING, failures=0, notes="")
