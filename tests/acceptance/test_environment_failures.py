@@ -21,6 +21,7 @@ def test_a_gate_that_cannot_run_in_a_clean_checkout_is_told_before_any_agent_is_
         "The gate `.venv/bin/pytest -q` cannot run in a clean checkout: a command in it was not found." in done.stderr
     )
     assert '"worktrees": {"setup":' in done.stderr
+    assert "--keep-going" in done.stderr
     assert project.calls() == 0
     assert project.git("rev-parse", "ralph/auth") == tip, "nothing is committed for it"
     project.ralph("run", "auth", "--no-baseline", code=3)
@@ -44,6 +45,33 @@ def test_a_gate_that_works_in_the_checkout_works_in_the_copies(project: Project)
     assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
     assert not [name for name in project.files_in("ralph/auth") if "node_modules" in name or ".env" in name]
     assert "app.txt" in tool.read_text(), "an agent's copy is not the person's"
+
+
+def test_a_gate_that_is_red_from_the_start_may_lack_what_only_the_checkout_has(project: Project) -> None:
+    project.config("test -f one.txt")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "Files that git ignores need worktrees.copy, variables verify.env." in done.stdout
+
+
+def test_a_gate_that_always_changes_what_was_provided_is_told_once(project: Project) -> None:
+    """As `uv run` does, which installs the project anew each time."""
+    project.write(".gitignore", "node_modules\n")
+    project.write("node_modules/tool/a.js", "1\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-qm", "Rules")
+    project.config("echo 2 > node_modules/tool/a.js; echo 3 > node_modules/tool/b.js")
+    project.stories("One", "Two")
+    project.script(does("US-001", "one.txt"), does("US-002", "two.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    told = "Something changed what Ralph had provided, and Ralph put it back: node_modules/tool/a.js and 1 more."
+    assert done.stdout.count(told) == 1
+    assert (project.path / "node_modules/tool/a.js").read_text() == "1\n"
 
 
 def test_the_same_failure_of_the_environment_in_two_tasks_stops_the_run(project: Project) -> None:

@@ -178,6 +178,17 @@ def test_what_was_ignored_before_the_agent_began_is_not_its_work_when_the_rules_
     assert left_out == ("lib/earlier.py (it was here before, and ignored)",)
 
 
+def test_a_folder_that_ralph_made_for_what_it_provided_is_not_named_and_what_else_is_in_it_is(person: Project) -> None:
+    person.write(".gitignore", "lib/\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "Rules")
+    copy = Copy(person, provided=frozenset({"lib/models/small", "lib/c.bin.local"}))
+    copy.agent("mkdir -p lib/models/small; echo x > lib/models/small/a.bin")
+    assert copy.take() == (set(), ())
+    copy.agent("mkdir lib/models/mine; echo x > lib/models/mine/b.bin; echo x > lib/c.bin")
+    assert copy.take() == (set(), ("lib/c.bin (git ignores it)", "lib/models/mine/ (git ignores it)"))
+
+
 def test_what_ralph_provided_is_nobody_s_work(person: Project) -> None:
     copy = Copy(person, provided=frozenset({"node_modules", "config/.env.test"}))
     copy.agent(

@@ -19,7 +19,7 @@ from ralph.checkout.branch import STRAYS
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.subject import SHOWN
 from ralph.errors import RalphError
-from ralph.git.files import remove
+from ralph.git.files import beside, remove
 from ralph.git.objects import commit_object, write_object
 from ralph.git.parse import Change
 from ralph.git.repo import Repo, failed, nul
@@ -336,8 +336,8 @@ class WorkingCopy:
             "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z",
             index=self.index, work_tree=self.folder,
         )  # fmt: skip
-        found = [path for path in out.split("\0") if path and not self._is_cache(path.rstrip("/"))]
-        return found[:MAX_NAMED]
+        listed = [one for path in out.split("\0")[:-1] for one in beside(self.folder, path, self.provided)]
+        return [path for path in listed if not self._is_cache(path.rstrip("/"))][:MAX_NAMED]
 
     async def _has_rules(self, changes: tuple[Change, ...]) -> bool:
         """Whether anything can be ignored at all; git is asked once, and then told by what is taken."""

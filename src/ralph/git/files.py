@@ -1,8 +1,10 @@
-"""Files of a work tree on disk: removed without ever following a link."""
+"""Files of a work tree on disk: listed, and removed without ever following a link."""
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections.abc import Collection
 from pathlib import Path
 
 
@@ -29,3 +31,15 @@ def remove(top: Path, path: str) -> None:
 
 def is_behind_link(top: Path, path: str) -> bool:
     return any((top / parent).is_symlink() for parent in Path(path).parents if parent.parts)
+
+
+def beside(top: Path, path: str, known: Collection[str]) -> list[str]:
+    """What git lists as one path; if it is a folder that holds something known, what else is in it, one by one."""
+    if not path.endswith("/") or not any(one.startswith(path) for one in known):
+        return [path]
+    try:
+        with os.scandir(top / path) as entries:
+            names = sorted(f"{path}{one.name}{'/' * one.is_dir(follow_symlinks=False)}" for one in entries)
+    except OSError:
+        return [path]
+    return [found for name in names for found in beside(top, name, known)]

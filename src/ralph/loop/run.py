@@ -133,6 +133,7 @@ class Run:
     verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
     _verifier: Verifier | None = None
     _committed: Plan | None = None  # the plan as the branch has it
+    _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to what was provided that were told
 
     @property
     def verifier(self) -> Verifier:
@@ -190,9 +191,11 @@ class Run:
     async def restore_provided(self, copy: WorkingCopy) -> None:
         """Undo what somebody's code did to what was provided."""
         changed = await restore(self._destination(copy))
-        if changed:
-            names = ", ".join(changed[:5])
-            self.emit(Noted(text=f"What Ralph had provided was changed; that was undone: {names}.", warning=True))
+        if changed and changed not in self._put_back:
+            self._put_back.add(changed)  # a gate such as `uv run` does it each time
+            more = f" and {len(changed) - 1} more" if changed[1:] else ""
+            text = f"Something changed what Ralph had provided, and Ralph put it back: {changed[0]}{more}."
+            self.emit(Noted(text=text, warning=True))
 
     def _destination(self, copy: WorkingCopy) -> Destination:
         return Destination(

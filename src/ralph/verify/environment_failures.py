@@ -19,7 +19,7 @@ def environment_failure(result: GateResult) -> RalphError | None:
         remedy=(
             "Gates run on a fresh checkout of each commit. Have it set up: "
             f"{_setup(result)} in ralph.config.json (see docs/guides/worktrees.md). "
-            "If the gate is to fail until a task is done, use --no-baseline."
+            "If it is to fail until a task is done, use --keep-going."
         ),
     )
 

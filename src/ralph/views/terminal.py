@@ -97,6 +97,8 @@ class TerminalView:
         self._living.end_all()
         if event.red:
             self._line("  These are red already. They have to become green all the same.", fg="yellow")
+            hint = "Green in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
+            self._line(f"  {hint}", dim=True)
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
         name = event.title if event.kind is not Kind.TASK else f"{event.work} {event.title}"
