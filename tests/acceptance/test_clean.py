@@ -66,6 +66,18 @@ def test_all_leaves_the_project_as_it_was_but_for_its_commits(project: Project) 
     assert not left & {"worktrees", "logs", "run", "screenshots"}
 
 
+def test_an_age_is_about_logs_and_screenshots_and_nothing_else_goes(project: Project) -> None:
+    finished(project)
+    before = refs(project)
+
+    assert json.loads(project.ralph("clean", "--older", "30d", "--json").stdout) == []
+    rows = json.loads(project.ralph("clean", "--older", "0.001s", "--json").stdout)
+
+    assert {row["kind"] for row in rows} == {"log"}
+    assert refs(project) == before
+    assert project.exists(".ralph/worktrees/.slots/1")
+
+
 def test_bad_ages_and_combinations_are_refused(project: Project) -> None:
     project.config("true")
     assert "is no age" in project.ralph("clean", "--older", "soon", code=1).stderr

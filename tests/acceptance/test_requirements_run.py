@@ -1370,6 +1370,7 @@ def test_where_a_persons_branch_cannot_follow_nothing_is_lost_and_it_is_said(fou
     done = founded.ralph("run")
 
     assert "! Your branch main was not fast-forwarded to ralph/requirements: " in done.stdout
+    assert "would be overwritten by merge: one.txt. Merge it when you like." in done.stdout
     assert "`git -C shop merge ralph/requirements`" in done.stdout
     assert (founded.app / "one.txt").read_text() == "mine\n"
     assert founded.subjects("main") == ["chore: begin"]

@@ -83,6 +83,7 @@ def test_a_session_from_the_request_to_the_last_review(project: Project) -> None
 
     shown = project.ralph("session", "show").stdout
     assert "weather  completed · COMPLETE" in shown and "[x] task-3  Fahrenheit" in shown
+    assert "artifacts .ralph-sessions/weather on ralph/weather" in shown
     assert "weather  completed · COMPLETE" in project.ralph("session", "list").stdout
     assert "There is no unfinished session" in project.ralph("session", code=1).stderr
     again = project.ralph("session", "--resume", ID, "--json")

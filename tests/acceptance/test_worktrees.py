@@ -20,7 +20,7 @@ def worked(project: Project) -> None:
 
 
 def test_what_a_run_left_is_listed_and_goes_when_asked(project: Project) -> None:
-    assert "There are no worktrees" in project.ralph("worktrees").stdout
+    assert "There are no working copies" in project.ralph("worktrees").stdout
     worked(project)
     tip = project.git("rev-parse", "ralph/auth")
 

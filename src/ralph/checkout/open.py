@@ -118,5 +118,7 @@ async def fast_forward(repo: Repo, branch: str) -> str:
     if done.code == 0:
         return ""
     message = done.err.decode(errors="replace").strip().splitlines()
-    why = message[0].removeprefix("fatal: ").removeprefix("error: ") if message else "git refused"
+    why = message[0].removeprefix("fatal: ").removeprefix("error: ") if message else "git refused."
+    files = ", ".join(line.strip() for line in message if line.startswith("\t"))  # those that are in the way
+    why += f" {files}." if files else ""
     return f"Your branch {current} was not fast-forwarded to {branch}: {why} Merge it when you like."

@@ -28,7 +28,7 @@ from ralph.workspace import Workspace
 Examples:
   ralph clean --dry-run        what would go, and what stays and why
   ralph clean auth             logs and landed attempts of one feature
-  ralph clean --older 30d      only what is older than that
+  ralph clean --older 30d      only logs and screenshots, if they are older than that
   ralph clean --all            all of Ralph's files and refs; commits and branches stay
 \b
 Attempts that never landed stay, for their work is kept nowhere else; --all removes those too.""",
@@ -111,7 +111,7 @@ def _show(found: list[Leftover], *, dry_run: bool) -> None:
     verb = "would go" if dry_run else "removed"
     for one in going:
         size = f"{one.bytes / 1e6:9.1f} MB" if one.bytes else " " * 12
-        click.echo(f"{verb}  {one.kind:13} {size}  {one.name}")
+        click.echo(f"{verb:8}  {one.kind:13} {size}  {one.name}")
     for one in found:
         if one.stays:
             click.secho(f"stays     {one.kind:13} {'':12}  {one.name}: {one.stays}", fg="yellow")

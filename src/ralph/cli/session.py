@@ -255,7 +255,7 @@ def _tell(workspace: Workspace, one: Found, made: Report) -> None:
         click.secho(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}", fg=COLOURS[item.mark])
     click.echo(f"  last      {made.last_action}")
     click.echo(f"  next      {made.next_action}")
-    click.echo(f"  artifacts {SESSIONS}/{one.id}")
+    click.echo(f"  artifacts {SESSIONS}/{one.id} on {sessions.branch_of(one.id)}")
     if made.status != "completed":
         click.echo(f"→ ralph session --resume {one.id}")
 

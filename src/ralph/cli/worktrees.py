@@ -35,7 +35,7 @@ def command(prune: bool, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
-        click.echo("There are no worktrees of Ralph's here.")
+        click.echo("There are no working copies of Ralph's here.")
     else:
         for row in rows:
             _print(row)

@@ -34,11 +34,11 @@ class Leftover:
 async def leftovers(
     workspace: Workspace, repo: Repo | None, finished: frozenset[str], *, older: float = 0.0, only: str = ""
 ) -> list[Leftover]:
-    """What runs of finished targets left; `only`: of this one; `older`: at least so many seconds old."""
+    """What runs of finished targets left; `only`: of this one; `older`: logs and screenshots of so many seconds."""
     border = time.time() - older
-    found = [*_copies(workspace)] if not only else []
+    found = [*_copies(workspace)] if not only and not older else []
     found += _logs(workspace, finished, only, border)
-    if repo:
+    if repo and not older:
         found += await _attempts(repo, finished, only)
     return found
 
