@@ -167,7 +167,7 @@ def test_a_person_can_accept_a_story_and_retry_a_blocked_one(project: Project) -
     project.ralph("run", "auth", code=3)
     before = project.git("rev-parse", "HEAD"), project.status(), project.read(PLAN)
 
-    project.ralph("accept", "auth", "US-001", "--why", "main does it already")
+    project.ralph("accept", "auth", "US-001", "--why", "main does it already", "--yes")
     assert project.plan_at("ralph/auth")["userStories"][0]["passes"] is True, "on the branch, where its truth is"
     assert "main does it already" in project.story()["lastResult"]["summary"]
     assert "US-002" in project.ralph("retry", "auth").stdout
@@ -184,7 +184,7 @@ def test_before_the_first_run_a_plan_is_changed_where_a_person_has_it_and_nothin
     project.config("true")
     project.stories("One", {"title": "Two", "blocked": True})
 
-    project.ralph("accept", "auth", "US-001", "--why", "it is there")
+    project.ralph("accept", "auth", "US-001", "--why", "it is there", "--yes")
     project.ralph("retry", "auth", "US-002")
 
     states = [(story.get("passes"), story.get("blocked")) for story in json.loads(project.read(PLAN))["userStories"]]

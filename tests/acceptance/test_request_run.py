@@ -84,7 +84,7 @@ def test_a_person_may_vouch_for_what_failed(ready: Project) -> None:
     write_plan(ready, task("Model"))
     ready.script(builds(1, "bad.txt"))
     ready.ralph("start", "-q", code=3)
-    ready.ralph("accept", "request", "task-001", "--why", "not wanted")
+    ready.ralph("accept", "request", "task-001", "--why", "not wanted", "--yes")
     assert (load(ready)["phase"], load(ready)["last_failure"]) == ("completed", None)
     ready.ralph("retry", "request", "task-001")
     assert load(ready)["phase"] == "executing"
@@ -243,7 +243,7 @@ def test_a_plan_that_is_not_to_be_committed_stays_in_the_plan_s_worktree(ready: 
     assert "so no work can land on it" in ready.ralph("start", code=1).stderr
     ready.git("switch", "-q", "main")
 
-    ready.ralph("accept", "request", "task-004", "--why", "not wanted")
+    ready.ralph("accept", "request", "task-004", "--why", "not wanted", "--yes")
     done = ready.ralph("start", "--jobs", "2")
 
     assert "request: 4 tasks, 2 passed" in done.stdout, "it goes on with what is on disk"

@@ -1483,7 +1483,7 @@ def test_every_command_knows_the_target_requirements(founded: Founded) -> None:
     assert "task_blocked" in founded.ralph("logs").stdout
     assert "requirements" in founded.ralph("logs", "--list").stdout
     assert "✓ .ralph/configs/default.json" in founded.ralph("validate", "requirements").stdout
-    founded.ralph("accept", "requirements", "T-002", "--why", "a person did it")
+    founded.ralph("accept", "requirements", "T-002", "--why", "a person did it", "--yes")
     assert founded.states() == {"T-001": "done", "T-002": "done", "T-003": "todo"}
     assert founded.ralph("next", "requirements").stdout == "requirements: T-003 Three\n"
     founded.ralph("retry", "requirements", "T-001")
@@ -1495,7 +1495,7 @@ def test_every_command_knows_the_target_requirements(founded: Founded) -> None:
     [
         ("status", "requirements", "--task", "T-01"),
         ("verify", "requirements", "--task", "T-01"),
-        ("accept", "requirements", "T-01", "--why", "x"),
+        ("accept", "requirements", "T-01", "--why", "x", "--yes"),
         ("retry", "requirements", "T-01"),
     ],
 )

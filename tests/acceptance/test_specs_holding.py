@@ -186,7 +186,7 @@ def test_a_spec_without_new_work_keeps_the_commit_that_it_has(project: Project) 
     assert first == commit_of(project, r"feat: A \(partial\)")
     commits(project, "mine", user__txt="mine\n")
 
-    project.ralph("accept", "specs", "a-2", "--why", "not wanted")
+    project.ralph("accept", "specs", "a-2", "--why", "not wanted", "--yes")
     project.ralph("start", "build")
 
     assert plan(project)["specs"][0]["result"]["commit"] == first

@@ -331,7 +331,7 @@ def test_a_closed_spec_is_committed_again_after_retry_and_accept(ready: Project)
     assert ready.landed("two.txt", BRANCH) == "two", "what was committed stays"
     assert statuses(ready) == {"a": "blocked", "a-1": "completed", "a-2": "blocked"}
 
-    ready.ralph("accept", "specs", "a-2", "--why", "it is there")
+    ready.ralph("accept", "specs", "a-2", "--why", "it is there", "--yes")
     done = ready.ralph("start", "build")
     assert statuses(ready) == DONE
     assert "specs: complete" in done.stdout

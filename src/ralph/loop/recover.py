@@ -41,6 +41,11 @@ def verifying(folder: Path, run_id: str) -> Iterator[None]:
         yield
 
 
+def verifiers(folder: Path) -> set[int]:
+    """The processes that verify by hand just now."""
+    return {owner.pid for path in (folder / VERIFYING).glob("*") if (owner := lock.holder(path))}
+
+
 async def end_verifying(folder: Path) -> int:
     """End what killed verifications by hand left running."""
     dead = [path for path in (folder / VERIFYING).glob("*") if lock.holder(path) is None]

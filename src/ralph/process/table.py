@@ -109,6 +109,16 @@ def mark_of(pid: int) -> str | None:
         return None
 
 
+def lineage() -> list[int]:
+    """This process and all that it stems from, the nearest first."""
+    parents = {entry.pid: entry.parent for entry in table()}
+    found, pid = [], os.getpid()
+    while pid and pid not in found:
+        found.append(pid)
+        pid = parents.get(pid, 0)
+    return found
+
+
 def birth_of(pid: int) -> str:
     """When a process began, in a form that tells it from a later one with the same number; empty if it is gone."""
     try:

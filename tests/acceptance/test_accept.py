@@ -1,0 +1,85 @@
+"""RX.19: to accept a task is a person's decision, and nothing that a run started can take it."""
+
+from __future__ import annotations
+
+import signal
+
+import pytest
+
+from tests.acceptance.test_request_plan import terminal
+from tests.conftest import Project, does, wait_for
+
+ACCEPT = "ralph accept auth US-001 --why lazy --yes"
+NAKED = 'env -i PATH="$PATH" HOME="$HOME"'
+INSIDE = "Only a person can do this: it was called from inside of a run."
+
+
+@pytest.fixture
+def blocked(project: Project) -> Project:
+    project.config("test -f proof.txt", maxRetries=1)
+    project.stories("One")
+    project.script(does("US-001", "one.txt"))
+    return project
+
+
+def said(project: Project) -> str:
+    path = project.folder / "said"
+    wait_for(lambda: path.exists() and path.read_text().endswith("\n"))
+    return path.read_text()
+
+
+@pytest.mark.parametrize("how", ["", NAKED, f"setsid -w {NAKED}"])
+def test_an_agent_cannot_whatever_it_does_to_its_environment(blocked: Project, how: str) -> None:
+    sly = f'cd "$RALPH_ROOT" && {how} {ACCEPT} > "$HOME/../said" 2>&1'
+    blocked.script(does("US-001", "one.txt", run=[f"{sly}; true"]))
+
+    blocked.ralph("run", "auth", code=3)
+
+    assert INSIDE in said(blocked)
+    assert not blocked.story()["passes"]
+
+
+@pytest.mark.parametrize(
+    "how", [f"{NAKED} {ACCEPT}", f"(setsid {NAKED} {ACCEPT} &)", f"{NAKED} script -qec '{ACCEPT}' /dev/null"]
+)
+def test_a_gate_of_ralph_verify_cannot_even_as_a_daemon_or_with_a_terminal_of_its_own(
+    blocked: Project, how: str
+) -> None:
+    said_file = '"$HOME/../said"'
+    blocked.config(f"{{ {how}; }} > {said_file} 2>&1; while ! test -s {said_file}; do sleep 0.05; done")
+
+    blocked.ralph("verify", "auth")
+
+    assert INSIDE in said(blocked)
+    assert not blocked.story().get("passes")
+
+
+def test_a_person_can_in_a_terminal_and_in_a_script_that_says_so(blocked: Project) -> None:
+    blocked.ralph("run", "auth", code=3)
+
+    refused = blocked.ralph("accept", "auth", "US-001", "--why", "it is there", code=1).stderr
+    assert "there is no terminal here" in refused and "--yes" in refused
+    assert not blocked.story()["passes"]
+    with terminal(blocked, "accept", "auth", "US-001", "--why", "it is there"):
+        pass
+    assert blocked.story()["passes"]
+
+    blocked.ralph("retry", "auth", "US-001")
+    blocked.ralph("accept", "auth", "US-001", "--why", "it is there", "--yes")
+    assert blocked.story()["lastResult"]["summary"] == "Accepted by a person: it is there"
+
+
+def test_after_a_kill_nobody_can_until_ralph_has_cleaned_up(blocked: Project) -> None:
+    """The agent may be what killed Ralph, and then nothing tells it from a person."""
+    blocked.script(does("US-001", "one.txt", sleep=60, times=1), does("US-001", "one.txt"))
+    run = blocked.start("run", "auth")
+    wait_for(lambda: blocked.calls() == 1)
+    run.send_signal(signal.SIGKILL)
+    run.communicate(timeout=30)
+
+    refused = blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes", code=1).stderr
+    assert "The last run here was killed" in refused and "`ralph run auth`" in refused
+
+    blocked.ralph("run", "auth", code=3)
+    blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes")
+    assert blocked.story()["passes"]
