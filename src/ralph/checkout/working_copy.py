@@ -353,12 +353,11 @@ class WorkingCopy:
         return self.repo.ignores
 
     def _is_cache(self, path: str) -> bool:
-        parts = path.split("/")
         if path in self.provided or f"{path}/" in self.own or path in self.own:
             return True
         if any(provided.startswith(f"{path}/") for provided in self.provided):
             return True  # Ralph made that folder
-        return any(part in CACHES or part.endswith(CACHE_ENDINGS) for part in parts)
+        return is_cache(path)
 
     async def checkout(self, commit: str, paths: Iterable[str]) -> None:
         """Make these paths as `commit` has them, on disk and in Ralph's index; absent there: removed."""
@@ -379,6 +378,11 @@ class WorkingCopy:
             await self.repo.git(
                 "checkout-index", "--force", "-z", "--stdin", stdin=nul(kept), index=self.index, work_tree=self.folder
             )
+
+
+def is_cache(path: str) -> bool:
+    """Whether tools leave such a path behind, and make it again when it is gone."""
+    return any(part in CACHES or part.endswith(CACHE_ENDINGS) for part in path.split("/"))
 
 
 def _unborn(errors: str) -> set[str]:

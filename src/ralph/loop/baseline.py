@@ -6,6 +6,7 @@ import time
 
 from ralph.journal.events import BaselineEnded, BaselineStarted
 from ralph.loop.attempt import cancellable
+from ralph.loop.difference import check_difference
 from ralph.loop.run import Run
 from ralph.plan.model import TaskState
 from ralph.plan.work import Kind, Work
@@ -28,7 +29,10 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     bad = gates.red(checked.results)
     red = tuple(result.command for result in bad)
     run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))
-    for result in bad if not run.keep_going else ():
+    for gate, result in zip(wanted, checked.results, strict=True) if not run.keep_going else ():
+        if result not in bad:
+            continue
+        await cancellable(run, check_difference(run, tip, gate, result))
         error = environment_failure(result)
         if error:
             raise error

@@ -175,12 +175,12 @@ class Run:
             branch=self.branch.name,
             max_file_bytes=int(self.config.commits.max_file_mb * 1e6),
         )
-        copy.provided = provided_so_far(self._destination(copy))
+        copy.provided = provided_so_far(self.destination(copy))
         return copy
 
     async def provide(self, copy: WorkingCopy) -> Mapping[str, str]:
         """Give a working copy what git ignores and gates need; returns the variables that go with it."""
-        destination = self._destination(copy)
+        destination = self.destination(copy)
         provided = await provide(destination)
         copy.provided = provided.paths
         for text in provided.notes:
@@ -190,14 +190,14 @@ class Run:
 
     async def restore_provided(self, copy: WorkingCopy) -> None:
         """Undo what somebody's code did to what was provided."""
-        changed = await restore(self._destination(copy))
+        changed = await restore(self.destination(copy))
         if changed and changed not in self._put_back:
             self._put_back.add(changed)  # a gate such as `uv run` does it each time
             more = f" and {len(changed) - 1} more" if changed[1:] else ""
             text = f"Something changed what Ralph had provided, and Ralph put it back: {changed[0]}{more}."
             self.emit(Noted(text=text, warning=True))
 
-    def _destination(self, copy: WorkingCopy) -> Destination:
+    def destination(self, copy: WorkingCopy) -> Destination:
         return Destination(
             settings=self.config.worktrees,
             source=copy.repo.top,

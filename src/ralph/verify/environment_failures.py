@@ -7,6 +7,12 @@ import re
 from ralph.errors import RalphError
 from ralph.plan.model import GateResult
 
+UNTIL_DONE = "If the gate is to fail until a task is done, use --no-baseline."
+
+
+def last_lines(result: GateResult) -> tuple[str, ...]:
+    return tuple(result.output.splitlines()[-6:])
+
 
 def environment_failure(result: GateResult) -> RalphError | None:
     """An error that stops the run, if a gate failed because something is not there rather than wrong."""
@@ -15,11 +21,10 @@ def environment_failure(result: GateResult) -> RalphError | None:
         return None
     return RalphError(
         f"The gate `{result.command}` cannot run in a clean checkout: {what}.",
-        details=tuple(result.output.splitlines()[-6:]),
+        details=last_lines(result),
         remedy=(
             "Gates run on a fresh checkout of each commit. Have it set up: "
-            f"{_setup(result)} in ralph.config.json (see docs/guides/worktrees.md). "
-            "If it is to fail until a task is done, use --keep-going."
+            f"{_setup(result)} in ralph.config.json (see docs/guides/worktrees.md). {UNTIL_DONE}"
         ),
     )
 
