@@ -113,6 +113,9 @@ class Browser(Section):
     """Built-in page checks for UI stories."""
 
     enabled: bool = Field(default=True, description="false: pages are not looked at, only verify.ui is run.")
+    require: bool = Field(
+        default=False, description="true: a UI story of which no page would be looked at is refused at the start."
+    )
     executable_path: str = Field(default="", description="Path to Chrome or Chromium; empty: found.")
     headless: bool = Field(default=True, description="false: the browser is shown on your screen.")
     screenshot_dir: Line = Field(default=".ralph/screenshots", description="Where screenshots go; never into git.")
@@ -199,6 +202,11 @@ class Config(Section):
         """Commands of verify.default that are not run, because `gates` is there instead."""
         known = {gate.command for gate in self.gates or ()}
         return tuple(line for line in self.verify.default if line not in known) if self.gates is not None else ()
+
+    @property
+    def has_address(self) -> bool:
+        """Whether a path in a criterion belongs to anything that can be opened."""
+        return bool(self.browser.base_url) or any(service.ready.startswith("http") for service in self.services)
 
     @property
     def working_roles(self) -> tuple[RoleName, ...]:

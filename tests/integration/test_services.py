@@ -15,6 +15,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -364,6 +365,19 @@ def test_a_port_that_somebody_else_holds_is_said_and_by_which_process(web: Web, 
     assert text.startswith(f"The service 'web' cannot be started: port {wrong.port} is held by python")
     assert f"(process {process.pid})" in text
     assert not (tmp_path / "service-web-1.log").exists(), "nothing was started"
+
+
+def test_where_only_the_copy_s_own_service_may_answer_a_person_s_is_not_taken_for_it(web: Web) -> None:
+    """It serves other files, and an agent could have left one there that is always fine."""
+
+    async def check() -> str:
+        async with replace(Told().services(web.folder, web.service()), borrows=False) as services:
+            with pytest.raises(ServiceFailure) as failed:
+                await services.prepare()
+            return str(failed.value)
+
+    with web.started_by_a_person() as pid:
+        assert f"port {web.port} is held by python" in (text := asyncio.run(check())) and f"(process {pid})" in text
 
 
 def test_whose_service_is_used_is_said_once(web: Web) -> None:

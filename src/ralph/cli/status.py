@@ -52,6 +52,8 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
         if task:
             _show_task(find_task(plan, task))
             _show_pages(workspace, found[0], task)
+            for why in _unseen(workspace, plan, task).values():
+                click.secho(f"\nNo page was looked at: {why}.", fg="yellow")
         else:
             _show(workspace, found[0], plan)
     return 0
@@ -108,12 +110,12 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if plan.failure:
         why = words.cut(words.first_line(plan.failure.message), 160)
         click.secho(f"  halted: {plan.failure.task} failed, {why} See {ERRORS}.", fg="red")
-    begun = _begun(workspace, plan)
+    begun, unseen = _begun(workspace, plan), _unseen(workspace, plan)
     for spec in sorted(plan.specs, key=lambda spec: spec.priority):
         _show_spec(spec)
-        _show_tasks(plan.of_spec(spec.id), begun)
+        _show_tasks(plan.of_spec(spec.id), begun, unseen)
     if not plan.specs:
-        _show_tasks(plan.tasks, begun)
+        _show_tasks(plan.tasks, begun, unseen)
     if plan.review.notes:
         click.echo(f"  final verification: {words.cut(words.first_line(plan.review.notes), 160)}")
     _show_figures(figures(workspace.logs, plan.target))
@@ -136,11 +138,27 @@ def _running(workspace: Workspace, target: str) -> list[str]:
     return [record.work for record in records.load(workspace.records, target)]
 
 
-def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str]) -> None:
+def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
+    """UI tasks that passed and have no page that is looked at, each with the reason."""
+    passed = [task for task in plan if task.state is TaskState.PASSED and "ui" in task.tags and only in ("", task.id)]
+    if not passed:
+        return {}
+    from ralph import config as configuration
+    from ralph.verify.urls import why_unseen
+
+    try:
+        config = configuration.load(workspace.root)
+    except RalphError:
+        return {}  # `ralph validate` tells
+    return {task.id: why for task in passed if (why := why_unseen(task.criteria, config))}
+
+
+def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str], unseen: dict[str, str]) -> None:
     for task in tasks:
         title = words.cut(task.title, 160)
         click.secho(f"  {words.MARKS[task.state]} {task.id:10} {title}", fg=words.COLOURS[task.state], nl=False)
-        click.echo(_remark(task, begun.get(task.id, "")))
+        click.echo(_remark(task, begun.get(task.id, "")), nl=False)
+        click.secho("  no page was looked at" if task.id in unseen else "", fg="yellow")
 
 
 def _show_spec(spec: Spec) -> None:
@@ -233,7 +251,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
     head: dict[str, object] = {"target": target.name, "workflow": target.workflow, "file": target.file}
     if plan is None:
         return {**head, "finalized": False}
-    pages = seen_pages(workspace.logs, target.name)
+    pages, unseen = seen_pages(workspace.logs, target.name), _unseen(workspace, plan)
     return {
         **head,
         "finalized": True,
@@ -260,6 +278,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
                 "findings": finding_entries(task.findings),
                 "spec": task.spec or None,
                 "pages": [asdict(seen) for seen in pages.get(task.id, ())],
+                "noPage": unseen.get(task.id),
             }
             for task in plan
         ],

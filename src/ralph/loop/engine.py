@@ -28,6 +28,7 @@ from ralph.loop.recover import end_orphans, recover
 from ralph.loop.run import Interrupt, Run
 from ralph.loop.settle import reopen_review, resume
 from ralph.loop.slots import Slots
+from ralph.loop.ui_ready import check_ui
 from ralph.loop.verification import IN_PLACE, Verifier
 from ralph.loop.workflow import Workflow
 from ralph.plan.model import TaskState
@@ -140,7 +141,7 @@ async def _drive(run: Run, opened: Opened, options: Options, orphans: int, *, si
     began = time.monotonic()
     metrics = Metrics()
     run.journal.listen(metrics)
-    run.check_browser()
+    await check_ui(run)
     assert run.branch
     taken_back = await take_back(run)
     await run.branch.watch()

@@ -28,7 +28,7 @@ from ralph.loop import trusted
 from ralph.loop.breaker import Breaker
 from ralph.loop.record import Record
 from ralph.loop.workflow import Workflow
-from ralph.plan.model import GateResult, Plan, Task, TaskState
+from ralph.plan.model import GateResult, Plan, Task
 from ralph.plan.work import StepSpec
 from ralph.process import environment, tree
 from ralph.provision.destination import Destination
@@ -36,7 +36,7 @@ from ralph.provision.provide import provide, provided_so_far
 from ralph.provision.restore import restore
 from ralph.stores import atomic
 from ralph.stores.lock import Owner
-from ralph.verify.browser import Browser, check_installed
+from ralph.verify.browser import Browser
 from ralph.verify.gates import gate_environment
 from ralph.verify.guard import Guard
 from ralph.verify.pages import Look, Shots
@@ -238,7 +238,7 @@ class Run:
         if not self.workflow.is_ui(self.plan, task):
             return None
         look = None
-        tasks = self._ui_tasks(task)
+        tasks = self.ui_tasks(task)
         if self.browser and tasks:
             folder = self.workspace.root / self.config.browser.screenshot_dir
             look = Look(
@@ -250,15 +250,7 @@ class Run:
             )
         return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)
 
-    def check_browser(self) -> None:
-        """Whether the browser that tasks need is here, before anybody works on them."""
-        tasks = self._ui_tasks(None)
-        waiting = any(task.state is TaskState.PENDING for task in tasks)
-        has_url = any(service.ready.startswith("http") for service in self.config.services)
-        if self.browser and waiting and (has_url or _pages(tasks)):
-            check_installed(self.browser.settings)
-
-    def _ui_tasks(self, task: Task | None) -> list[Task]:
+    def ui_tasks(self, task: Task | None) -> list[Task]:
         """Whose pages are opened: this task's, or those of all that have some."""
         return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
 

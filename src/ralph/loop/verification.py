@@ -158,6 +158,7 @@ class Verifier:
                     ServiceStarted(service=service.name, ready=service.ready, seconds=seconds)
                 ),
                 noted=lambda text: run.emit(Noted(text=text)),
+                borrows=False,
             )
         )
         return CleanCopy(copy=copy, services=services, scratch=scratch)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ralph import inside
 from ralph.config import Service
+from ralph.errors import RalphError
 from ralph.process import environment, ports, spawn
 from ralph.process.spawn import Child
 from ralph.verify.output import useful
@@ -66,6 +67,7 @@ class Services:
     owner: str
     started: Callable[[Service, float], None]
     noted: Callable[[str], None] = lambda text: None
+    borrows: bool = True  # one that is up already is used; False: only what runs in `cwd` may answer
     environment: Mapping[str, str] | None = None  # what they see; None: everything a person's shell has
     _ports: dict[str, int] = field(default_factory=dict)
     _running: dict[str, _Running] = field(default_factory=dict)
@@ -115,19 +117,18 @@ class Services:
         ours = self._running.get(service.name)
         if ours and ours.child.running() and not service.restart_before_verify:
             await self._wait(service, ours)
-        elif not ours and await is_ready(service.ready):
+        elif not ours and self._may_borrow(service) and await is_ready(service.ready):
             self._tell_whose(service)
         elif service.start is None:
-            raise ServiceFailure(
-                f"The service {service.name!r} does not answer at {service.ready}, and it has no start "
-                "command: a person is to start it."
-            )
+            raise ServiceFailure(_absent(service))
         else:
             if ours and not ours.child.running():
                 how = f"died after its last check ({ours.end})"
                 self.noted(f"The service {service.name!r} {how}: it is started again.")
             await self._end(service.name)
-            self._check_port(service)
+            taken = _taken(service)
+            if taken:
+                raise ServiceFailure(taken)
             await self._start(service, service.start)
 
     def _tell_whose(self, service: Service) -> None:
@@ -141,14 +142,9 @@ class Services:
         text = f"The service {service.name!r} was up already at {service.ready}{whose}"
         self.noted(f"{text}: it is used as it is, and never restarted or ended.")
 
-    def _check_port(self, service: Service) -> None:
-        port = local_port(service.ready)
-        holder = ports.holder(port) if port else None
-        if holder:
-            raise ServiceFailure(
-                f"The service {service.name!r} cannot be started: port {port} is held by {holder}, which does not "
-                f"answer at {service.ready}. End that program, or use another port."
-            )
+    def _may_borrow(self, service: Service) -> bool:
+        """Whoever else holds a port of this machine serves other files than those that are checked."""
+        return self.borrows or service.start is None or local_port(service.ready) is None
 
     async def _start(self, service: Service, command: str) -> None:
         self._lives += 1
@@ -210,6 +206,35 @@ class Services:
         running = self._running.pop(name, None)
         if running:
             await running.stack.aclose()
+
+
+async def check_before(service: Service) -> None:
+    """Whether a service will be able to start in a working copy, or is up if a person starts it."""
+    if service.start is None:
+        if not await is_ready(service.ready):
+            raise RalphError(_absent(service), remedy="Start it, then run again.")
+        return
+    taken = "" if PORT in service.ready else _taken(service)
+    if taken:
+        raise RalphError(
+            taken,
+            remedy=f"End that program; or let the service have a free port, with ${PORT} in its start and "
+            f"${{{PORT}}} in its ready; or, if it is yours to run, remove its start.",
+        )
+
+
+def _absent(service: Service) -> str:
+    return (
+        f"The service {service.name!r} does not answer at {service.ready}, and it has no start command: "
+        "a person is to start it."
+    )
+
+
+def _taken(service: Service) -> str:
+    """Why a service cannot be started: somebody listens where it is to listen."""
+    port = local_port(service.ready)
+    holder = ports.holder(port) if port else None
+    return f"The service {service.name!r} cannot be started: port {port} is held by {holder}." if holder else ""
 
 
 def _missing(ready: str) -> str:

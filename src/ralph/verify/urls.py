@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
+from ralph.config import Config
+
 URL = re.compile(r"https?://[^\s<>\"'`|\\^{}]+")
 PATH = re.compile(r"(?:^|(?<=[\s\"'`(\[“‘]))/(?:[A-Za-z0-9_~.%@+-]+/?)*(?:\?[^\s\"'`)\]]*)?(?:#[\w/.-]*)?")
 END_OF_SENTENCE = ".,;:!?)]}…”’"
@@ -52,6 +54,15 @@ def pages_in(criteria: Iterable[str]) -> tuple[Page, ...]:
         for address in _addresses(criterion):
             found[address] = found.get(address, frozenset()) | expected
     return tuple(Page(address, expected) for address, expected in found.items())
+
+
+def why_unseen(criteria: Iterable[str], config: Config) -> str:
+    """Why no page of a UI task is looked at; empty: at least one is."""
+    if not config.browser.enabled:
+        return "browser.enabled is false"
+    if not config.has_address and not pages_in(criteria):
+        return "its criteria name no page, and there is no service with a URL and no browser.baseUrl"
+    return ""
 
 
 def slug(address: str) -> str:

@@ -11,6 +11,7 @@ from ralph.loop.steps.base import Context, Step
 from ralph.loop.verification import IN_PLACE
 from ralph.plan.work import Kind
 from ralph.verify.suite import Checked
+from ralph.verify.urls import why_unseen
 
 
 class VerifyStep(Step):
@@ -28,6 +29,7 @@ class VerifyStep(Step):
             checked = await self._check(context, commit)
         if not checked.results and not checked.pages and not checked.problem:
             run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
+        self._say_unseen(context)
         reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), checked.reason)))
         if reason:
             left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
@@ -36,6 +38,12 @@ class VerifyStep(Step):
             )
             return replace(self.failed(reason + hint), gates=checked.results, commit=commit)
         return replace(self.passed(), gates=checked.results, commit=commit, verified_tree=tree)
+
+    def _say_unseen(self, context: Context) -> None:
+        run, task = context.run, context.task if context.work.kind is Kind.TASK else None
+        why = why_unseen(task.criteria, run.config) if task and run.workflow.is_ui(run.plan, task) else ""
+        if why:
+            run.emit(Noted(text=f"{context.work.id} is a UI story, and no page was looked at: {why}.", warning=True))
 
     async def _check(self, context: Context, commit: str) -> Checked:
         run, work = context.run, context.work
