@@ -47,6 +47,13 @@ async def changed(repo: Repo, folder: Path) -> list[str]:
     return found
 
 
+async def missing(repo: Repo, folder: Path) -> list[str]:
+    """The submodules that have no files, because the person's checkout has none of them either."""
+    listed = await repo.git("ls-files", "--stage", "-z", index=_index_of(folder), work_tree=folder)
+    paths = [entry.partition("\t")[2] for entry in listed.split("\0") if entry.startswith("160000 ")]
+    return [path for path in paths if not (folder / path).is_dir() or not any((folder / path).iterdir())]
+
+
 async def _submodules(repo: Repo, folder: Path) -> list[tuple[Repo, str, str]]:
     """The initialised ones: their repository, path and commit."""
     if not (folder / ".gitmodules").is_file():
@@ -61,12 +68,15 @@ async def _submodules(repo: Repo, folder: Path) -> list[tuple[Repo, str, str]]:
         git_dir = repo.git_dir / "modules" / name
         if not path or ".." in Path(name).parts or ".." in Path(path).parts or not (git_dir / "HEAD").is_file():
             continue
-        index = folder.with_name(f"{folder.name}.index")
-        listed = await repo.git("ls-files", "--stage", "-z", "--", path, index=index, work_tree=folder)
+        listed = await repo.git("ls-files", "--stage", "-z", "--", path, index=_index_of(folder), work_tree=folder)
         mode, _, rest = listed.partition(" ")
         if mode == "160000":
             found.append((replace(repo, git_dir=git_dir, prefix=""), path, rest.split(" ", 1)[0]))
     return found
+
+
+def _index_of(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.index")
 
 
 def _index(folder: Path, path: str) -> Path:

@@ -7,6 +7,7 @@ configuration or index stays in it: Ralph reads the files with an index of its o
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import time
@@ -395,9 +396,18 @@ def _unborn(errors: str) -> set[str]:
     }
 
 
+REMEDIES = (
+    (r"lfs", "Get the files of Git LFS: git lfs install && git lfs pull. Then run again."),
+    (r"filter", "Correct the filter that git names (`git config --get-regexp '^filter'`), then run again."),
+    (r"promisor|could not fetch", "Some objects are only in the remote: make `git fetch` work, then run again."),
+)
+"""What helps, by what git says."""
+FREE_SPACE = "Free some space or correct the permissions, then run again. Nothing is lost."
+
+
 def _not_made(folder: Path, error: RalphError) -> RalphError:
+    said = "\n".join((error.what, *error.details)).replace(str(folder), "")
+    remedy = next((remedy for pattern, remedy in REMEDIES if re.search(pattern, said)), FREE_SPACE)
     return RalphError(
-        f"The working copy {folder} could not be made.",
-        details=(error.what, *error.details),
-        remedy="Free some space or correct the permissions, then run again. Nothing is lost.",
+        f"The working copy {folder} could not be made.", details=(error.what, *error.details), remedy=remedy
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
@@ -21,6 +22,7 @@ from ralph.cli.checks import show
 from ralph.config import ROLES, Config
 from ralph.errors import EXIT_WRONG, RalphError
 from ralph.git import look
+from ralph.git.repo import open_repo
 from ralph.plan.phases import GOING_ON
 from ralph.process.now import capture_now
 from ralph.stores import lock
@@ -136,8 +138,10 @@ def _git() -> Check:
 
 
 def _repository(root: Path) -> Iterator[Check]:
-    if look.top(root) is None:
-        yield Check("bad", "not a git repository", "git init && git add . && git commit")
+    try:
+        asyncio.run(open_repo(root))
+    except RalphError as error:
+        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
         return
     code, _ = capture_now(["git", "rev-parse", "--verify", "--quiet", "HEAD"], cwd=root)
     if code:
@@ -151,8 +155,8 @@ def _repository(root: Path) -> Iterator[Check]:
     if changed:
         yield Check(
             "note",
-            f"{len(changed)} uncommitted changes: `ralph run` will refuse to touch them",
-            "Commit or stash them, or run with --worktree.",
+            f"{len(changed)} uncommitted changes: Ralph works on what is committed, and leaves them alone",
+            "Commit them if agents are to see them.",
         )
 
 

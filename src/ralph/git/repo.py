@@ -310,6 +310,11 @@ async def open_repo(root: Path) -> Repo:
     repo.ident = Ident.parse(asked.out.decode(errors="replace")) if repo.has_ident else Ident()
     listed = await capture(["git", "config", "--list", "-z"], cwd=root, env=env)
     settings = parse_config(listed.out.decode(errors="surrogateescape"))
+    if settings.get("extensions.refstorage", "files") != "files":
+        raise RalphError(
+            f"The repository of {root} keeps its refs as {settings['extensions.refstorage']}, and Ralph reads files.",
+            remedy="Change it: git refs migrate --ref-format=files",
+        )
     repo.settings = _settings(settings, algorithm)
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "/")) / ".config")
     repo.exclude_files = (Path(settings.get("core.excludesfile") or home / "git" / "ignore").expanduser(),)
@@ -344,4 +349,9 @@ def _not_opened(root: Path, message: str) -> RalphError:
         return RalphError(
             f"{root} is a bare repository.", remedy="Run Ralph in a checkout of it: git worktree add ../checkout"
         )
-    return RalphError(f"{root} is not in a git work tree.", remedy="Make it one: git init && git add . && git commit")
+    if "not a git repository" in message:
+        remedy = "Make it one: git init && git add . && git commit"
+        return RalphError(f"{root} is not in a git work tree.", remedy=remedy)
+    lines = [line.strip() for line in message.splitlines() if line.strip()]
+    remedy = "Install a newer git: this one is too old for the repository." if "extension" in message else ""
+    return RalphError(f"git cannot read the repository of {root}.", details=tuple(lines[:4]), remedy=remedy)

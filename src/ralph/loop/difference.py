@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ralph.checkout import submodules
 from ralph.checkout.working_copy import is_cache
 from ralph.config import NAME, Verify
 from ralph.errors import RalphError
@@ -46,6 +47,7 @@ async def check_difference(run: Run, commit: str, gate: Gate, result: GateResult
     if any(path not in run.own for path in await run.branch.repo.between(await run.branch.repo.head(), commit)):
         return  # agents' work: it gets none of the person's files
     trial = Trial(run, commit, gate)
+    await trial.check_submodules(result)
     paths = await trial.candidates()
     if not paths:
         return
@@ -68,6 +70,16 @@ class Trial:
     run: Run
     commit: str
     gate: Gate
+
+    async def check_submodules(self, result: GateResult) -> None:
+        async with self.run.verifier.clean_copy(self.commit) as clean:
+            names = await submodules.missing(clean.copy.repo, clean.copy.folder)
+        if names:
+            raise RalphError(
+                f"The gate `{result.command}` is red, and these submodules have no files: {_listed(tuple(names))}.",
+                details=last_lines(result),
+                remedy=f"Ralph takes them from your checkout: git submodule update --init. {UNTIL_DONE}",
+            )
 
     async def candidates(self) -> tuple[str, ...]:
         """What lies in the person's checkout, unknown to git, and not in the clean copy."""

@@ -59,7 +59,8 @@ async def set_up(copy: Destination, variables: Mapping[str, str]) -> None:
             raise RalphError(
                 f"The set-up command `{command}` {reason(copy, ended)} in the working copy {copy.top}.",
                 details=tail,
-                remedy=f"Run it by hand in a fresh clone, then correct worktrees.setup[{index}]"
+                remedy="It gets no terminal and no input. Run it by hand in a fresh clone, then correct "
+                f"worktrees.setup[{index}]"
                 f"{' or raise worktrees.timeout' if ended.how is How.TIMED_OUT else ''}. "
                 f"All of its output is in {copy.log}.",
             )
