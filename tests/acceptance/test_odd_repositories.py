@@ -40,6 +40,15 @@ WORKS = {
         "true",
     ),
     "a submodule": (ADDED, "test -f sub/x"),
+    "a submodule of a linked worktree": (
+        f"{ADDED} && mv project full && git clone -q full other && git -C other worktree add -q ../project -b mine"
+        " && git -C project submodule -q update --init",
+        "test -f sub/x",
+    ),
+    "a submodule with its repository inside": (
+        f"{LIBRARY} && cp -r lib project/sub && cd project && git submodule -q add ../lib sub && git commit -qm sub",
+        "test -f sub/x",
+    ),
     "filters, as Git LFS has them": (LOUD, "test $(cat a.loud) = HELLO && test ! -f b.loud -o $(cat b.loud) = BYE"),
 }
 REFUSED = {

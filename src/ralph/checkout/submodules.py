@@ -65,14 +65,24 @@ async def _submodules(repo: Repo, folder: Path) -> list[tuple[Repo, str, str]]:
     for entry in out.out.decode(errors="surrogateescape").split("\0"):
         key, _, path = entry.partition("\n")
         name = key.removeprefix("submodule.").removesuffix(".path")
-        git_dir = repo.git_dir / "modules" / name
-        if not path or ".." in Path(name).parts or ".." in Path(path).parts or not (git_dir / "HEAD").is_file():
+        if not path or ".." in Path(name).parts or ".." in Path(path).parts:
+            continue
+        git_dir = _git_dir(repo, name, path)
+        if not git_dir:
             continue
         listed = await repo.git("ls-files", "--stage", "-z", "--", path, index=_index_of(folder), work_tree=folder)
         mode, _, rest = listed.partition(" ")
         if mode == "160000":
-            found.append((replace(repo, git_dir=git_dir, prefix=""), path, rest.split(" ", 1)[0]))
+            found.append((replace(repo, git_dir=git_dir, top=repo.top / path, prefix=""), path, rest.split(" ", 1)[0]))
     return found
+
+
+def _git_dir(repo: Repo, name: str, path: str) -> Path | None:
+    """Where a submodule's repository is: with the others, or where the person's checkout says, as in a worktree."""
+    there = repo.top / path / ".git"
+    said = there.read_text().strip().removeprefix("gitdir: ") if there.is_file() else ""
+    places = (repo.git_dir / "modules" / name, there.parent / said if said else there)
+    return next((place for place in places if (place / "HEAD").is_file()), None)
 
 
 def _index_of(folder: Path) -> Path:
