@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
+from ralph.checkout.caches import is_cache
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.subject import SHOWN
 from ralph.errors import RalphError
@@ -28,41 +29,6 @@ from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
 from ralph.process.spawn import Captured
 
 GITLINK = "160000"
-CACHES = frozenset(
-    [
-        "__pycache__",
-        ".pytest_cache",
-        ".mypy_cache",
-        ".ruff_cache",
-        ".hypothesis",
-        ".tox",
-        ".nox",
-        ".cache",
-        ".coverage",
-        "htmlcov",
-        "coverage",
-        "node_modules",
-        ".venv",
-        "venv",
-        "env",
-        "target",
-        "dist",
-        "build",
-        "out",
-        ".next",
-        ".nuxt",
-        ".turbo",
-        ".gradle",
-        ".idea",
-        ".vscode",
-        ".DS_Store",
-        "tmp",
-        ".eggs",
-        ".parcel-cache",
-    ]
-)
-"""Names of what tools leave behind: nobody misses them in a commit."""
-CACHE_ENDINGS = (".pyc", ".pyo", ".egg-info", ".log", ".tmp", ".swp", ".o", ".tsbuildinfo")
 MAX_NAMED = 10
 
 
@@ -379,11 +345,6 @@ class WorkingCopy:
             await self.repo.git(
                 "checkout-index", "--force", "-z", "--stdin", stdin=nul(kept), index=self.index, work_tree=self.folder
             )
-
-
-def is_cache(path: str) -> bool:
-    """Whether tools leave such a path behind, and make it again when it is gone."""
-    return any(part in CACHES or part.endswith(CACHE_ENDINGS) for part in path.split("/"))
 
 
 def _unborn(errors: str) -> set[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.checkout import submodules
-from ralph.checkout.working_copy import is_cache
+from ralph.checkout.caches import is_cache
 from ralph.config import NAME, Verify
 from ralph.errors import RalphError
 from ralph.journal.events import Noted
