@@ -11,7 +11,7 @@ from tests.conftest import VERIFIED, Project, does
 
 @pytest.fixture
 def ready(project: Project) -> Project:
-    project.write(".gitignore", "local/\n*.local\nconf/my.json\n")
+    project.write(".gitignore", "local/\nbuild/\n*.local\nconf/my.json\n")
     project.write("conf/all.json", "{}\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "Rules")
@@ -58,11 +58,12 @@ def test_several_of_many_files_are_named_also_if_no_output_names_them(ready: Pro
     assert "only your checkout has: a.local, c.local." in told
 
 
-def test_a_command_that_only_the_checkout_has_is_named(ready: Project) -> None:
-    ready.write("local/check", "#!/bin/sh\n").chmod(0o755)
-    ready.config("local/check")
+@pytest.mark.parametrize("folder", ["local", "build"])
+def test_a_command_that_only_the_checkout_has_is_named(ready: Project, folder: str) -> None:
+    ready.write(f"{folder}/check", "#!/bin/sh\n").chmod(0o755)
+    ready.config(f"{folder}/check")
 
-    assert "only your checkout has: local." in ready.ralph("run", "auth", code=1).stderr
+    assert f"only your checkout has: {folder}." in ready.ralph("run", "auth", code=1).stderr
 
 
 def test_a_file_that_is_not_ignored_is_to_be_committed(ready: Project) -> None:

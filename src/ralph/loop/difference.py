@@ -15,7 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph.checkout import submodules
-from ralph.checkout.caches import is_cache
 from ralph.config import NAME, Verify
 from ralph.errors import RalphError
 from ralph.journal.events import Noted
@@ -24,7 +23,7 @@ from ralph.plan.model import GateResult
 from ralph.process.environment import ORDINARY, allowed
 from ralph.process.table import MARK
 from ralph.provision.destination import LARGEST, is_own
-from ralph.provision.discover import made_in, visible_in
+from ralph.provision.discover import SCRATCH, made_in, visible_in
 from ralph.provision.put import put, size_of
 from ralph.provision.stamp import How
 from ralph.verify import gates
@@ -89,8 +88,8 @@ class Trial:
             return tuple(path for path in found if self._is_candidate(path, here.source, here.top))
 
     def _is_candidate(self, path: str, source: Path, top: Path) -> bool:
-        mine = is_own(path) or path in self.run.own or is_cache(path) or os.path.lexists(top / path)
-        return not mine and size_of(source / path) <= LARGEST
+        mine = is_own(path) or path in self.run.own or path.rpartition("/")[2] in SCRATCH
+        return not mine and not os.path.lexists(top / path) and size_of(source / path) <= LARGEST
 
     async def is_green(self, paths: tuple[str, ...]) -> bool:
         async with self.run.verifier.clean_copy(self.commit) as clean:
