@@ -58,7 +58,8 @@ async def check_difference(run: Run, commit: str, gate: Gate, result: GateResult
 def missing_variables(result: GateResult, settings: Verify, environment: Mapping[str, str]) -> list[str]:
     """Variables that a red gate speaks of, that are set here and that gates do not get."""
     unseen = environment.keys() - allowed(environment, settings.env).keys() - {MARK}
-    said = set(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", f"{result.command}\n{result.output}"))
+    said = set(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", result.command))
+    said |= set(re.findall(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b", result.output))  # DEBUG may be any word, API_KEY is one
     return sorted(name for name in unseen & said if not name.startswith("RALPH_"))
 
 

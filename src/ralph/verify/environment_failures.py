@@ -7,7 +7,7 @@ import re
 from ralph.errors import RalphError
 from ralph.plan.model import GateResult
 
-UNTIL_DONE = "If the gate is to fail until a task is done, use --no-baseline."
+UNTIL_DONE = "If the gate is to fail until a task is done, use --keep-going."
 
 
 def last_lines(result: GateResult) -> tuple[str, ...]:
