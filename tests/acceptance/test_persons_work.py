@@ -506,3 +506,18 @@ def test_working_copies_that_somebody_removes_in_a_run_cost_an_attempt_and_no_mo
     project.ralph("run", "auth")
 
     assert project.files_in("ralph/auth") == [".ralph/2026-01-01-auth/prd.json", "app.txt", "one.txt"]
+
+
+def test_a_plan_that_is_edited_in_the_checkout_while_it_is_under_way_is_told_about(project: Project) -> None:
+    project.config("true")
+    project.stories("One", "Two")
+    project.script(does("US-001", "one.txt"), does("US-002", "two.txt"), VERIFIED)
+    assert "differs" not in project.ralph("run", "auth", "--once").stdout
+    assert "differs" not in project.ralph("run", "auth", "--once").stdout, "state is no difference"
+    project.stories("One", "Another", "Three")
+
+    done = project.ralph("run", "auth")
+
+    said = " ".join(done.stdout.split())
+    assert "Your checkout's plan differs from the one on ralph/auth in US-002, US-003. The branch's counts." in said
+    assert "git switch ralph/auth, edit, commit, git switch -" in said

@@ -31,7 +31,7 @@ from ralph.loop.slots import Slots
 from ralph.loop.ui_ready import check_ui
 from ralph.loop.verification import IN_PLACE, Verifier
 from ralph.loop.workflow import Workflow
-from ralph.plan.model import TaskState
+from ralph.plan.model import Plan, TaskState
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.process import environment, tree
 from ralph.stores import atomic, lock
@@ -122,7 +122,8 @@ async def engage(
                 try:
                     killed = known_tip or left_by or opened.plans.was_left
                     since = _began(left_by.run if left_by else "") if killed else None
-                    return await _drive(run, opened, options, ended, since=since)
+                    edited = _edited(plan, opened, make, workspace.root)
+                    return await _drive(run, opened, options, ended, since=since, edited=edited)
                 finally:
                     await _close(run, opened, wanted)
 
@@ -136,7 +137,9 @@ async def _close(run: Run, opened: Opened, wanted: CheckoutRequest) -> None:
     run.trace.file.unlink(missing_ok=True)
 
 
-async def _drive(run: Run, opened: Opened, options: Options, orphans: int, *, since: str | None) -> RunEnded:
+async def _drive(
+    run: Run, opened: Opened, options: Options, orphans: int, *, since: str | None, edited: str
+) -> RunEnded:
     """From the first event to the last; `since`: when a run began that did not end by itself, None if it did."""
     began = time.monotonic()
     metrics = Metrics()
@@ -152,6 +155,8 @@ async def _drive(run: Run, opened: Opened, options: Options, orphans: int, *, si
     run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
     run.emit(_started(run, run.branch, options, await _follower(run, run.branch)))
     _note(run, opened, orphans)
+    if edited:
+        run.emit(Noted(text=edited, warning=True))
     for text in taken_back:
         run.emit(Noted(text=text))
     try:
@@ -166,6 +171,26 @@ async def _drive(run: Run, opened: Opened, options: Options, orphans: int, *, si
     ended = _ended(run, metrics, end, began)
     run.emit(ended)
     return ended
+
+
+def _edited(plan: Plan, opened: Opened, make: Callable[[Path], Workflow], root: Path) -> str:
+    """What to say if the person's own copy of a plan that is under way asks for something else."""
+    if opened.plans.is_new or not opened.own.held:
+        return ""
+    try:
+        theirs = make(root).store.load()
+    except RalphError:  # they have none, or it is of no use
+        return ""
+    wishes = [{task.id: task.wish for task in one} for one in (plan, theirs)]
+    names = sorted({task_id for task_id, _ in wishes[0].items() ^ wishes[1].items()})
+    if not names:
+        return ""
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
+    branch = opened.branch.name
+    return (
+        f"Your checkout's plan differs from the one on {branch} in {listed}. The branch's counts. "
+        f"To change it: git switch {branch}, edit, commit, git switch -"
+    )
 
 
 def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:

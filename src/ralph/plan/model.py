@@ -122,6 +122,11 @@ class Task:
     result: Result | None = None
     spec: str = ""  # the spec it belongs to, in a plan that has some
 
+    @property
+    def wish(self) -> tuple[object, ...]:
+        """What is asked for, without how far it has come."""
+        return self.title, self.description, self.criteria, self.tags, self.priority, self.depends_on
+
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
