@@ -7,11 +7,12 @@ import os
 import pty
 import subprocess
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.conftest import RALPH, Project
+from tests.conftest import RALPH, VERIFIED, Project, does
 
 QUESTIONS = {"questions": [{"id": "goal", "question": "What is it for?", "options": ["Speed", "Beauty"]}]}
 PRD = "# Auth\n\n## User Stories\n\n### US-001 Log in\n- It works\n"
@@ -198,3 +199,35 @@ def test_in_a_terminal_it_asks_and_offers_what_fits(planned: Project) -> None:
     for text in ("Refine further", "Update prd.json", "Edit markdown", "Edit prd.json", "Start execution"):
         assert text in seen
     assert "shorter please" in planned.prompts()[-1]
+
+
+def test_a_plan_that_is_under_way_is_edited_on_its_branch(project: Project) -> None:
+    project.config("true")
+    project.stories("One", "Two")
+    project.script(does("US-001", "one.txt"), does("US-002", "two.txt"), VERIFIED)
+    project.ralph("run", "auth", "--once")
+    mine = project.read(".ralph/2026-01-01-auth/prd.json")
+    editor = project.folder / "editor"
+    editor.write_text('#!/bin/sh\nsed -i "s/$FROM/$TO/" $1\n')
+    editor.chmod(0o755)
+    edit = ("prd", "auth", "--action", "edit-json")
+
+    refused = project.ralph(*edit, env={"EDITOR": str(editor), "FROM": '"Two"', "TO": "7"}, code=1)
+    kept = refused.stderr.rpartition("What you wrote is in ")[2].strip().rstrip(".")
+    assert '"title": 7' in Path(kept).read_text()
+    project.ralph(*edit, env={"EDITOR": str(editor), "FROM": "Two", "TO": "Second"})
+
+    assert project.plan()["userStories"][1]["title"] == "Second"
+    assert project.plan()["userStories"][0]["passes"] is True
+    assert project.read(".ralph/2026-01-01-auth/prd.json") == mine
+    assert project.subjects()[0] == "chore: update the plan of auth"
+    assert "Second" in project.ralph("run", "auth").stdout
+
+
+def test_a_plan_without_a_prd_for_people_can_be_refined(planned: Project) -> None:
+    planned.stories("Log in with a passkey")
+
+    planned.ralph("prd", "auth", "--action", "refine", "--request", "only passkeys")
+
+    assert "## US-001: Log in with a passkey" in planned.prompts()[0]
+    assert planned.exists(".ralph/2026-01-01-auth/prd.md")

@@ -18,7 +18,7 @@ from ralph.cli.complete import features
 from ralph.errors import RalphError
 from ralph.loop.planning import planner
 from ralph.process.now import hand_over
-from ralph.stores import prd_schema
+from ralph.stores import atomic, prd_schema
 from ralph.views import words
 from ralph.views.terminal import TerminalView
 from ralph.workflows.features import everything
@@ -58,8 +58,8 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
     workspace = workspaces.find(Path.cwd())
     conversation = Conversation(request=request, answers=_answers(answers), yes=yes, action=action)
     config = configuration.load(workspace.root)
-    found = _feature(workspace, check_name(feature))
-    with planner(workspace, config, feature, TerminalView(folder=workspace.root)) as opened:
+    found, branch = _feature(workspace, check_name(feature))
+    with planner(workspace, config, feature, TerminalView(folder=workspace.root), branch=branch) as opened:
         maker = PrdMaker(opened, found)
         if not maker.prd_md.exists() and not maker.prd_json.exists():
             start = conversation.new(maker)
@@ -123,7 +123,7 @@ class Conversation:
                 _edit(maker.prd_md)
             case "edit-json":
                 _edit(maker.prd_json)
-                prd_schema.parse(validation.read(maker.prd_json), name=maker.feature.prd_json)
+                _check_edited(maker)
             case "run":
                 return True
         return False
@@ -181,17 +181,26 @@ def _ask_person(question: Question) -> str:
     return question.options[position] if 0 <= position < len(question.options) else answer
 
 
-def _feature(workspace: Workspace, name: str) -> Feature:
-    """The feature of this name, or a new one with today's date."""
+def _feature(workspace: Workspace, name: str) -> tuple[Feature, str]:
+    """The feature of this name, or a new one with today's date; and the branch its plan lives on, if there is one."""
     found = [located for located in everything(workspace) if located.feature.name == name]
     if not found:
-        return Feature(name=name, date=datetime.date.today().isoformat())
+        return Feature(name=name, date=datetime.date.today().isoformat()), ""
     located = found[-1]
-    if located.folder is None or located.folder.resolve() != workspace.root.resolve():
-        branch = located.branch.name if located.branch else ""
-        way = f"git switch {branch}" if located.folder is None else f"cd {located.folder}"
-        raise RalphError(f"The plan of {name} lives on the branch {branch}.", remedy=f"Go there first: {way}")
-    return located.feature
+    is_here = located.folder is not None and located.folder.resolve() == workspace.root.resolve()
+    return located.feature, located.branch.name if located.branch and not is_here else ""
+
+
+def _check_edited(maker: PrdMaker) -> None:
+    """What a person wrote, if it is a plan; else it does not count, and is kept."""
+    data = validation.read(maker.prd_json)
+    try:
+        prd_schema.parse(data, name=maker.feature.prd_json)
+    except validation.Mistakes as error:
+        kept = maker.planner.run.logs / "prd.json"
+        atomic.write(kept, data)
+        remedy = f"What you wrote is in {kept}."
+        raise validation.Mistakes(maker.feature.prd_json, error.mistakes, remedy) from None
 
 
 def _answers(path: Path | None) -> dict[str, str] | None:

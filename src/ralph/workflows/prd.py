@@ -100,9 +100,11 @@ class PrdMaker:
         return len(stories) if isinstance(stories, list) else 0
 
     def matches(self) -> bool:
-        """Whether prd.json was made from this prd.md; one that does not say counts as such."""
+        """Whether prd.json was made from this prd.md; one that does not say, or stands alone, counts as such."""
         old = self._existing()
-        return bool(old) and old.get("prdHash", "") in ("", digest(self.prd_md.read_bytes()))
+        if not old or not self.prd_md.exists():
+            return bool(old)
+        return old.get("prdHash", "") in ("", digest(self.prd_md.read_bytes()))
 
     def _existing(self) -> Json:
         if not self.prd_json.is_file():
@@ -112,7 +114,16 @@ class PrdMaker:
         return validation.parse_object(data, name=str(self.prd_json))
 
     def _prd(self) -> str:
-        return validation.read(self.prd_md).decode(errors="replace")
+        """The PRD; where only prd.json is there, what it says."""
+        if self.prd_md.exists() or not self.prd_json.exists():
+            return validation.read(self.prd_md).decode(errors="replace")
+        plan = prd_schema.parse(validation.read(self.prd_json), name=self.feature.prd_json)
+        stories = [
+            f"## {one.id}: {one.title}\n\n{one.description}\n\n"
+            + "".join(f"- {text}\n" for text in one.acceptance_criteria)
+            for one in plan.user_stories
+        ]
+        return "\n\n".join((f"# {self.feature.name}", plan.description, *stories))
 
     async def _ask(
         self, work_id: str, title: str, template: str, variables: Mapping[str, object], read: Callable[[bytes], T]
