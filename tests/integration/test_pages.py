@@ -203,7 +203,7 @@ def test_the_reason_has_a_line_for_each_finding_with_page_kind_and_text(looked: 
     text = explain([looked["/good"], looked["/error"], looked["/no-script"]])
 
     assert text.splitlines() == [
-        "The browser found something wrong with /error, /no-script (status, request):",
+        "The browser found something wrong: /error · status · 500 Internal Server Error (and 1 more)",
         "",
         "- /error · status · 500 Internal Server Error",
         "- /no-script · request · GET /missing.js: 404 Not Found",

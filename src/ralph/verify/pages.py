@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from ralph import config, inside
 from ralph.plan.model import PageFinding, PageResult
+from ralph.plan.work import listed
 from ralph.process.environment import Redactor
 from ralph.verify.browser import Browser
 from ralph.verify.ready import LOOPBACK
@@ -91,12 +92,10 @@ def explain(results: Iterable[PageResult]) -> str:
     wrong = [result for result in results if not result.passed]
     if not wrong:
         return ""
-    lines = [f"- {finding.line}" for result in wrong for finding in result.findings]
+    lines = tuple(finding.line for result in wrong for finding in result.findings)
     shots = [f"- {result.page}: {result.screenshot}" for result in wrong if result.screenshot]
-    names = ", ".join(result.page for result in wrong)
-    kinds = ", ".join(dict.fromkeys(finding.kind for result in wrong for finding in result.findings))
-    parts = (f"The browser found something wrong with {names} ({kinds}):", "\n".join(lines))
-    return "\n\n".join((*parts, *(("Screenshots:", "\n".join(shots)) if shots else ())))
+    what = listed("The browser found something wrong", lines)
+    return "\n\n".join((what, *(("Screenshots:", "\n".join(shots)) if shots else ())))
 
 
 async def _visit_again_after_a_crash(look: Look, page: Page, url: str) -> PageResult:
