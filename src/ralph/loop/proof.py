@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ralph.checkout.branch import TargetBranch
 from ralph.journal.events import Noted
 from ralph.loop.attempt import cancellable
+from ralph.loop.message import TRAILER
 from ralph.loop.pending import take_back
 from ralph.loop.run import Run
 from ralph.loop.settle import open_spec_of, reopen_review
@@ -15,8 +17,11 @@ from ralph.verify.gates import explain
 
 async def prove_again(run: Run, since: str) -> None:
     """Run the gates on the branch as it is; if they are red, what passed after `since` is to be done again."""
-    suspects = [task for task in run.plan if _passed_after(task, since)]
-    if not suspects or not run.branch:
+    if not run.branch:
+        return
+    landed = await _landed(run, run.branch)
+    suspects = [task for task in run.plan if _passed_after(task, since) or _never_landed(task, landed)]
+    if not suspects:
         return
     run.save(reopen_review(run.plan))
     gates = run.workflow.gates(None)
@@ -36,6 +41,22 @@ async def prove_again(run: Run, since: str) -> None:
         await take_back(run)
         await run.branch.watch()
     run.secure()
+
+
+async def _landed(run: Run, branch: TargetBranch) -> set[str] | None:
+    """The tasks whose work is on the branch, each as a commit of its own; None: this branch has no such commits."""
+    if branch.defers:
+        return None
+    prefix = f"{TRAILER}: {run.plan.target}/"
+    out = await branch.repo.git("log", "--fixed-strings", f"--grep={prefix}", "--format=%B", await branch.tip())
+    lines = (line.removeprefix(prefix) for line in out.splitlines() if line.startswith(prefix))
+    return {line.partition("/")[0] for line in lines}
+
+
+def _never_landed(task: Task, landed: set[str] | None) -> bool:
+    """Whether a task is said to have passed by its gates, and no commit of it is there: an agent may have said so."""
+    by_gates = task.state is TaskState.PASSED and task.result is not None and bool(task.result.gates)
+    return by_gates and landed is not None and task.id not in landed
 
 
 def _passed_after(task: Task, since: str) -> bool:

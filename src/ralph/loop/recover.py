@@ -19,6 +19,7 @@ from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
 from ralph.loop.settle import is_settled, name_commit
 from ralph.loop.slots import Slots
+from ralph.loop.steps import step_type
 from ralph.loop.verdict import conclude
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.process import tree
@@ -105,6 +106,7 @@ async def _recover(run: Run, slots: Slots, record: Record) -> Outcome | None:
             await _name(run, run.branch, work, record)
         run.forget(record)
         return None
+    record = _without_judgements(work, record)
     kept = next((result.commit for result in reversed(record.steps) if result.commit), "")
     if record.has_work and kept and run.branch and await run.branch.repo.exists(kept):
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
@@ -115,6 +117,14 @@ async def _recover(run: Run, slots: Slots, record: Record) -> Outcome | None:
     outcome = conclude(run.plan, work, record, now())
     await close(run, None, work, record, outcome)
     return outcome
+
+
+def _without_judgements(work: Work, record: Record) -> Record:
+    """Only what agents made counts after a kill: anybody can have written down what gates and reviewers said."""
+    made = {
+        spec.label for spec in work.steps if step_type(spec.type).runs_agent and not step_type(spec.type).only_looks
+    }
+    return replace(record, steps=tuple(result for result in record.steps if result.step in made))
 
 
 async def _go_on(run: Run, slots: Slots, work: Work, record: Record, commit: str) -> Outcome:
