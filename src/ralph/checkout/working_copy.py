@@ -216,6 +216,10 @@ class WorkingCopy:
         written = {path: file_entry(self.repo, self.folder / path) for path in also if self.own.held}
         return await with_entries(self.repo, tree, entries | {path: entry for path, entry in written.items() if entry})
 
+    async def holds(self, commit: str) -> bool:
+        """Whether the files that it was last given, or that were last taken, are those of a commit."""
+        return self.index.exists() and await self._write_tree(commit) == await self.repo.tree_of(commit)
+
     async def _left_out(self, changes: tuple[Change, ...]) -> dict[str, str]:
         """What is not taken, and why."""
         old = await self._left_before(changes)

@@ -81,6 +81,7 @@ def _row(
     return {
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",
+        "inPlace": bool(known and known.in_place),
         "reason": known.reason if known else "",
         "findings": finding_entries(known.findings) if known else [],
         "diffstat": stat.strip() or "no change",
@@ -96,7 +97,7 @@ def _print(row: dict[str, object], known: PastAttempt | None) -> None:
     colour = {"passed": "green", "failed": "red", "blocked": "red"}.get(str(row["outcome"]), "yellow")
     click.echo(f"{row['attempt']!s:14} ", nl=False)
     click.secho(f"{row['outcome']!s:12}", fg=colour, nl=False)
-    click.echo(f" {row['diffstat']}")
+    click.echo(f" {row['diffstat']}{f', {words.IN_PLACE}' if row['inPlace'] else ''}")
     if row["reason"]:
         click.echo(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 140)}")
     for finding in known.findings if known else ():

@@ -10,6 +10,8 @@ import click
 from ralph import workspace as workspaces
 from ralph.errors import RalphError
 from ralph.journal.reader import events, runs
+from ralph.stores import lock
+from ralph.stores.lock import Owner
 from ralph.views import words
 
 
@@ -29,7 +31,8 @@ def command(run: str | None, list_runs: bool, as_json: bool) -> int:
     workspace = workspaces.find(Path.cwd())
     known = runs(workspace.logs)
     if list_runs:
-        rows = [(folder.name, *_what(folder)) for folder in known]
+        owner = lock.holder(workspace.lock)
+        rows = [(folder.name, *_what(folder, owner)) for folder in known]
         if as_json:
             click.echo(json.dumps([dict(zip(("run", "target", "ended"), row, strict=True)) for row in rows], indent=2))
         for name, target, end in () if as_json else rows:
@@ -48,15 +51,16 @@ def command(run: str | None, list_runs: bool, as_json: bool) -> int:
     return 0
 
 
-def _what(folder: Path) -> tuple[str, str]:
+def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
     """What a run was for, and how it ended."""
-    target, end = "?", "cut short"
+    target, unended = "?", "at work" if owner and owner.run == folder.name else "cut short"
+    end = unended
     for event in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
         target = str(event.get("target", target))
         if event["event"] == "run_ended":
-            end = str(event.get("ending"))
+            end = f"{event.get('ending')}{f', {words.IN_PLACE}' if event.get('in_place') else ''}"
         elif target.startswith("plan-"):  # planning has no more than its calls
-            end = str(event.get("verdict", "cut short"))
+            end = str(event.get("verdict", unended))
     return target, end
 
 
@@ -64,13 +68,17 @@ def _line(event: dict[str, object]) -> str:
     at = str(event.get("at", ""))[11:19]
     skipped = ("event", "at", "run", "target", "base", "usage", "gates", "kept_in")
     parts = [_part(key, value) for key, value in event.items() if key not in skipped and value]
+    gates = event.get("gates")
+    if any(isinstance(gate, dict) and gate.get("in_place") for gate in (gates if isinstance(gates, list) else ())):
+        parts.append(words.IN_PLACE)
     return f"{at} {event.get('event')!s:16} {' '.join(parts)}"
 
 
 def _part(key: str, value: object) -> str:
     if isinstance(value, dict):  # a gate's result
         mark = "✓" if value.get("passed") else "✗"
-        return " · ".join(filter(None, (f"{mark} {value.get('command')}", str(value.get("reason") or ""))))
+        where = words.IN_PLACE if value.get("in_place") else ""
+        return " · ".join(filter(None, (f"{mark} {value.get('command')}", where, str(value.get("reason") or ""))))
     if isinstance(value, float):
         return f"{key}={value:.1f}"
     return f"{key}={words.cut(words.first_line(str(value)), 80)}"

@@ -20,6 +20,7 @@ from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, Event, RunEnded
 from ralph.journal.reader import past_attempts
 from ralph.loop.engine import Options
+from ralph.plan.model import is_in_place
 from ralph.plan.router import Item, Mark
 from ralph.plan.work import Ending
 from ralph.stores import lock
@@ -192,7 +193,7 @@ class _Watcher:
 
     def __call__(self, event: Event, _: str) -> None:
         if isinstance(event, AttemptEnded):
-            self._last = action(event.work, event.number, event.verdict.value)
+            self._last = action(event.work, event.number, event.verdict.value, is_in_place(event.gates))
         elif isinstance(event, RunEnded) and self._print_it:
             blocked = event.reason if event.ending in (Ending.BLOCKED, Ending.STOPPED) else ""
             session = sessions.read(self._workspace, self._id).session
@@ -200,13 +201,14 @@ class _Watcher:
             click.echo(made.model_dump_json(indent=2))
 
 
-def action(work: str, number: int, verdict: str) -> str:
-    return f"{work}, attempt {number}: {verdict}"
+def action(work: str, number: int, verdict: str, in_place: bool) -> str:
+    return f"{work}, attempt {number}: {verdict}{f', {words.IN_PLACE}' if in_place else ''}"
 
 
 def _last_action(workspace: Workspace, session_id: str) -> str:
     past = sorted(past_attempts(workspace.logs, session_id).values(), key=lambda attempt: attempt.at)
-    return action(past[-1].work, past[-1].number, past[-1].verdict) if past else ""
+    last = past[-1] if past else None
+    return action(last.work, last.number, last.verdict, last.in_place) if last else ""
 
 
 def _look(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:
@@ -251,8 +253,11 @@ def _tell(workspace: Workspace, one: Found, made: Report) -> None:
     if one.title:
         click.echo(f"  {words.cut(one.title, 140)}")
     click.echo(f"  {made.summary}")
+    passed = [attempt for attempt in past_attempts(workspace.logs, one.id).values() if attempt.verdict == "passed"]
+    in_place = {attempt.work for attempt in passed if attempt.in_place}
     for item in _items(one.session):
-        click.secho(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}", fg=COLOURS[item.mark])
+        how = f"  ({words.IN_PLACE})" if item.id in in_place else ""
+        click.secho(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}{how}", fg=COLOURS[item.mark])
     click.echo(f"  last      {made.last_action}")
     click.echo(f"  next      {made.next_action}")
     click.echo(f"  artifacts {SESSIONS}/{one.id} on {sessions.branch_of(one.id)}")

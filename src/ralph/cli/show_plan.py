@@ -74,6 +74,7 @@ def _as_json(workspace: Workspace, located: Located) -> dict[str, object]:
                 "acceptance_criteria": list(task.criteria),
                 "dependencies": list(task.depends_on),
                 "state": task.state.value,
+                "in_place": bool(task.result and task.result.in_place),
             }
             for task in plan or ()
         ],

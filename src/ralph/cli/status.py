@@ -88,6 +88,8 @@ def _progress(target: Target, plan: Plan) -> str:
         parts.append("not yet verified")
     if passed and not _is_verified(plan) and target.workflow != "session":  # its files do not tell of gates
         parts.append("UNVERIFIED: no gates")
+    if plan.in_place:
+        parts.append(f"gates ran {words.IN_PLACE}")
     return ", ".join(parts)
 
 
@@ -203,7 +205,8 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
 
 def _remark(task: Task, begun: str) -> str:
     if task.state is TaskState.PASSED and task.result:
-        return click.style(f"  {task.result.commit[:10]}", dim=True)
+        how = f"  ({words.in_place(task)})" if words.in_place(task) else ""
+        return click.style(f"  {task.result.commit[:10]}{how}", dim=True)
     tried = f"{task.failures} failed" if task.failures else ""
     why = words.cut(words.first_line(task.notes), 120)
     remark = ", ".join(filter(None, (begun, tried)))
@@ -221,7 +224,9 @@ def _show_task(task: Task) -> None:
         click.echo(f"  commit {task.result.commit[:10]}: {task.result.summary}")
         for gate in task.result.gates:
             optional = "" if gate.required else " (optional)"
-            click.echo(f"  {'✓' if gate.passed else '✗'} {gate.command}{optional} · {words.duration(gate.seconds)}")
+            where = f" · {words.IN_PLACE}" if gate.in_place else ""
+            mark = "✓" if gate.passed else "✗"
+            click.echo(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}")
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
         click.echo(f"  {words.cut(line, 300)}")
     if task.rounds:
@@ -262,6 +267,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "passed": plan.count(TaskState.PASSED),
         "blocked": plan.count(TaskState.BLOCKED),
         "verified": _is_verified(plan),
+        "inPlace": plan.in_place,
         "failure": asdict(plan.failure) if plan.failure else None,
         "verifiedAt": plan.review.verified_at or None,
         "run": _run_as_json(workspace) if target.workflow == "requirements" else None,
@@ -273,6 +279,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
                 "retries": task.failures,
                 "attempts": task.attempts,
                 "commit": task.result.commit if task.result else None,
+                "inPlace": bool(task.result and task.result.in_place),
                 "notes": task.notes,
                 "reviewRounds": task.rounds,
                 "findings": finding_entries(task.findings),
@@ -289,6 +296,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
                 "file": spec.file,
                 "state": spec.state.value,
                 "commit": spec.result.commit if spec.result else None,
+                "inPlace": bool(spec.result and spec.result.in_place),
                 "notes": spec.notes,
                 "tasks": [task.id for task in plan.of_spec(spec.id)],
             }

@@ -41,6 +41,7 @@ class RunStarted(Event):
     model: str = ""
     jobs: int = 1  # tasks that are done at the same time
     config: str = ""  # the step configuration, where the workflow has one
+    in_place: bool = False  # gates run where the agent works, or did for a task that has passed
     follower: str = ""  # the person's own branch, where it is fast-forwarded at the end
 
 
@@ -271,6 +272,7 @@ class RunEnded(Event):
     verified: bool
     gates: int  # those that are required
     optional: int = 0  # those that only warn
+    in_place: bool = False  # gates ran where the agent worked, in this run or for a task that passed before
     usage: Usage
 
 

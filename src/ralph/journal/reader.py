@@ -35,6 +35,7 @@ class PastAttempt:
     seconds: float
     cost_usd: float | None
     at: str
+    in_place: bool = False  # its gates ran where the agent worked
     findings: tuple[Finding, ...] = ()  # of its review
 
 
@@ -197,4 +198,5 @@ def _attempt(run: str, event: dict[str, object]) -> PastAttempt:
         seconds=_number(event.get("seconds")) or 0.0,
         cost_usd=_number(cost),
         at=str(event.get("at", "")),
+        in_place=any(gate.get("in_place") for gate in _objects(event.get("gates"))),
     )

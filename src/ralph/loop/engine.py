@@ -24,7 +24,7 @@ from ralph.loop.baseline import check_baseline
 from ralph.loop.loop import work_through
 from ralph.loop.pending import take_back
 from ralph.loop.proof import prove_again
-from ralph.loop.recover import end_orphans, recover
+from ralph.loop.recover import end_orphans, recover, rescue
 from ralph.loop.run import Interrupt, Run
 from ralph.loop.settle import reopen_review, resume
 from ralph.loop.slots import Slots
@@ -209,12 +209,18 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
         verified=bool(plan.review.verified_at),
         gates=sum(gate.required for gate in gates),
         optional=sum(not gate.required for gate in gates),
+        in_place=_is_in_place(run),
         usage=metrics.usage,
     )
 
 
+def _is_in_place(run: Run) -> bool:
+    return run.config.verify.where == IN_PLACE or run.plan.in_place
+
+
 async def _work(run: Run, options: Options, *, since: str | None) -> Finished:
     async with Slots.opened(run, options.jobs) as slots:
+        await rescue(run, slots)
         if since is not None:
             await prove_again(run, since)
         outcome = await recover(run, slots)
@@ -241,6 +247,7 @@ def _started(run: Run, branch: TargetBranch, options: Options, follower: str) ->
         model=options.model or run.config.provider_for("executor").model or "",
         jobs=options.jobs,
         config=options.config,
+        in_place=_is_in_place(run),
         follower=follower,
     )
 

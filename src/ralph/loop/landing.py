@@ -16,6 +16,7 @@ from ralph.loop.message import TRAILER, commit_message
 from ralph.loop.record import Record
 from ralph.loop.run import Run
 from ralph.loop.settle import settle
+from ralph.loop.site import Site
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 
 MAX_CONFLICTS = 5
@@ -39,7 +40,9 @@ async def _reclaim(run: Run, branch: TargetBranch) -> None:
         run.emit(Noted(text=f"{text}, and is kept in {kept}.", warning=True))
 
 
-async def land(run: Run, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False) -> Outcome:
+async def land(
+    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
+) -> Outcome:
     """Bring an attempt's work onto the branch, or send it back; the plan says which. Whoever calls has the turn."""
     branch = run.branch
     assert branch is not None, "work that lands has a branch"
@@ -50,7 +53,7 @@ async def land(run: Run, work: Work, record: Record, outcome: Outcome, *, resume
         return replace(outcome, commit=done)
     for _ in range(MAX_TRIES):
         tip = await branch.tip()
-        together, tree = await _bring_together(run, branch, work, record, outcome, tip)
+        together, tree = await _bring_together(run, site, work, record, outcome, tip)
         if together.verdict is not Verdict.PASSED:
             if together.verdict is not Verdict.INTERRUPTED:
                 await _keep(branch, work, record, outcome)
@@ -99,10 +102,11 @@ def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
 
 
 async def _bring_together(
-    run: Run, branch: TargetBranch, work: Work, record: Record, outcome: Outcome, tip: str
+    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, tip: str
 ) -> tuple[Outcome, str]:
     """The tree of the work on top of the branch, and what it comes to there."""
-    repo = branch.repo
+    assert run.branch
+    repo = run.branch.repo
     tree = work_tree = await repo.tree_of(outcome.commit)
     has_moved = False
     if record.base != tip:
@@ -117,11 +121,19 @@ async def _bring_together(
             return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=reason), ""
     if tree in run.verified or (not has_moved and outcome.verified_tree == work_tree):
         return outcome, tree
-    return await _verify_again(run, work, record, outcome, tree, tip, has_moved=has_moved), tree
+    return await _verify_again(run, site, work, record, outcome, tree, tip, has_moved=has_moved), tree
 
 
 async def _verify_again(
-    run: Run, work: Work, record: Record, outcome: Outcome, tree: str, tip: str, *, has_moved: bool
+    run: Run,
+    site: Site | None,
+    work: Work,
+    record: Record,
+    outcome: Outcome,
+    tree: str,
+    tip: str,
+    *,
+    has_moved: bool,
 ) -> Outcome:
     """What the gates say of a tree that they have not seen yet."""
     assert run.branch
@@ -129,10 +141,9 @@ async def _verify_again(
         return outcome  # it has no gates: a set-up
     commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: together")
     task = run.plan.find(work.id)
-    label = f"{work.id}-{record.number}-landing"
+    label, gates, ui = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
     checked = await cancellable(
-        run,
-        run.verifier.check(commit, run.workflow.gates(task), label, work=work.id, task=task, ui=record.number),
+        run, run.verifier.check(commit, gates, label, work=work.id, task=task, ui=ui, site=site)
     )
     if checked is None:
         return replace(outcome, verdict=Verdict.INTERRUPTED)

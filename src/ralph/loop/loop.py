@@ -183,7 +183,7 @@ async def close(
         if site and site.copy:
             run.take_artifacts(site.copy, _artifacts(work, outcome))
         if outcome.verdict is Verdict.PASSED and work.lands and outcome.commit:
-            outcome = await land(run, work, record, outcome, resumed=resumed)
+            outcome = await land(run, site, work, record, outcome, resumed=resumed)
             if outcome.verdict is Verdict.INTERRUPTED:
                 return outcome  # the next run lands it
         else:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from ralph.config import Config
-from ralph.plan.model import GateResult, Task
+from ralph.plan.model import GateResult, Task, is_in_place
 from ralph.plan.work import Outcome
 
 TRAILER = "Ralph-Attempt"
+VERIFIED = "Ralph-Verified"
+"""Only there where gates did not run on a clean checkout of the commit."""
 MAX_SUBJECT = 120
 
 
@@ -21,7 +23,8 @@ def commit_message(
     if task and not body.strip():
         parts.append("\n".join(f"- {_line(criterion)}" for criterion in task.criteria))
     parts.append("\n".join(_gate(gate) for gate in outcome.gates))
-    lines = [trailer, *(line for line in outcome.trailers if not _is_ours(line)), f"{TRAILER}: {attempt}"]
+    own = [f"{TRAILER}: {attempt}", f"{VERIFIED}: in place" if is_in_place(outcome.gates) else ""]
+    lines = [trailer, *(line for line in outcome.trailers if not _is_ours(line)), *own]
     if config.commits.assisted_by:
         agent = Path(config.provider_for("executor").command).name
         lines.append(f"Assisted-by: {agent}:{model}" if model else f"Assisted-by: {agent}")
@@ -34,7 +37,8 @@ def _is_ours(line: str) -> bool:
 
 
 def _gate(gate: GateResult) -> str:
-    return f"Gate `{_line(gate.command)}`: {'passed' if gate.passed else 'failed, and is optional'}"
+    where = ", in place" if gate.in_place else ""
+    return f"Gate `{_line(gate.command)}`: {'passed' if gate.passed else 'failed, and is optional'}{where}"
 
 
 def _line(text: str) -> str:

@@ -64,22 +64,25 @@ async def _end(runs: set[str]) -> int:
 
 async def recover(run: Run, slots: Slots) -> Outcome | None:
     """Bring the attempts that were under way to their ends; says what the last of them came to."""
-    found = records.load(run.workspace.records, run.plan.target)
-    rescued = [await _rescue(run, slots, record) for record in found]
     outcome = None
-    for record in rescued:
+    for record in records.load(run.workspace.records, run.plan.target):
         outcome = await _recover(run, slots, record) or outcome
     return outcome
 
 
-async def _rescue(run: Run, slots: Slots, record: Record) -> Record:
-    """Keep what a killed attempt's agent had made so far, before its slot is used again."""
+async def rescue(run: Run, slots: Slots) -> None:
+    """Keep what killed attempts' agents had made so far, before anybody uses their slots again."""
+    for record in records.load(run.workspace.records, run.plan.target):
+        await _rescue(run, slots, record)
+
+
+async def _rescue(run: Run, slots: Slots, record: Record) -> None:
     folder = slots.folder(record.slot)
     if not record.agent_at_work or record.only_looks or not record.slot or not folder.is_dir() or not run.branch:
-        return record
+        return
     copy = run.working_copy(folder)
     if not copy.index.exists():
-        return record
+        return
     message = f"{record.work}, attempt {record.number}: interrupted"
     taken = await copy.take(record.base, message)
     guarded = (glob for name in run.workflow.guarded for glob in (name, f"{name}/**"))
@@ -87,7 +90,7 @@ async def _rescue(run: Run, slots: Slots, record: Record) -> Record:
     if await undo_protected(copy, record.base, taken, (*run.config.protect, *guarded), undone):
         taken = await copy.take(record.base, message)
     await run.branch.repo.keep(attempt_ref(record.target, record.work, record.number), taken.commit)
-    return record
+    run.note(replace(record, agent_at_work=False))
 
 
 async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> None:

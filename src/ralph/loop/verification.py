@@ -1,18 +1,24 @@
-"""Verification: a commit is checked out into a copy that no agent ever writes to, and the gates run there."""
+"""Verification: a commit is checked out into a copy that no agent ever writes to, and the gates run there.
+
+With `verify.where: "slot"` they run where the agent worked instead, and every result of theirs says so.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
+from ralph.loop import record as records
+from ralph.loop.site import Site
 from ralph.plan.model import Task
 from ralph.verify.gates import Bench, Gate, gate_environment
 from ralph.verify.pages import look_at
@@ -23,12 +29,12 @@ if TYPE_CHECKING:
     from ralph.loop.run import Run
 
 IN_PLACE = "slot"
-"""`verify.where`: the gates run in the agent's own working copy, and every view says so."""
+"""`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
 
 
 @dataclass
-class CleanCopy:
-    """A working copy for gates, with services of its own."""
+class GateSite:
+    """A working copy in which gates run, with services of its own."""
 
     copy: WorkingCopy
     services: Services
@@ -66,7 +72,8 @@ class Verifier:
 
     run: Run
     count: int
-    _free: list[CleanCopy] = field(default_factory=list)
+    _free: list[GateSite] = field(default_factory=list)
+    _in_slots: dict[Path, GateSite] = field(default_factory=dict)
     _made: int = 0
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     _services: asyncio.Lock = field(default_factory=asyncio.Lock)  # fixed ports: one UI check at a time
@@ -90,26 +97,25 @@ class Verifier:
         work: str = "",
         task: Task | None = None,
         ui: int = -1,
+        site: Site | None = None,
     ) -> Checked:
-        """What the gates say of exactly this commit; `ui`: the attempt whose pages are looked at, -1: no UI checks."""
-        async with self.clean_copy(commit) as clean:
-            watch = Watch(clean.copy, self.run.config.protect)
-            bench = replace(self.bench(clean, label, work), fresh=watch.fresh)
-            made = self.run.ui_work(clean.services, task, work, ui) if ui >= 0 else None
+        """What the gates say of exactly this commit; `ui`: the attempt whose pages are looked at, -1: no UI checks.
+
+        `site`: where the agent worked, for gates that run in place.
+        """
+        is_in_place = self.run.config.verify.where == IN_PLACE
+        async with self._in_slot(commit, site) if is_in_place else self.clean_copy(commit) as place:
+            watch = Watch(place.copy, self.run.config.protect)
+            bench = self.bench(place, label, work)
+            bench = replace(bench, in_place=is_in_place, fresh=None if is_in_place else watch.fresh)
+            made = self.run.ui_work(place.services, task, work, ui) if ui >= 0 else None
             if made is None:
                 return await watch.judge(await check(gates, bench))
             async with self._services:
                 checked = await check(gates, bench, made)
                 if self.count > 1:
-                    await clean.services.end_all()
+                    await place.services.end_all()
                 return await watch.judge(checked)
-
-    async def check_in_place(
-        self, copy: WorkingCopy, variables: dict[str, str], gates: tuple[Gate, ...], label: str, *, work: str
-    ) -> Checked:
-        """For `verify.where: "slot"`: what the gates say where the agent worked."""
-        bench = self.bench_in_slot(copy, variables, label, work)
-        return await Watch(copy, self.run.config.protect).judge(await check(gates, bench))
 
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
         """Open the pages of UI work as a commit has them; what they show decides nothing."""
@@ -120,33 +126,66 @@ class Verifier:
                 await look_at(made.look, clean.services.url)
 
     @asynccontextmanager
-    async def clean_copy(self, commit: str) -> AsyncIterator[CleanCopy]:
+    async def clean_copy(self, commit: str) -> AsyncIterator[GateSite]:
         """A copy with the files of one commit, and nothing else but what Ralph provides."""
         async with self._turns:
-            clean = self._free.pop() if self._free else await self._make()
+            clean = self._free.pop() if self._free else await self._make_clean()
             try:
                 await self._prepare(clean, commit)
                 yield clean
             finally:
                 self._free.append(clean)
 
-    async def _prepare(self, clean: CleanCopy, commit: str) -> None:
+    @asynccontextmanager
+    async def _in_slot(self, commit: str, site: Site | None) -> AsyncIterator[GateSite]:
+        """The slot where the agent worked, with all that it left there; or one that nobody uses, with this commit."""
+        copy = site.copy if site and site.copy else await self._spare_slot()
+        if not await copy.holds(commit):
+            await copy.reset(commit)
+            await copy.clean(ignored=False)
+        if copy.folder not in self._in_slots:
+            self._in_slots[copy.folder] = await self._make(copy, f"s{copy.folder.name}")
+        place = self._in_slots[copy.folder]
+        place.copy = copy
+        self._give(place, await self.run.provide(copy))
+        try:
+            yield place
+        finally:
+            if site is None:
+                await copy.restore()
+                await copy.clean(ignored=False)
+
+    async def _spare_slot(self) -> WorkingCopy:
+        """The first slot in which no agent left work that is kept nowhere else."""
+        taken = {record.slot for record in records.load(self.run.workspace.records) if record.agent_at_work}
+        number = next(number for number in counting(1) if number not in taken)
+        copy = self.run.working_copy(self.run.workspace.slots / str(number))
+        await copy.keep_strays()
+        return copy
+
+    async def _prepare(self, clean: GateSite, commit: str) -> None:
         copy = clean.copy
         await copy.reset(commit)
         provided = await self.run.provide(copy)
         await copy.clean()
         await self.run.restore_provided(copy)
-        clean.variables = {"TMPDIR": str(clean.scratch), **provided}
-        clean.services.environment = gate_environment(self.run.config, clean.variables)
-        for entry in clean.scratch.iterdir():
+        self._give(clean, provided)
+
+    def _give(self, place: GateSite, provided: Mapping[str, str]) -> None:
+        """An empty folder for temporary files, and the variables that gates and services get."""
+        place.variables = {"TMPDIR": str(place.scratch), **provided}
+        place.services.environment = gate_environment(self.run.config, place.variables)
+        for entry in place.scratch.iterdir():
             shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
 
-    async def _make(self) -> CleanCopy:
-        run = self.run
+    async def _make_clean(self) -> GateSite:
         self._made += 1
-        assert run.branch, "what is verified is on a branch"
-        copy = run.working_copy(run.workspace.clean_copies / str(self._made))
-        scratch = Path(tempfile.mkdtemp(prefix=f"{run.scratch_prefix}v{self._made}-"))
+        copy = self.run.working_copy(self.run.workspace.clean_copies / str(self._made))
+        return await self._make(copy, f"v{self._made}")
+
+    async def _make(self, copy: WorkingCopy, name: str) -> GateSite:
+        run = self.run
+        scratch = Path(tempfile.mkdtemp(prefix=f"{run.scratch_prefix}{name}-"))
         self._stack.callback(shutil.rmtree, scratch, ignore_errors=True)
         services = await self._stack.enter_async_context(
             Services(
@@ -161,13 +200,13 @@ class Verifier:
                 borrows=False,
             )
         )
-        return CleanCopy(copy=copy, services=services, scratch=scratch)
+        return GateSite(copy=copy, services=services, scratch=scratch)
 
-    def bench(self, clean: CleanCopy, label: str, work: str) -> Bench:
-        return self._bench(clean.copy, clean.variables, label, work, ui=clean.services.variables)
+    def bench(self, place: GateSite, label: str, work: str) -> Bench:
+        return self._bench(place.copy, place.variables, label, work, ui=place.services.variables)
 
     def bench_in_slot(self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str) -> Bench:
-        """For `verify.where: "slot"`, and for command steps, which belong to the work."""
+        """For command steps, which belong to the work."""
         return self._bench(copy, variables, label, work, ui={})
 
     def _bench(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -30,6 +30,12 @@ class GateResult:
     reason: str = ""
     output: str = ""  # the useful part, for a person and for the next prompt
     log: str = ""
+    in_place: bool = False  # it ran where the agent worked, not on a clean checkout
+
+
+def is_in_place(gates: Iterable[GateResult]) -> bool:
+    """Whether any of them ran where the agent worked."""
+    return any(gate.in_place for gate in gates)
 
 
 class Severity(Enum):
@@ -95,6 +101,10 @@ class Result:
     commit: str
     summary: str
     gates: tuple[GateResult, ...] = ()
+
+    @property
+    def in_place(self) -> bool:
+        return is_in_place(self.gates)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,6 +213,11 @@ class Plan:
 
     def of_spec(self, spec_id: str) -> tuple[Task, ...]:
         return tuple(task for task in self.tasks if task.spec == spec_id)
+
+    @property
+    def in_place(self) -> bool:
+        """Whether any task passed by gates that ran where its agent worked."""
+        return any(task.result.in_place for task in self.tasks if task.result)
 
     def count(self, state: TaskState) -> int:
         return sum(task.state is state for task in self.tasks)

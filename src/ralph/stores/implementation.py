@@ -149,7 +149,12 @@ def _result(result: schema.Result | None) -> Result | None:
         return None
     gates = tuple(
         GateResult(
-            name=gate.name, command=gate.command, passed=gate.passed, required=gate.required, seconds=gate.seconds
+            name=gate.name,
+            command=gate.command,
+            passed=gate.passed,
+            required=gate.required,
+            seconds=gate.seconds,
+            in_place=gate.in_place,
         )
         for gate in result.gates
     )
@@ -206,6 +211,7 @@ def _result_entry(result: Result | None) -> Json | None:
             "passed": gate.passed,
             "required": gate.required,
             "seconds": round(gate.seconds, 3),
+            **({"inPlace": True} if gate.in_place else {}),
         }
         for gate in result.gates
     ]

@@ -182,7 +182,11 @@ def _gate(gate: object) -> GateResult:
     if type(seconds) not in (int, float):
         raise _Unusual
     return GateResult(
-        name=_text(gate, "name"), command=_text(gate, "command"), passed=_flag(gate, "passed"), seconds=seconds
+        name=_text(gate, "name"),
+        command=_text(gate, "command"),
+        passed=_flag(gate, "passed"),
+        seconds=seconds,
+        in_place=_flag(gate, "inPlace"),
     )
 
 
@@ -270,7 +274,13 @@ def _last_result(result: Result | None) -> Json | None:
         "commit": result.commit,
         "summary": result.summary,
         "verify": [
-            {"name": g.name, "command": g.command, "passed": g.passed, "seconds": round(g.seconds, 3)}
+            {
+                "name": g.name,
+                "command": g.command,
+                "passed": g.passed,
+                "seconds": round(g.seconds, 3),
+                **({"inPlace": True} if g.in_place else {}),
+            }
             for g in result.gates
         ],
     }

@@ -24,6 +24,7 @@ class VerifyResult(Part):
     command: str
     passed: bool
     seconds: float = 0.0
+    in_place: bool = Field(default=False, description="Set by Ralph: it ran where the agent worked.")
 
 
 class LastResult(Part):

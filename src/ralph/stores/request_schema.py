@@ -65,6 +65,7 @@ class Gate(Part):
     passed: bool
     required: bool = True
     seconds: float = 0.0
+    in_place: bool = Field(default=False, description="Set by Ralph: it ran where the agent worked.")
 
 
 class Result(Part):

@@ -125,7 +125,13 @@ def _result(result: tasks_schema.Result | None) -> Result | None:
     if result is None:
         return None
     gates = tuple(
-        GateResult(name=gate.name, command=gate.command, passed=gate.passed, seconds=gate.seconds)
+        GateResult(
+            name=gate.name,
+            command=gate.command,
+            passed=gate.passed,
+            seconds=gate.seconds,
+            in_place=gate.in_place,
+        )
         for gate in result.verify
     )
     return Result(completed_at=result.completed_at, commit=result.commit, summary=result.summary, gates=gates)
@@ -165,7 +171,13 @@ def _result_entry(result: Result | None) -> Json | None:
         "commit": result.commit,
         "summary": result.summary,
         "verify": [
-            {"name": g.name, "command": g.command, "passed": g.passed, "seconds": round(g.seconds, 3)}
+            {
+                "name": g.name,
+                "command": g.command,
+                "passed": g.passed,
+                "seconds": round(g.seconds, 3),
+                **({"in_place": True} if g.in_place else {}),
+            }
             for g in result.gates
         ],
     }

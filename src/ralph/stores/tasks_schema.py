@@ -26,6 +26,7 @@ class Gate(Part):
     command: str
     passed: bool
     seconds: float = 0.0
+    in_place: bool = Field(default=False, description="Set by Ralph: it ran where the agent worked.")
 
 
 class Result(Part):

@@ -37,6 +37,7 @@ class Bench:
     environment: Mapping[str, str] = field(repr=False)  # all that a gate sees
     ui_variables: Mapping[str, str] = field(default_factory=dict)  # where services are, for the gates that need them
     fresh: Callable[[], Awaitable[object]] | None = None  # brings tracked files back before each gate but the first
+    in_place: bool = False  # this is where an agent worked
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
     secrets: tuple[str, ...] = field(default_factory=lambda: environment.secrets_in(os.environ), repr=False)
@@ -127,6 +128,7 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
         seconds=ended.seconds,
         code=ended.code,
         log=str(log),
+        in_place=bench.in_place,
     )
     return result if passed else replace(result, reason=_reason(gate, ended), output=useful(log))
 

@@ -42,12 +42,13 @@ def _told(event: Json) -> str:
             return f"{event['work']} attempt {event['number']} started: {event['title']}"
         case "gate_ended" if isinstance(gate := event.get("result"), dict):
             how = "green" if gate["passed"] else f"red, {gate['reason']}"
-            return f"{event['work'] or 'baseline'} gate {gate['name']}: {how}"
+            return f"{event['work'] or 'baseline'} gate {gate['name']}: {how}{_where([gate])}"
         case "attempt_ended":
             reason = words.cut(words.first_line(str(event["reason"])), 300)
             commit = f", commit {str(event['commit'])[:10]}" if event["commit"] and event["verdict"] == "passed" else ""
             said = f": {reason}" if reason else ""
-            return f"{event['work']} attempt {event['number']} {event['verdict']}{commit}{said}"
+            where = _where(event.get("gates"))
+            return f"{event['work']} attempt {event['number']} {event['verdict']}{where}{commit}{said}"
         case "reviewed" if isinstance(found := event.get("findings"), list):
             summary = words.cut(words.first_line(str(event["summary"])), 300)
             return f"{event['work']} review {event['verdict']}, {words.count(len(found), 'finding')}: {summary}"
@@ -63,6 +64,12 @@ def _told(event: Json) -> str:
             return f"run {event['run']} {event['ending']}, {event['passed']} of {event['tasks']} tasks passed{said}"
         case _:
             return ""
+
+
+def _where(gates: object) -> str:
+    """Whether gates ran where the agent worked."""
+    found = gates if isinstance(gates, list) else []
+    return f", {words.IN_PLACE}" if any(isinstance(gate, dict) and gate.get("in_place") for gate in found) else ""
 
 
 def _wrong(event: Json) -> str:

@@ -23,4 +23,5 @@ def tree(plan: Plan) -> Iterator[tuple[str, TaskState | None]]:
 
 def _told(task: Task) -> str:
     needs = f"  (needs {', '.join(task.depends_on)})" if task.depends_on else ""
-    return f"{task.id}  {words.cut(task.title, 90)}{needs}"
+    how = f"  ({words.in_place(task)})" if words.in_place(task) else ""
+    return f"{task.id}  {words.cut(task.title, 90)}{needs}{how}"

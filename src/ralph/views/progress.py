@@ -47,13 +47,16 @@ def _gates(gates: tuple[GateResult, ...]) -> str:
 
 def _marks(gates: tuple[GateResult, ...]) -> str:
     return ", ".join(
-        f"{'✓' if gate.passed else '✗'} {gate.name}{'' if gate.required else ' (optional)'}" for gate in gates
+        f"{'✓' if gate.passed else '✗'} {gate.name}"
+        f"{'' if gate.required else ' (optional)'}{f' ({words.IN_PLACE})' if gate.in_place else ''}"
+        for gate in gates
     )
 
 
 def _task(task: Task) -> str:
     box = "[x]" if task.state is TaskState.PASSED else "[ ]"
-    spent = [words.count(task.attempts, "attempt"), words.duration(task.seconds)]
+    how = [words.in_place(task)] if words.in_place(task) else []
+    spent = [*how, words.count(task.attempts, "attempt"), words.duration(task.seconds)]
     tries = f" ({', '.join([*spent, *([words.cost(task.usage)] if task.usage.cost_usd is not None else [])])})"
     why = f": {words.cut(words.first_line(task.notes), 200)}" if task.notes else ""
     state = f" **{task.state.value}**{why}" if task.state is not TaskState.PASSED else ""

@@ -73,6 +73,7 @@ class RunState(Part):
     loop: Count = 0
     now: Now | None = None
     tasks: Tasks
+    in_place: bool = Field(default=False, description="Whether gates ran where the agent worked.")
     last_failure: str = ""
     breakers: list[BreakerState] = []
     started_at: str
@@ -106,6 +107,7 @@ class Aggregate(Part):
     status: Status
     reason: str
     verified: bool = Field(description="Whether gates decided; false: there were none.")
+    in_place: bool = Field(description="Whether gates ran where the agent worked, not on a clean checkout.")
     started_at: str
     ended_at: str
     elapsed_seconds: float
@@ -143,6 +145,7 @@ class Reports:
                 status="running",
                 target=event.target,
                 config=event.config,
+                in_place=event.in_place,
                 tasks=Tasks(total=event.tasks, done=event.passed, failed=event.blocked),
                 started_at=now(),
                 updated_at="",
@@ -195,6 +198,7 @@ class Reports:
             status=STATUS[event.ending],
             reason=event.reason,
             verified=bool(event.gates),
+            in_place=event.in_place,
             started_at=self._state.started_at,
             ended_at=now(),
             elapsed_seconds=round(event.seconds, 3),

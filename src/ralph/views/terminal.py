@@ -9,7 +9,7 @@ import click
 
 from ralph.journal import events as e
 from ralph.journal.events import Event
-from ralph.plan.model import TaskState
+from ralph.plan.model import TaskState, is_in_place
 from ralph.plan.work import Ending, Kind, Verdict
 from ralph.views import words
 from ralph.views.living import LivingLine
@@ -150,11 +150,13 @@ class TerminalView:
         self._living.end(event.work)
         result = event.result
         name = result.command if result.name == result.command else f"{result.name}: {result.command}"
+        where = f" · {words.IN_PLACE}" if result.in_place else ""
         if result.passed:
-            self._line(f"    ✓ {name} · {words.duration(result.seconds)}", fg="green")
+            self._line(f"    ✓ {name}{where} · {words.duration(result.seconds)}", fg="green")
         else:
             optional, colour = ("", "red") if result.required else (" · optional, only warns", "yellow")
-            self._line(f"    ✗ {name} · {words.duration(result.seconds)} · {result.reason}{optional}", fg=colour)
+            took = words.duration(result.seconds)
+            self._line(f"    ✗ {name}{where} · {took} · {result.reason}{optional}", fg=colour)
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
@@ -200,8 +202,9 @@ class TerminalView:
         reason = words.cut(words.first_line(event.reason), 300)
         match event.verdict:
             case Verdict.PASSED:
+                where = f" {words.IN_PLACE}" if is_in_place(event.gates) else ""
                 text = {
-                    Kind.TASK: f"{event.work} passed · {event.commit[:10]}",
+                    Kind.TASK: f"{event.work} passed{where} · {event.commit[:10]}",
                     Kind.REVIEW: "the final verification agrees",
                     Kind.PLAN: "answered",
                     Kind.SETUP: f"{event.work} done · {event.commit[:10]}",
@@ -270,7 +273,8 @@ def headline(event: e.RunEnded) -> str:
             green = "all required gates green" if event.optional else "all gates green"
             proof = green if event.gates else "UNVERIFIED: no gate is required"
             agreed = " · final verification agreed" if event.verified else ""
-            return f"{event.target}: complete · {proof}{agreed}"
+            where = f", {words.IN_PLACE}" if event.in_place else ""
+            return f"{event.target}: complete · {proof}{where}{agreed}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"
         case Ending.HALTED:

@@ -10,6 +10,8 @@ from ralph.plan.usage import Usage
 ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
 MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
 COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
+IN_PLACE = "in place"
+"""Said of whatever passed by gates that ran where the agent worked (`verify.where: "slot"`)."""
 SEVERITY_COLOURS = {Severity.CRITICAL: "red", Severity.MAJOR: "yellow", Severity.MINOR: "cyan"}
 
 
@@ -77,7 +79,13 @@ def bar(done: int, total: int, width: int = 10) -> str:
 
 
 def state_of(task: Task) -> str:
-    return f"{task.state.value}, {count(task.failures, 'retry')}" if task.failures else task.state.value
+    retries = count(task.failures, "retry") if task.failures else ""
+    return ", ".join(filter(None, (task.state.value, in_place(task), retries)))
+
+
+def in_place(task: Task) -> str:
+    """Says so of a task whose gates ran where its agent worked; empty for all others."""
+    return IN_PLACE if task.result and task.result.in_place else ""
 
 
 def _short(number: int) -> str:

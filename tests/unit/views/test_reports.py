@@ -157,6 +157,7 @@ def test_a_run_that_began_says_who_it_is(watched: Watched) -> None:
         "loop": 0,
         "now": None,
         "tasks": {"total": 3, "done": 1, "failed": 0},
+        "in_place": False,
         "last_failure": "",
         "breakers": [],
     }
@@ -291,6 +292,7 @@ def test_a_run_that_ended_is_summed_up(watched: Watched) -> None:
         "status": "failed",
         "reason": "failed: T-003",
         "verified": True,
+        "in_place": False,
         "elapsed_seconds": 12.346,
         "loops": 2,
         "calls": 3,

@@ -8,7 +8,6 @@ from ralph.journal.events import Noted
 from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
 from ralph.loop.steps.base import Context, Step
-from ralph.loop.verification import IN_PLACE
 from ralph.plan.work import Kind
 from ralph.verify.suite import Checked
 from ralph.verify.urls import why_unseen
@@ -49,8 +48,5 @@ class VerifyStep(Step):
         run, work = context.run, context.work
         task = context.task if work.kind is Kind.TASK else None
         gates = run.workflow.gates(task)
-        if run.config.verify.where == IN_PLACE and context.copy:
-            return await run.verifier.check_in_place(
-                context.copy, context.site.variables, gates, context.label, work=work.id
-            )
-        return await run.verifier.check(commit, gates, context.label, work=work.id, task=task, ui=context.record.number)
+        number, site = context.record.number, context.site
+        return await run.verifier.check(commit, gates, context.label, work=work.id, task=task, ui=number, site=site)
