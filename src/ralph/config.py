@@ -159,6 +159,12 @@ class Worktrees(Section):
         default=(), alias="copy", description="Paths, or globs such as .env.*, that Ralph copies from your checkout."
     )
     timeout: Seconds = Field(default=900, description="Seconds each set-up command, and each copy, may take.")
+    max_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = Field(
+        default=20, description="Gigabytes that all working copies together may take; null: no limit."
+    )
+    keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = Field(
+        default=30, description="Days after which an unused working copy goes; null: never."
+    )
 
 
 class SessionSettings(Section):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from typing import Any
 
 from tests.conftest import VERIFIED, Project, does
 
@@ -34,7 +36,7 @@ def test_what_a_finished_plan_left_goes_but_for_work_that_is_kept_nowhere_else(p
     assert "auth/US-001/1: its work is kept nowhere else" in done
     assert "refs/ralph/attempts/auth/US-001/1" in refs(project)
     assert "refs/ralph/attempts/auth/US-001/2" not in refs(project), "it is on the branch"
-    assert list((project.path / ".ralph/worktrees/.slots").iterdir()) == []
+    assert [path.name for path in (project.path / ".ralph/worktrees").iterdir()] == [".gitignore"]
     assert not list((project.path / ".ralph/logs").glob("*/journal.jsonl"))
     assert "1/1 passed" in project.ralph("status", "auth").stdout
 
@@ -56,8 +58,12 @@ def test_all_leaves_the_project_as_it_was_but_for_its_commits(project: Project) 
     finished(project)
     tip = project.git("rev-parse", "ralph/auth")
 
-    project.ralph("clean", "--all", "--yes")
+    done = project.ralph("clean", "--all", "--yes").stdout
 
+    assert "refs/ralph/attempts/auth/US-001/1: its work is kept nowhere else" in done
+    assert "`ralph clean --all --force` removes what stays, too" in done
+    assert refs(project) == ["refs/ralph/attempts/auth/US-001/1"]
+    project.ralph("clean", "--all", "--yes", "--force")
     assert refs(project) == []
     assert not (project.path / ".git/ralph").exists()
     assert project.git("rev-parse", "ralph/auth") == tip
@@ -66,19 +72,121 @@ def test_all_leaves_the_project_as_it_was_but_for_its_commits(project: Project) 
     assert not left & {"worktrees", "logs", "run", "screenshots"}
 
 
-def test_an_age_is_about_logs_and_screenshots_and_nothing_else_goes(project: Project) -> None:
+def test_an_age_is_about_everything_and_nothing_younger_goes(project: Project) -> None:
     finished(project)
     before = refs(project)
+    copy = project.path / ".ralph/worktrees/.slots/1"
+    for path in (copy, copy.with_name("1.index")):
+        os.utime(path, (1, 1))
 
-    assert json.loads(project.ralph("clean", "--older", "30d", "--json").stdout) == []
-    rows = json.loads(project.ralph("clean", "--older", "0.001s", "--json").stdout)
+    found = rows(project, "--older", "30d")
 
-    assert {row["kind"] for row in rows} == {"log"}
-    assert refs(project) == before
-    assert project.exists(".ralph/worktrees/.slots/1")
+    assert set(found) == {"slot 1"}, "only that is so old"
+    assert not copy.exists() and refs(project) == before
+    assert {row["kind"] for row in rows(project, "--older", "0.001s").values()} == {"working copy", "log", "attempt"}
 
 
 def test_bad_ages_and_combinations_are_refused(project: Project) -> None:
     project.config("true")
     assert "is no age" in project.ralph("clean", "--older", "soon", code=1).stderr
     assert "--all goes with neither" in project.ralph("clean", "auth", "--all", code=1).stderr
+    assert "--force goes only with --all" in project.ralph("clean", "--force", code=1).stderr
+    assert "There is no feature 'nobody'" in project.ralph("clean", "nobody", code=1).stderr
+
+
+def rows(project: Project, *args: str) -> dict[str, dict[str, Any]]:
+    return {row["name"]: row for row in json.loads(project.ralph("clean", *args, "--json").stdout)}
+
+
+def merge_by_squash(project: Project) -> None:
+    """As a person does it: one commit on a branch that has gone on, and the other branch is gone."""
+    project.write("theirs.txt", "a person's\n")
+    project.git("add", "theirs.txt")
+    project.git("commit", "-qm", "Theirs")
+    project.git("merge", "-q", "--squash", "ralph/auth")
+    project.git("commit", "-qm", "Auth")
+    project.git("branch", "-qD", "ralph/auth")
+
+
+def two_stories(project: Project) -> None:
+    """The second changes what the first one made: a squash merge has only the last version."""
+    project.config("true")
+    project.stories("One", "Two")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "A plan")
+    project.script(does("US-001", "one.txt", "first\n"), does("US-002", "one.txt", "second\n"), VERIFIED)
+    project.ralph("run", "auth")
+
+
+def test_a_branch_that_was_merged_by_squash_counts_as_kept(project: Project) -> None:
+    two_stories(project)
+    merge_by_squash(project)
+
+    done = rows(project, "auth")
+
+    assert done["auth/US-001/1"]["removed"] and done["auth/US-002/1"]["removed"]
+    assert not any(row["stays"] for row in done.values())
+    assert refs(project) == []
+
+
+def test_a_branch_that_is_gone_without_having_been_merged_does_not(project: Project) -> None:
+    two_stories(project)
+    project.git("merge", "-q", "--ff-only", "ralph/auth")
+    plan = project.read(".ralph/2026-01-01-auth/prd.json")
+    project.git("reset", "-q", "--hard", "HEAD~4")
+    project.git("branch", "-qD", "ralph/auth")
+    project.write(".ralph/2026-01-01-auth/prd.json", plan)
+
+    done = rows(project, "auth")
+
+    assert done["auth/US-002/1"]["stays"] == "its work is kept nowhere else"
+    assert "refs/ralph/attempts/auth/US-001/1" in refs(project)
+
+
+def test_only_what_is_old_enough_and_of_the_target_goes(project: Project) -> None:
+    finished(project)
+    project.stories("One", feature="more")
+    project.script(does("US-001", "more.txt"), VERIFIED)
+    project.ralph("run", "more", "--jobs", "2")
+
+    assert rows(project, "--older", "1d") == {}
+    assert set(rows(project, "auth", "--dry-run")) == {"auth/US-001/1", "auth/US-001/2", "auth/final/1"} | {
+        name for name in rows(project, "--dry-run") if name.endswith(" auth")
+    }
+    assert rows(project, "more", "--older", "0s")["slot 1"]["removed"]
+    assert not any(name.startswith("more/") for name in rows(project, "more", "--dry-run"))
+    assert "refs/ralph/attempts/auth/US-001/2" in refs(project)
+
+
+def test_what_a_plan_that_is_gone_left_can_go(project: Project) -> None:
+    two_stories(project)
+    merge_by_squash(project)
+    project.git("rm", "-qr", ".ralph/2026-01-01-auth")
+    project.git("commit", "-qm", "No plan any more")
+
+    assert rows(project, "auth")["auth/US-002/1"]["removed"]
+
+
+def test_all_removes_what_init_made_and_leaves_a_plan_that_is_in_no_commit(project: Project) -> None:
+    project.ralph("init", "--provider", "scripted", "--verify", "true")
+    project.ralph("clean", "--all", "--yes")
+    assert project.git("status", "--porcelain", "--ignored") == ""
+    assert not project.exists(".ralph") and not project.exists(".git/ralph")
+
+    project.ralph("init", "--provider", "scripted", "--verify", "true")
+    project.stories("One")
+    found = rows(project, "--all", "--dry-run")
+    assert found[".ralph/2026-01-01-auth"]["stays"] == "it is in no commit"
+    asked = project.ralph("clean", "--all", "--json", stdin="y\n")
+
+    assert "Remove all of this?" in asked.stderr
+    assert {row["name"] for row in json.loads(asked.stdout) if row["removed"]} > {"ralph.config.json"}
+    assert project.git("status", "--porcelain", "-uall") == "?? .ralph/2026-01-01-auth/prd.json"
+
+
+def test_all_leaves_what_somebody_put_into_a_slot(project: Project) -> None:
+    two_stories(project)
+    project.write(".ralph/worktrees/.slots/1/notes.txt", "a person's\n")
+
+    assert rows(project, "--all", "--yes")["slot 1"]["stays"] == "notes.txt is kept nowhere else"
+    assert project.read(".ralph/worktrees/.slots/1/notes.txt") == "a person's\n"

@@ -54,6 +54,8 @@ def test_r4_1_the_whole_layout_is_made(empty: Empty) -> None:
     assert all(empty.exists(name) for name in wrote)
     assert "2 tasks: A shop\n  T-001  One\n  T-002  Two\n" in done.stdout
     assert done.stdout.endswith("→ Then: ralph run\n")
+    left = [path.name for path in (empty.path / ".ralph/worktrees").iterdir()]
+    assert left == [".gitignore"], "the copy that the agent planned in is gone"
     assert empty.read(".ralph/requirements.md") == REQUIREMENTS == empty.read("requirements.md")
     for name in ("SETUP_PROMPT", "LOOP_PROMPT"):
         assert empty.read(f".ralph/prompts/{name}.md") == prompts.built_in(name)

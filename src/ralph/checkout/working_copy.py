@@ -10,9 +10,10 @@ import os
 import re
 import shlex
 import shutil
+import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph.checkout import submodules
@@ -60,6 +61,7 @@ class WorkingCopy:
     start: str = ""  # the files it was given: that commit, or a tree on top of it
     reset_at: float = 0.0  # when it was given them
     is_littered: bool = True  # there may be files in it that Ralph's index does not know
+    index_file: Path | None = None  # where Ralph's own index of it is, if not beside it
     _nested: set[str] = field(default_factory=set)  # other repositories that were found in it
 
     @property
@@ -75,7 +77,7 @@ class WorkingCopy:
     @property
     def index(self) -> Path:
         """Ralph's own index of it, beside the folder."""
-        return self.folder.with_name(f"{self.folder.name}.index")
+        return self.index_file or self.folder.with_name(f"{self.folder.name}.index")
 
     async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Path] | None = None) -> None:
         """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
@@ -215,6 +217,12 @@ class WorkingCopy:
         entries = {path: await entry_at(self.repo, before, path) for path in self.own.pathspecs}
         written = {path: file_entry(self.repo, self.folder / path) for path in also if self.own.held}
         return await with_entries(self.repo, tree, entries | {path: entry for path, entry in written.items() if entry})
+
+    async def tree_now(self) -> str:
+        """The files that are here now, as a tree; nothing changes by looking."""
+        with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
+            looker = replace(self, index_file=Path(shutil.copy2(self.index, scratch)))
+            return (await looker.take(await self.repo.head(), f"Seen in {self.folder}")).tree
 
     async def holds(self, commit: str) -> bool:
         """Whether the files that it was last given, or that were last taken, are those of a commit."""

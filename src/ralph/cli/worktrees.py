@@ -1,37 +1,40 @@
-"""`ralph worktrees`: how large Ralph's working copies are, and which of them can go."""
+"""`ralph worktrees`: how large Ralph's working copies are, and why each can or cannot go."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from ralph import workspace as workspaces
-from ralph.errors import RalphError
-from ralph.git.repo import Repo, open_repo
+from ralph.cli.repositories import repositories
 from ralph.journal.writer import new_run_id
-from ralph.loop.worktrees import Worktree, forget_removed, remove, worktrees
+from ralph.loop.worktrees import Judge, Worktree, in_words, remove
 from ralph.stores import lock
 from ralph.workspace import Workspace
+
+KEPT = "files that were kept nowhere else are in"
 
 
 @click.command(
     name="worktrees",
     epilog="""\b
 Examples:
-  ralph worktrees            what each takes on disk, and whether it can go
+  ralph worktrees            what each takes on disk, and why it can or cannot go
   ralph worktrees --prune    remove those of which nothing would be lost
 \b
-A run makes again what it needs.""",
+A run makes again what it needs. Files in a slot that are kept nowhere else stay; --prune keeps them
+under refs/ralph/strays before it removes the slot. Files that git ignores are not looked at.""",
 )
-@click.option("--prune", is_flag=True, help="Remove those whose work is kept elsewhere; say what stays, and why.")
+@click.option("--prune", is_flag=True, help="Remove those of which nothing would be lost; say what stays, and why.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(prune: bool, as_json: bool) -> int:
     """List the working copies that runs made under .ralph/worktrees/."""
     workspace = workspaces.find(Path.cwd())
-    rows = _pruned(workspace) if prune else [_row(worktree) for worktree in worktrees(workspace)]
+    rows = _pruned(workspace) if prune else asyncio.run(_rows(workspace))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
@@ -39,7 +42,13 @@ def command(prune: bool, as_json: bool) -> int:
     else:
         for row in rows:
             _print(row)
+        click.echo(f"{in_words(sum(int(str(row['bytes'])) for row in rows if not row['removed']))} in all")
     return 0
+
+
+async def _rows(workspace: Workspace) -> list[dict[str, object]]:
+    judge = Judge(workspace, await repositories(workspace), lock.holder(workspace.lock))
+    return [_row(one) for one in await judge.all()]
 
 
 def _pruned(workspace: Workspace) -> list[dict[str, object]]:
@@ -48,41 +57,39 @@ def _pruned(workspace: Workspace) -> list[dict[str, object]]:
 
 
 async def _prune(workspace: Workspace) -> list[dict[str, object]]:
-    repo = await _repository(workspace)
+    judge = Judge(workspace, await repositories(workspace))
     rows = []
-    for worktree in list(worktrees(workspace)):
-        kept = "" if worktree.stays else await remove(worktree, repo)
-        rows.append({**_row(worktree), "removed": not worktree.stays, "keptIn": kept})
-    if repo:
-        await forget_removed(repo)
+    for one in await judge.all():
+        row, goes = _row(one), not one.stays or bool(one.holds)
+        kept = await remove(one, judge.repo_of(one)) if goes else ""
+        rows.append({**row, "removed": goes, "keptIn": kept})
     return rows
 
 
-async def _repository(workspace: Workspace) -> Repo | None:
-    try:
-        return await open_repo(workspace.root)
-    except RalphError:
-        return None  # the application may be a repository of its own below it
-
-
-def _row(worktree: Worktree) -> dict[str, object]:
+def _row(one: Worktree) -> dict[str, object]:
     return {
-        "name": worktree.name,
-        "path": str(worktree.folder),
-        "bytes": worktree.size,
-        "stays": worktree.stays,
+        "name": one.name,
+        "kind": one.kind,
+        "target": one.target,
+        "path": str(one.folder),
+        "bytes": one.size,
+        "lastUsed": datetime.fromtimestamp(one.used, UTC).isoformat(timespec="seconds"),
+        "stays": one.stays,
+        "holds": list(one.holds),
+        "why": one.why,
         "removed": False,
         "keptIn": "",
     }
 
 
 def _print(row: dict[str, object]) -> None:
-    size = f"{int(str(row['bytes'])) / 1e6:.1f} MB"
-    click.echo(f"{row['name']!s:20} {size:>12}  ", nl=False)
+    target = f" of {row['target']}" if row["target"] and row["target"] != row["name"] else ""
+    name = f"{row['name']}{target}"
+    click.echo(f"{name:28} {in_words(int(str(row['bytes']))):>12}  ", nl=False)
     if row["removed"]:
         click.secho("removed", fg="green", nl=False)
-        click.echo(f"; files that were kept nowhere else are in {row['keptIn']}" if row["keptIn"] else "")
+        click.echo(f"; {KEPT} {row['keptIn']}" if row["keptIn"] else f": {row['why']}")
     elif row["stays"]:
         click.secho(f"stays: {row['stays']}", fg="yellow")
     else:
-        click.echo("can go: everything in it is kept elsewhere, or can be made again")
+        click.echo(f"can go: {row['why']}")

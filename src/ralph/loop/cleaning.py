@@ -1,146 +1,223 @@
-"""What finished work leaves behind: working copies, logs, screenshots, and attempts that are kept elsewhere too."""
+"""What work leaves behind: working copies, logs, screenshots and attempts; and why some of it stays."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from pathlib import Path
 
+from ralph.checkout.own import OwnFiles
+from ralph.config import NAME
 from ralph.git.look import ATTEMPTS
 from ralph.git.repo import Repo
 from ralph.journal import reader
-from ralph.loop.message import TRAILER
-from ralph.loop.worktrees import Worktree, remove, size_of, worktrees
-from ralph.workspace import RALPH, Workspace
+from ralph.loop import record as records
+from ralph.loop.kept import PEOPLES, Kept
+from ralph.loop.worktrees import Judge, Worktree, remove, size_of
+from ralph.workspace import IGNORED, Workspace
 
 OWN_REFS = "refs/ralph"
+NOWHERE_ELSE = "its work is kept nowhere else"
+REMADE = (*IGNORED, NAME, ".gitignore", "*.schema.json")
+"""What runs write for themselves, and what `ralph init` makes again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leftover:
     """One thing that can go, or the reason why it stays."""
 
-    kind: str  # working copy, log, screenshots, attempt, file
+    kind: str  # working copy, log, screenshot, attempt, ref, file
     name: str
     bytes: int = 0
     stays: str = ""
     path: Path | None = None
     ref: str = ""
+    repo: Repo | None = None  # which has the ref, or the working copy's work
     worktree: Worktree | None = None
 
 
-async def leftovers(
-    workspace: Workspace, repo: Repo | None, finished: frozenset[str], *, older: float = 0.0, only: str = ""
-) -> list[Leftover]:
-    """What runs of finished targets left; `only`: of this one; `older`: logs and screenshots of so many seconds."""
-    border = time.time() - older
-    found = [*_copies(workspace)] if not only and not older else []
-    found += _logs(workspace, finished, only, border)
-    if repo and not older:
-        found += await _attempts(repo, finished, only)
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What a person wants to be rid of."""
+
+    unfinished: frozenset[str]  # targets of which everything stays
+    only: str = ""  # this target's alone
+    older: float = 0.0  # at least so many seconds old
+    now: float = field(default_factory=time.time)
+
+    def has(self, target: str, when: float) -> bool:
+        return (not self.only or target == self.only) and when <= self.now - self.older
+
+    def stays(self, target: str) -> str:
+        return f"{target} is not finished" if target in self.unfinished else ""
+
+
+async def leftovers(workspace: Workspace, repos: list[Repo], wanted: Wanted) -> list[Leftover]:
+    """What runs of finished targets left; of others, the working copies, which the next run makes again."""
+    copies = await _copies(workspace, repos, lambda one: wanted.has(one.target, one.used))
+    found = [*copies, *_logs(workspace, wanted), *_screenshots(workspace, wanted)]
+    for repo in repos:
+        found += await _attempts(workspace, repo, wanted)
     return found
 
 
-def _copies(workspace: Workspace) -> Iterator[Leftover]:
-    for one in worktrees(workspace):
-        yield Leftover(kind="working copy", name=one.name, bytes=one.size, stays=one.stays, worktree=one)
+async def _copies(workspace: Workspace, repos: list[Repo], wanted: Callable[[Worktree], bool]) -> list[Leftover]:
+    judge = Judge(workspace, repos)
+    return [
+        Leftover(
+            kind="working copy",
+            name=one.name,
+            bytes=one.size,
+            stays=one.stays,
+            worktree=one,
+            repo=judge.repo_of(one),
+        )
+        for one in await judge.all()
+        if wanted(one)
+    ]
 
 
-def _logs(workspace: Workspace, finished: frozenset[str], only: str, border: float) -> Iterator[Leftover]:
+def _logs(workspace: Workspace, wanted: Wanted) -> Iterator[Leftover]:
     for run in reader.runs(workspace.logs):
         target = next((str(event.get("target", "")) for event in reader.events(run, "run_started")), "")
-        if run.stat().st_mtime > border or (only and target != only):
-            continue
-        stays = "" if not target or target in finished else f"{target} is not finished"
-        yield Leftover(kind="log", name=f"{run.name} {target}".strip(), bytes=size_of(run), stays=stays, path=run)
-    shots = workspace.ralph / "screenshots"
-    if shots.is_dir() and not shots.is_symlink() and not only:
-        for path in sorted(shots.iterdir()):
-            if path.stat().st_mtime <= border:
-                size = size_of(path) if path.is_dir() else path.stat().st_size
-                yield Leftover(kind="screenshots", name=path.name, bytes=size, path=path)
+        if wanted.has(target, run.stat().st_mtime):
+            name = f"{run.name} {target}".strip()
+            yield Leftover(kind="log", name=name, bytes=size_of(run), stays=wanted.stays(target), path=run)
 
 
-async def _attempts(repo: Repo, finished: frozenset[str], only: str) -> list[Leftover]:
-    refs = await repo.refs(ATTEMPTS)
-    if not refs:
-        return []
-    landed, trees = await _kept(repo)
-    found = []
-    for ref, commit in refs.items():
-        name = ref.removeprefix(f"{ATTEMPTS}/")
-        target = name.split("/", 1)[0]
-        if only and target != only:
-            continue
-        elsewhere = name in landed or await repo.tree_of(commit) in trees
-        stays = "" if elsewhere else "its work is kept nowhere else"
-        if target not in finished:
-            stays = f"{target} is not finished"
-        found.append(Leftover(kind="attempt", name=name, ref=ref, stays=stays))
+def _screenshots(workspace: Workspace, wanted: Wanted) -> Iterator[Leftover]:
+    """A screenshot belongs to the target whose journal names it; to none, once that is gone."""
+    folder = workspace.ralph / "screenshots"
+    if not folder.is_dir() or folder.is_symlink():
+        return
+    shown = {name: target for target in _targets(workspace) for name in _shown(workspace, target)}
+    for path in sorted(folder.iterdir()):
+        target = shown.get(path.name, "")
+        if path.name != ".gitignore" and wanted.has(target, path.lstat().st_mtime):
+            stays = wanted.stays(target)
+            yield Leftover(kind="screenshot", name=path.name, bytes=size_of(path), stays=stays, path=path)
+
+
+def _targets(workspace: Workspace) -> set[str]:
+    runs = reader.runs(workspace.logs)
+    return {str(event.get("target", "")) for run in runs for event in reader.events(run, "run_started")}
+
+
+def _shown(workspace: Workspace, target: str) -> set[str]:
+    pages = reader.seen_pages(workspace.logs, target)
+    return {Path(page.screenshot).name for seen in pages.values() for page in seen if page.screenshot}
+
+
+async def _attempts(workspace: Workspace, repo: Repo, wanted: Wanted) -> list[Leftover]:
+    form = "--format=%(refname) %(committerdate:unix)"
+    lines = (await repo.git("for-each-ref", form, ATTEMPTS)).splitlines()
+    made = {ref.removeprefix(f"{ATTEMPTS}/"): float(when) for ref, when in (line.split(" ") for line in lines)}
+    chosen = [name for name, when in made.items() if wanted.has(name.split("/", 1)[0], when)]
+    elsewhere = await (await _kept(workspace, repo)).superseded() if chosen else frozenset[str]()
+    return [
+        Leftover(
+            kind="attempt",
+            name=name,
+            ref=f"{ATTEMPTS}/{name}",
+            repo=repo,
+            stays=wanted.stays(name.split("/", 1)[0]) or ("" if name in elsewhere else NOWHERE_ELSE),
+        )
+        for name in chosen
+    ]
+
+
+async def _kept(workspace: Workspace, repo: Repo) -> Kept:
+    return await Kept.look(repo, OwnFiles(prefix=repo.prefix, names=workspace.own_files))
+
+
+async def everything(workspace: Workspace, repos: list[Repo], *, force: bool = False) -> list[Leftover]:
+    """All that Ralph ever made here but commits on branches and files under version control.
+
+    `force`: also what is kept nowhere else.
+    """
+    found = await _copies(workspace, repos, lambda _: True)
+    used = any(one.stays for one in found) and not force
+    skipped = (workspace.lock, *((workspace.worktrees,) if used else ()))
+    for repo in repos:
+        found += await _refs(workspace, repo)
+    found += [one async for one in _files(workspace, repos) if one.path not in skipped]
+    if force:
+        return [replace(one, stays="") for one in found]
     return found
 
 
-async def _kept(repo: Repo) -> tuple[set[str], set[str]]:
-    """The attempts and trees that branches, tags and remotes have, also after a squash merge."""
-    form = f"--format=%T%x00%(trailers:key={TRAILER},valueonly,separator=%x00)"
-    out = await repo.git("log", form, "--branches", "--tags", "--remotes")
-    landed: set[str] = set()
-    trees: set[str] = set()
-    for line in out.split("\n"):
-        tree, *attempts = line.split("\0")
-        trees.add(tree)
-        landed.update(filter(None, attempts))
-    return landed, trees
+async def _refs(workspace: Workspace, repo: Repo) -> list[Leftover]:
+    """Attempts, strays, work that waits: those go whose files people's own commits have."""
+    refs = await repo.refs(OWN_REFS)
+    kept = await _kept(workspace, repo)
+    elsewhere = await kept.superseded()
+    found = []
+    for ref, commit in refs.items():
+        tree = await repo.tree_of(commit)
+        safe = ref.removeprefix(f"{ATTEMPTS}/") in elsewhere or not await kept.missing(tree, *PEOPLES)
+        found.append(Leftover(kind="ref", name=ref, ref=ref, repo=repo, stays="" if safe else NOWHERE_ELSE))
+    return found
 
 
-async def clear_away(repo: Repo | None, found: Iterable[Leftover]) -> None:
+async def _files(workspace: Workspace, repos: list[Repo]) -> AsyncIterator[Leftover]:
+    """Ralph's files that git does not track. Plans go only if some commit has them, in whatever version."""
+    own = (workspace.root / name.rstrip("/") for name in workspace.own_files)
+    here = sorted(workspace.ralph.iterdir()) if workspace.ralph.is_dir() and not workspace.ralph.is_symlink() else []
+    for path in (*here, *own, workspace.root / NAME):
+        name = str(path.relative_to(workspace.root))
+        repo = repos[0] if repos and workspace.root.resolve().is_relative_to(repos[0].top.resolve()) else None
+        if not os.path.lexists(path) or await _knows(repo, "HEAD", path):
+            continue
+        size = size_of(path) if path != workspace.worktrees else 0  # what is in it has its own lines
+        stays = ""
+        if path == workspace.records and records.load(workspace.records):
+            stays = "an attempt was cut short; the next run goes on with it"
+        elif not _is_remade(path.name) and not await _knows(repo, "", path):
+            stays = "it is in no commit"
+        yield Leftover(kind="file", name=name, bytes=size, path=path, stays=stays)
+
+
+def _is_remade(name: str) -> bool:
+    return any(fnmatch(name, pattern.rstrip("/")) for pattern in REMADE)
+
+
+async def _knows(repo: Repo | None, revision: str, path: Path) -> bool:
+    """Whether a commit has something at this path; without a revision: any commit of a person's."""
+    if repo is None or not await repo.head():
+        return False
+    name = str((path.parent.resolve() / path.name).relative_to(repo.top.resolve()))
+    args = ("ls-tree", "-r", "--name-only", revision) if revision else ("log", "-1", "--format=%H", *PEOPLES)
+    return bool((await repo.ask(*args, "--", name)).out)
+
+
+async def clear_away(found: Iterable[Leftover]) -> None:
     """Remove what does not stay."""
-    refs: list[tuple[str, str, str | None]] = []
+    refs: dict[Path, tuple[Repo, list[tuple[str, str, str | None]]]] = {}
     for one in found:
         if one.stays:
             continue
         if one.worktree:
-            await remove(one.worktree, repo)
-        elif one.ref:
-            refs.append((one.ref, "", None))
+            await remove(one.worktree, one.repo)
+        elif one.ref and one.repo:
+            refs.setdefault(one.repo.git_dir, (one.repo, []))[1].append((one.ref, "", None))
         elif one.path:
             _remove(one.path)
-    if repo and refs:
-        await repo.move(*refs)
-    if repo:
+    for repo, moves in refs.values():
+        await repo.move(*moves)
         await repo.ask("worktree", "prune")
 
 
-async def everything(workspace: Workspace, repo: Repo | None) -> list[Leftover]:
-    """All that Ralph ever made here but commits on branches, and files that are under version control."""
-    found = [
-        Leftover(kind="file", name=name, bytes=size_of(path) if path.is_dir() else 0, path=path)
-        for name in (*_names(workspace), "ralph.config.json")
-        if (path := workspace.root / name).exists() and not await _is_tracked(repo, path)
-    ]
-    if repo:
-        found += [Leftover(kind="ref", name=ref, ref=ref) for ref in await repo.refs(OWN_REFS)]
-        own = repo.git_dir / "ralph"
-        found += [Leftover(kind="file", name=".git/ralph", path=own)] if own.exists() else []
-    return found
-
-
-def _names(workspace: Workspace) -> list[str]:
-    if not workspace.ralph.is_dir() or workspace.ralph.is_symlink():
-        return []
-    return [f"{RALPH}/{path.name}" for path in sorted(workspace.ralph.iterdir())]
-
-
-async def _is_tracked(repo: Repo | None, path: Path) -> bool:
-    if repo is None:
-        return False
-    top = repo.top.resolve()
-    name = str(path.resolve().relative_to(top))
-    return (
-        bool((await repo.ask("ls-tree", "-r", "--name-only", "HEAD", "--", name)).out) if await repo.head() else False
-    )
+def remove_empty(workspace: Workspace, repos: Iterable[Repo]) -> None:
+    """Remove the folders that nothing is left in; whoever calls holds no lock any more, for that is a file too."""
+    in_git = (repo.git_dir / name for repo in repos for name in ("ralph/locks", "ralph"))
+    for folder in (workspace.ralph, *in_git):
+        with suppress(OSError):  # something stays in it
+            folder.rmdir()
 
 
 def _remove(path: Path) -> None:
@@ -148,3 +225,5 @@ def _remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+    with suppress(OSError):  # it holds something else
+        path.parent.rmdir()

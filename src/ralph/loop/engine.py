@@ -21,6 +21,7 @@ from ralph.journal.metrics import Metrics
 from ralph.journal.writer import Journal, Listener, new_run_id
 from ralph.loop import trusted
 from ralph.loop.baseline import check_baseline
+from ralph.loop.limits import hold_limits
 from ralph.loop.loop import work_through
 from ralph.loop.pending import take_back
 from ralph.loop.proof import prove_again
@@ -160,9 +161,12 @@ async def _drive(
     for text in taken_back:
         run.emit(Noted(text=text))
     try:
+        await hold_limits(run, is_over=False)
         end = await _work(run, options, since=since)
         await run.commit_state()
         await _fast_forward(run, run.branch)
+        await run.verifier.close()
+        await hold_limits(run, is_over=True)
     except Exception as error:  # whatever it was, the journal and the reports say that it ended
         why = error.what if isinstance(error, RalphError) else str(error)
         run.emit(_ended(run, metrics, Finished(ending=Ending.STOPPED, reason=why), began))

@@ -28,6 +28,7 @@ from ralph.loop.run import Run
 from ralph.loop.settle import Policy
 from ralph.loop.site import Site
 from ralph.loop.workflow import Claimed, Occasion, Prompt
+from ralph.loop.worktrees import throw_away
 from ralph.plan.model import Plan, Task
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Work
 from ralph.process import tree
@@ -37,6 +38,8 @@ from ralph.verify.gates import Gate
 from ralph.workspace import ANSWERS, Workspace
 
 T = TypeVar("T")
+PLANNING = "plan"
+"""The name of the copy that planning agents read."""
 
 
 @dataclass
@@ -76,7 +79,7 @@ class Planner:
     async def _open(self) -> Site:
         """A checkout that is thrown away, of what the person has committed; without commits an empty folder."""
         run = self.run
-        folder = run.workspace.review_copies / "plan"
+        folder = run.workspace.review_copies / PLANNING
         try:
             repo = await open_repo(run.workspace.root)
             head = await repo.head()
@@ -163,6 +166,7 @@ def planner(
             with plan_files(workspace, config, target, branch, run_id) as root:
                 yield Planner(target, run, root, workflow)
         finally:
+            throw_away(workspace.review_copies / PLANNING)
             trusted.forget(workspace, workflow.target)
             run.trace.file.unlink(missing_ok=True)
 

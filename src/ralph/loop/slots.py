@@ -18,6 +18,7 @@ from ralph.loop import record as records
 from ralph.loop.message import TRAILER
 from ralph.loop.run import Run
 from ralph.loop.site import Site
+from ralph.loop.worktrees import note_use
 from ralph.plan.work import Work
 
 BOTH = "Both versions stand in {names}, with conflict markers: join them, then go on."
@@ -125,6 +126,7 @@ class Slots:
         run = self.run
         assert run.branch
         copy: WorkingCopy = run.working_copy(self.folder(number))
+        note_use(copy.folder, run.plan.target, run.branch.repo)
         scratch = self.cleanup.enter_context(
             tempfile.TemporaryDirectory(prefix=f"{run.scratch_prefix}{number}-", ignore_cleanup_errors=True)
         )

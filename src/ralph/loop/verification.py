@@ -19,6 +19,7 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
 from ralph.loop import record as records
 from ralph.loop.site import Site
+from ralph.loop.worktrees import note_use
 from ralph.plan.model import Task
 from ralph.verify.gates import Bench, Gate, gate_environment
 from ralph.verify.pages import look_at
@@ -86,6 +87,10 @@ class Verifier:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End all services: nobody uses the copies any more."""
         await self._stack.aclose()
 
     async def check(
@@ -185,6 +190,8 @@ class Verifier:
 
     async def _make(self, copy: WorkingCopy, name: str) -> GateSite:
         run = self.run
+        assert run.branch, "what is verified is on a branch"
+        note_use(copy.folder, run.plan.target, run.branch.repo)
         scratch = Path(tempfile.mkdtemp(prefix=f"{run.scratch_prefix}{name}-"))
         self._stack.callback(shutil.rmtree, scratch, ignore_errors=True)
         services = await self._stack.enter_async_context(

@@ -1,88 +1,224 @@
-"""Ralph's working copies and worktrees: how large each is, and whether it can go without anything being lost."""
+"""Ralph's working copies and worktrees: how large each is, and why it can or cannot go."""
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.git.repo import Repo
+from ralph.config import Worktrees
+from ralph.git.repo import Repo, nul
 from ralph.loop import record as records
-from ralph.loop.record import Record
+from ralph.loop.kept import ANYWHERE, Kept
+from ralph.provision.destination import Destination
+from ralph.provision.provide import provided_so_far
+from ralph.stores.lock import Owner
 from ralph.workspace import Workspace
 
 KINDS = {".slots": "slot", ".verify": "verification", ".review": "review"}
+PLAN = "plan"
+MOST_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
 class Worktree:
     """One of them, at one moment."""
 
+    kind: str
     name: str
     folder: Path
-    size: int  # bytes
-    cut_short: Record | None = None  # an attempt that a killed run left here
-    holds_plan: bool = False  # a plan that a killed run left, newer than its branch
+    target: str = ""  # for which it was used last; empty: nobody knows
+    git_dir: str = ""  # of the repository that its files come from, likewise
+    stays: str = ""  # why it cannot go
+    holds: tuple[str, ...] = ()  # files in it that are kept nowhere else
+    why: str = ""  # why nothing is lost when it goes
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return size_of(self.folder)
+
+    @cached_property
+    def used(self) -> float:
+        """When it was last used, in seconds since 1970."""
+        beside = self.folder.with_name(f"{self.folder.name}.index")
+        return max((path.stat().st_mtime for path in (beside, self.folder) if path.exists()), default=0.0)
 
     @property
-    def stays(self) -> str:
-        """Why it cannot go; empty: it can."""
-        record = self.cut_short
-        if record:
-            return f"{record.work} was cut short here; `ralph run {record.target}` continues it first"
-        if self.holds_plan:
-            return "it holds a plan that is newer than its branch: of a run that was killed, or not to be committed"
-        return ""
+    def number(self) -> int:
+        return int(self.folder.name) if self.folder.name.isdecimal() else 0
 
 
-def worktrees(workspace: Workspace) -> Iterator[Worktree]:
+def note_use(folder: Path, target: str, repo: Repo) -> None:
+    """Write down, beside a working copy, what it is used for."""
+    path = _note(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"target": target, "gitDir": str(repo.git_dir)}))
+
+
+def _note(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.used")
+
+
+def found(workspace: Workspace) -> Iterator[Worktree]:
     """Those that hold a plan, then the slots and the copies for gates and reviewers."""
-    under_way = records.load(workspace.records)
     for folder in sorted(workspace.worktrees.glob("*")):
         if folder.is_dir() and folder.name not in KINDS:
-            yield Worktree(
-                name=folder.name, folder=folder, size=size_of(folder), holds_plan=(folder / ".git").is_file()
-            )
+            yield Worktree(kind=PLAN, name=folder.name, folder=folder, target=folder.name)
     for parent, kind in KINDS.items():
         for folder in sorted((workspace.worktrees / parent).glob("*"), key=lambda path: (len(path.name), path.name)):
             if folder.is_dir() and "." not in folder.name:
-                here = (one for one in under_way if kind == "slot" and str(one.slot) == folder.name)
-                name = f"{kind} {folder.name}"
-                yield Worktree(name=name, folder=folder, size=size_of(folder), cut_short=next(here, None))
+                used = _used_for(folder)
+                yield Worktree(
+                    kind=kind,
+                    name=f"{kind} {folder.name}",
+                    folder=folder,
+                    target=str(used.get("target", "")),
+                    git_dir=str(used.get("gitDir", "")),
+                )
 
 
-async def remove(worktree: Worktree, repo: Repo | None) -> str:
+def _used_for(folder: Path) -> dict[str, object]:
+    try:
+        used = json.loads(_note(folder).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return used if isinstance(used, dict) else {}
+
+
+class Judge:
+    """Says of each of them why it can or cannot go."""
+
+    def __init__(self, workspace: Workspace, repos: Iterable[Repo], at_work: Owner | None = None) -> None:
+        self._workspace = workspace
+        self._repos = tuple(repos)  # the first is that of the project's own folder, where it has one
+        self._at_work = at_work  # a run that goes on; None: there is none
+        self._records = records.load(workspace.records)
+        self._kept: dict[Path, Kept] = {}
+
+    async def all(self) -> list[Worktree]:
+        return [await self.judge(one) for one in found(self._workspace)]
+
+    async def judge(self, one: Worktree) -> Worktree:
+        here = next((record for record in self._records if one.kind == "slot" and record.slot == one.number), None)
+        if self._at_work:
+            who = f"{here.work} of {here.target}" if here else f"a run of {self._at_work.target}"
+            return replace(one, stays=f"{who} is at work{' here' if here else ''}")
+        if here:
+            return replace(one, stays=f"{here.work} was cut short here; the next run of {here.target} goes on with it")
+        if one.kind not in ("slot", PLAN):
+            return replace(one, why="nobody works in it; the next run makes it again from a commit")
+        kept = await self._kept_in(one)
+        if kept is None:
+            return replace(one, stays="its repository is not here, so nobody knows whether its work is kept")
+        return await (self._judge_plan(one, kept) if one.kind == PLAN else self._judge_slot(one, kept))
+
+    def repo_of(self, one: Worktree) -> Repo | None:
+        known = (repo for repo in self._repos if str(repo.git_dir) == one.git_dir)
+        return next(known, self._repos[0] if self._repos and not one.git_dir else None)
+
+    async def _kept_in(self, one: Worktree) -> Kept | None:
+        repo = self.repo_of(one)
+        if repo and repo.git_dir not in self._kept:
+            own = OwnFiles(prefix=repo.prefix, names=self._workspace.own_files)
+            self._kept[repo.git_dir] = await Kept.look(repo, own)
+        return self._kept[repo.git_dir] if repo else None
+
+    async def _judge_slot(self, one: Worktree, kept: Kept) -> Worktree:
+        copy = slot_copy(one, kept.repo, kept.own)
+        if not copy.index.exists():
+            return replace(one, why="nothing was ever put into it")
+        where, lost = await kept.where(await copy.tree_now())
+        stays = f"{named(lost)} {'is' if len(lost) == 1 else 'are'} kept nowhere else" if lost else ""
+        return replace(one, why=where, holds=lost, stays=stays)
+
+    async def _judge_plan(self, one: Worktree, kept: Kept) -> Worktree:
+        if not (one.folder / ".git").is_file():
+            return replace(one, why="it holds no plan")
+        everything = Kept(kept.repo, OwnFiles(held=False), {}, {}, {})
+        tree = await _plan_tree(kept.repo, one.folder)
+        if await everything.missing(tree, *ANYWHERE):
+            why = "it holds a plan that is newer than its branch: of a run that was killed, or not to be committed"
+            return replace(one, stays=why)
+        return replace(one, why="the plan in it is in a commit")
+
+
+def slot_copy(one: Worktree, repo: Repo, own: OwnFiles) -> WorkingCopy:
+    """A slot as what it is, to look at what is in it."""
+    copy = WorkingCopy(repo=repo, folder=one.folder, own=own, branch="")
+    copy.provided = provided_so_far(
+        Destination(
+            settings=Worktrees(),
+            source=repo.top,
+            top=one.folder,
+            owner="",
+            log=Path(os.devnull),
+            env=repo.environment,
+            prefix=repo.prefix,
+        )
+    )
+    return copy
+
+
+async def _plan_tree(repo: Repo, folder: Path) -> str:
+    """What is committed, with the files of a folder over it."""
+    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != ".git"]
+    with tempfile.TemporaryDirectory(prefix="ralph-plan-") as scratch:
+        index = Path(scratch) / "index"
+        await repo.git("read-tree", "HEAD", index=index)
+        await repo.git("update-index", "--add", "-z", "--stdin", stdin=nul(names), index=index, work_tree=folder)
+        return (await repo.git("write-tree", index=index)).strip()
+
+
+def named(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - MOST_NAMED} more" if len(paths) > MOST_NAMED else ""
+    return f"{', '.join(paths[:MOST_NAMED])}{more}"
+
+
+async def remove(one: Worktree, repo: Repo | None) -> str:
     """Take it away; what is kept nowhere else is kept first, under the ref that comes back."""
     kept = ""
-    if repo and worktree.name.startswith("slot "):
-        copy = WorkingCopy(repo=repo, folder=worktree.folder, own=OwnFiles(prefix=repo.prefix), branch="")
-        kept = await copy.keep_strays()
-    shutil.rmtree(worktree.folder, ignore_errors=True)
-    for beside in worktree.folder.parent.glob(f"{worktree.folder.name}.*"):
-        if beside.is_dir():
-            shutil.rmtree(beside, ignore_errors=True)
-        else:
-            beside.unlink(missing_ok=True)
+    if repo and one.kind == "slot" and one.holds:
+        kept = await slot_copy(one, repo, OwnFiles(prefix=repo.prefix)).keep_strays()
+    throw_away(one.folder)
+    if repo:
+        await repo.ask("worktree", "prune")
     return kept
 
 
-async def forget_removed(repo: Repo) -> None:
-    """Let git forget worktrees that are gone."""
-    await repo.ask("worktree", "prune")
+def throw_away(folder: Path) -> None:
+    """Remove a working copy, what Ralph noted beside it, and the folder of its kind once that is empty."""
+    for path in (folder, *folder.parent.glob(f"{folder.name}.*")):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+    with suppress(OSError):  # it holds something else
+        folder.parent.rmdir()
 
 
-def size_of(folder: Path) -> int:
-    """What a folder takes on disk; links are not followed."""
+def in_words(size: float) -> str:
+    return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.2f} GB"
+
+
+def size_of(path: str | Path) -> int:
+    """What a file, or a folder with all that is below it, takes on disk; links are not followed."""
     total = 0
-    for path, _, names in os.walk(folder):
-        for name in names:
-            try:
-                status = os.lstat(os.path.join(path, name))  # noqa: PTH118 - many files
-            except OSError:
-                continue
-            total += status.st_blocks * 512
+    with suppress(OSError):
+        total = os.lstat(path).st_blocks * 512
+        if not os.path.isdir(path) or os.path.islink(path):  # noqa: PTH112, PTH114 - many files
+            return total
+        for entry in os.scandir(path):
+            if entry.is_dir(follow_symlinks=False):
+                total += size_of(entry.path)
+            else:
+                total += entry.stat(follow_symlinks=False).st_blocks * 512
     return total

@@ -12,6 +12,7 @@ from ralph.loop.site import Site
 from ralph.loop.steps import base
 from ralph.loop.steps.agent import AgentStep, Asking, Findings
 from ralph.loop.steps.base import Context
+from ralph.loop.worktrees import note_use
 
 MEDDLED = "it changed the project, and was only to read it"
 
@@ -45,6 +46,7 @@ class ReadOnlyAgentStep(AgentStep):
     async def _copy(self, context: Context, working: WorkingCopy, shown: str) -> Site:
         run, number = context.run, context.site.slot
         copy = run.working_copy(run.workspace.review_copies / str(number))
+        note_use(copy.folder, run.plan.target, copy.repo)
         await run.reset(copy, shown)
         provided = await run.provide(copy)
         await copy.clean()
