@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,8 +56,15 @@ class Workspace:
 
     @property
     def clean_copies(self) -> Path:
-        """Where gates run: no agent ever writes there."""
-        return self.worktrees / ".verify"
+        """Where gates run: no agent ever writes there.
+
+        It is outside of the project, so that a gate that looks in the folders above it (for `node_modules`, for a
+        configuration) finds nothing that a clone of the branch would not have.
+        """
+        given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        cache = given if given.is_absolute() else Path.home() / ".cache"
+        digest = hashlib.sha256(os.fsencode(self.root.resolve())).hexdigest()[:12]
+        return cache / "ralph" / f"{self.root.name}-{digest}" / "verify"
 
     @property
     def review_copies(self) -> Path:

@@ -79,7 +79,7 @@ async def open_checkout(
     plans = PlanWorktree(
         repo=repo, folder=workspace.worktrees / wanted.name, branch=branch, own=own, committed=committed
     )
-    for lock in workspace.worktrees.glob("*/*.index*.lock"):
+    for lock in (*workspace.worktrees.glob("*/*.index*.lock"), *workspace.clean_copies.glob("*.index*.lock")):
         lock.unlink(missing_ok=True)  # one that a killed git left; only this run uses them
     if catch_up and not known_tip:
         await branch.catch_up(head)

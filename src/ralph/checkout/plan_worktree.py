@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,7 +79,13 @@ class PlanWorktree:
 
     @property
     def _head(self) -> Path:
-        return Path((self.folder / ".git").read_text().removeprefix("gitdir: ").strip()) / "HEAD"
+        """Found from the repository's side: what lies in the folder itself is within agents' reach."""
+        wanted = self.folder.parent.resolve() / self.folder.name / ".git"
+        for pointer in (self.repo.git_dir / "worktrees").glob("*/gitdir"):
+            with suppress(OSError):
+                if Path(pointer.read_text().strip()) == wanted:
+                    return pointer.parent / "HEAD"
+        return self.repo.git_dir / "worktrees" / self.folder.name / "HEAD"
 
     @property
     def _is_released(self) -> bool:

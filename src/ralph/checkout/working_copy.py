@@ -20,6 +20,7 @@ from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.caches import is_cache
 from ralph.checkout.own import OwnFiles
+from ralph.checkout.own_index import OwnIndex
 from ralph.checkout.subject import SHOWN
 from ralph.errors import RalphError
 from ralph.git.files import beside, remove
@@ -63,6 +64,8 @@ class WorkingCopy:
     is_littered: bool = True  # there may be files in it that Ralph's index does not know
     index_file: Path | None = None  # where Ralph's own index of it is, if not beside it
     _nested: set[str] = field(default_factory=set)  # other repositories that were found in it
+    _own_index: OwnIndex | None = None
+    _parent: Path | None = None  # where the folder above it really is
 
     @property
     def root(self) -> Path:
@@ -79,6 +82,46 @@ class WorkingCopy:
         """Ralph's own index of it, beside the folder."""
         return self.index_file or self.folder.with_name(f"{self.folder.name}.index")
 
+    @property
+    def _index(self) -> OwnIndex:
+        self._own_index = self._own_index or OwnIndex(self.index)
+        return self._own_index
+
+    async def _with_index(
+        self, *args: str, literal: bool = True, stdin: bytes = b"", borrows: bool = False
+    ) -> Captured:
+        """Run git with Ralph's own index, which is then as Ralph left it."""
+        store = self._git / "objects" if borrows else None
+        done = await self.repo.ask(
+            *args, index=self.index, work_tree=self.folder, literal=literal, stdin=stdin, borrows=store
+        )
+        self._index.remember()
+        return done
+
+    async def _insist(self, *args: str, stdin: bytes = b"") -> str:
+        """The same, and it has to succeed."""
+        done = await self._with_index(*args, stdin=stdin)
+        if done.code:
+            raise failed(args, self.folder, done)
+        return done.out.decode(errors="surrogateescape")
+
+    async def _mend_index(self, tree: str) -> None:
+        """If somebody else wrote Ralph's index, make it anew: without any flags, so that git looks at every file."""
+        if self._index.was_changed():
+            self._index.discard()
+            await self._insist("read-tree", tree)
+
+    def check_place(self) -> None:
+        """The folder is Ralph's own, and no link to somewhere else; if it was one, nothing here is anybody's work."""
+        for path in (self.folder.parent, self.folder):
+            if path.is_symlink():
+                path.unlink()
+                self._index.discard()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._parent = self._parent or self.folder.parent.resolve()
+        if self.folder.parent.resolve() != self._parent:
+            raise RalphError(f"{self.folder.parent} was moved while Ralph works there.", remedy="Run again.")
+
     async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Path] | None = None) -> None:
         """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
 
@@ -86,18 +129,23 @@ class WorkingCopy:
         Ralph's own files are those. The small repository has them in its newest commit, so that whoever tidies up
         there (`git stash`, `git clean`, `git checkout .`) does not do it to them.
         """
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.check_place()
         for path in self._nested:
             shutil.rmtree(self.folder / path, ignore_errors=True)
         self._nested.clear()
         self.head, self.start = commit, tree or commit
         self._make_repository()
         shown, head = await self._with_plan(plan) if plan else (self.start, commit)
+        if not self._index.is_as_left() and os.path.lexists(self.index):
+            self._index.discard()
+            await self._with_index("read-tree", shown, borrows=True)
+            await self._with_index("update-index", "-q", "--refresh")
+            self.is_littered = True
         args = ("read-tree", "--reset", "-u", shown)
-        done = await self._checkout(args)
+        done = await self._with_index(*args, borrows=True)
         if done.code:  # something is in the way that git does not remove: the folder is made anew
             self._wipe()
-            done = await self._checkout(args)
+            done = await self._with_index(*args, borrows=True)
         if done.code:
             raise _not_made(self.folder, failed(args, self.folder, done))
         self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
@@ -105,9 +153,6 @@ class WorkingCopy:
         (self._git / "refs" / "heads" / self.branch).write_text(f"{head}\n")
         shutil.copyfile(self.index, self._git / "index")
         await submodules.fill(self.repo, self.folder)
-
-    async def _checkout(self, args: tuple[str, ...]) -> Captured:
-        return await self.repo.ask(*args, index=self.index, work_tree=self.folder, borrows=self._git / "objects")
 
     async def _with_plan(self, plan: Mapping[str, Path]) -> tuple[str, str]:
         """The tree to begin with and the commit below it, both with the plan's files; only the small repository has
@@ -130,13 +175,15 @@ class WorkingCopy:
 
     async def restore(self) -> None:
         """Tracked files as they were when it was last reset; everything else stays."""
-        await self.repo.git("read-tree", "--reset", "-u", self.start, index=self.index, work_tree=self.folder)
+        await self._mend_index(self.start)
+        await self._insist("read-tree", "--reset", "-u", self.start)
 
     async def altered(self, globs: Iterable[str]) -> tuple[str, ...]:
         """Tracked files below the project's root that are not as they were when last reset or taken."""
         paths = [f":(top,glob){self.repo.prefix}{glob}" for glob in globs]
         if not paths:
             return ()
+        await self._mend_index(self.start)
         out = await self.repo.git(
             "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules", "--", *paths,
             index=self.index, work_tree=self.folder, literal=False,
@@ -153,7 +200,7 @@ class WorkingCopy:
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
-        self.index.unlink(missing_ok=True)
+        self._index.discard()
 
     def _wipe(self) -> None:
         keep = {".git", *(path.split("/", 1)[0] for path in self.provided)}
@@ -164,7 +211,7 @@ class WorkingCopy:
                 shutil.rmtree(entry, ignore_errors=True)
             else:
                 entry.unlink(missing_ok=True)
-        self.index.unlink(missing_ok=True)
+        self._index.discard()
 
     def _make_repository(self) -> None:
         """A repository for whoever works here: it borrows objects, and shares nothing else with the project's."""
@@ -188,8 +235,10 @@ class WorkingCopy:
 
         Ralph's own files are taken as `base` has them, except for those in `also`.
         """
-        if not self.folder.is_dir() or not self.index.exists():  # somebody has removed all of it: nobody's work
+        if self.folder.is_symlink() or not self.folder.is_dir() or not self._index.exists():
+            # somebody has removed all of it, or put something else there: nobody's work
             return Taken(commit=base, tree=await self.repo.tree_of(base), changes=())
+        await self._mend_index(self.start or base)
         await self._stage()
         tree = await self._write_tree(base, also)
         changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
@@ -212,7 +261,7 @@ class WorkingCopy:
 
     async def _write_tree(self, base: str, also: Iterable[str] = ()) -> str:
         """What Ralph's index has, with Ralph's own files as `base` has them or, those in `also`, as they are here."""
-        tree = (await self.repo.git("write-tree", "--missing-ok", index=self.index, work_tree=self.folder)).strip()
+        tree = (await self._insist("write-tree", "--missing-ok")).strip()
         before = await self.repo.tree_of(base)
         entries = {path: await entry_at(self.repo, before, path) for path in self.own.pathspecs}
         written = {path: file_entry(self.repo, self.folder / path) for path in also if self.own.held}
@@ -221,7 +270,7 @@ class WorkingCopy:
     async def tree_now(self) -> str:
         """The files that are here now, as a tree; nothing changes by looking."""
         with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
-            looker = replace(self, index_file=Path(shutil.copy2(self.index, scratch)))
+            looker = replace(self, index_file=Path(shutil.copy2(self.index, scratch)), _own_index=None)
             return (await looker.take(await self.repo.head(), f"Seen in {self.folder}")).tree
 
     async def holds(self, commit: str) -> bool:
@@ -261,10 +310,7 @@ class WorkingCopy:
 
     async def _stage(self) -> None:
         outside = [f":(top,exclude,literal){path}" for path in (*self.own.pathspecs, *sorted(self.provided))]
-        done = await self.repo.ask(
-            "add", "--all", "--ignore-errors", "--", ":(top)", *outside,
-            index=self.index, work_tree=self.folder, literal=False,
-        )  # fmt: skip
+        done = await self._with_index("add", "--all", "--ignore-errors", "--", ":(top)", *outside, literal=False)
         if done.code:
             self._nested |= _unborn(done.err.decode(errors="surrogateescape"))
 
@@ -303,9 +349,7 @@ class WorkingCopy:
 
     async def _put_back(self, changes: Iterable[Change]) -> None:
         info = "".join(f"{change.old_mode} {change.old}\t{change.path}\0" for change in changes)
-        await self.repo.git(
-            "update-index", "-z", "--index-info", stdin=os.fsencode(info), index=self.index, work_tree=self.folder
-        )
+        await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(info))
 
     async def _ignored(self, changes: tuple[Change, ...]) -> list[str]:
         """What git ignores here and no tool is known to leave behind, the first few."""
@@ -343,20 +387,17 @@ class WorkingCopy:
         wanted = sorted(set(paths))
         if not wanted:
             return
+        await self._mend_index(self.start or commit)
         listed = await self.repo.git("ls-tree", "-r", "-z", "--full-tree", commit)
         entries = {line.partition("\t")[2]: line for line in listed.split("\0") if line}
         info = "".join(f"{entries.get(path) or f'0 {self.repo.zero}{chr(9)}{path}'}\0" for path in wanted)
-        await self.repo.git(
-            "update-index", "-z", "--index-info", stdin=os.fsencode(info), index=self.index, work_tree=self.folder
-        )
+        await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(info))
         for path in wanted:
             if path not in entries:
                 remove(self.folder, path)
         kept = [path for path in wanted if path in entries]
         if kept:
-            await self.repo.git(
-                "checkout-index", "--force", "-z", "--stdin", stdin=nul(kept), index=self.index, work_tree=self.folder
-            )
+            await self._insist("checkout-index", "--force", "-z", "--stdin", stdin=nul(kept))
 
 
 def _unborn(errors: str) -> set[str]:

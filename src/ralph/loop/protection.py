@@ -41,6 +41,7 @@ class Protection:
     guard: Guard
     roots: tuple[Path, ...]
     ledger: Ledger | None = None
+    copy: WorkingCopy | None = None
     violations: Violations = field(default_factory=Violations)
 
     @classmethod
@@ -76,10 +77,12 @@ class Protection:
         run.guards.add(guard)
         repo = run.branch.repo if run.branch else site.repo
         ledger = Ledger.of(repo, run.trace, run.workspace.worktrees) if repo else None
-        return cls(run=run, guard=guard, roots=(*roots, run.workspace.root), ledger=ledger)
+        return cls(run=run, guard=guard, roots=(*roots, run.workspace.root), ledger=ledger, copy=site.copy)
 
     async def end(self, keep_in: Path) -> Violations:
         self.run.guards.discard(self.guard)
+        if self.copy:
+            self.copy.check_place()
         undone = self.guard.undo(keep_in)
         own = [self._name(path) for path in undone if not self._is_source(path)]
         sources = [self._name(path) for path in undone if self._is_source(path)]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from itertools import count as counting
 from itertools import islice
@@ -21,6 +21,7 @@ from ralph.loop.site import Site
 from ralph.loop.worktrees import note_use
 from ralph.plan.work import Work
 
+ASIDE = ".aside"
 BOTH = "Both versions stand in {names}, with conflict markers: join them, then go on."
 
 
@@ -47,6 +48,8 @@ class Slots:
     @asynccontextmanager
     async def opened(cls, run: Run, count: int) -> AsyncIterator[Slots]:
         slots = cls(run=run, count=count, _free=_free_slots(run, count)[::-1])
+        for folder in run.workspace.slots.glob(f"*{ASIDE}"):
+            _bring_back(folder)  # a killed run left it
         for folder in Path(tempfile.gettempdir()).glob(f"{run.scratch_prefix}*"):
             shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves its temporary folders
         with slots.cleanup:
@@ -137,6 +140,30 @@ class Slots:
             variables={**run.branch.repo.ident.variables, "GIT_COMMITTER_EMAIL": AGENT_EMAIL, **variables},
             slot=number,
         )
+
+
+@contextmanager
+def set_aside(folder: Path) -> Iterator[None]:
+    """While gates run, the slot is not at its path: what refers to it does not work, as in a clone."""
+    aside = folder.with_name(f"{folder.name}{ASIDE}")
+    try:
+        folder.rename(aside)
+    except OSError:  # an agent has removed it
+        yield
+        return
+    try:
+        yield
+    finally:
+        _bring_back(aside)
+
+
+def _bring_back(aside: Path) -> None:
+    folder = aside.with_name(aside.name.removesuffix(ASIDE))
+    if folder.is_dir() and not folder.is_symlink():
+        shutil.rmtree(folder, ignore_errors=True)  # a gate made it, at a path that it knew
+    else:
+        folder.unlink(missing_ok=True)
+    aside.rename(folder)
 
 
 def _free_slots(run: Run, count: int) -> list[int]:

@@ -23,7 +23,6 @@ from ralph.provision.provide import provided_so_far
 from ralph.stores.lock import Owner
 from ralph.workspace import Workspace
 
-KINDS = {".slots": "slot", ".verify": "verification", ".review": "review"}
 PLAN = "plan"
 MOST_NAMED = 3
 
@@ -71,10 +70,11 @@ def _note(folder: Path) -> Path:
 def found(workspace: Workspace) -> Iterator[Worktree]:
     """Those that hold a plan, then the slots and the copies for gates and reviewers."""
     for folder in sorted(workspace.worktrees.glob("*")):
-        if folder.is_dir() and folder.name not in KINDS:
+        if folder.is_dir() and not folder.name.startswith("."):
             yield Worktree(kind=PLAN, name=folder.name, folder=folder, target=folder.name)
-    for parent, kind in KINDS.items():
-        for folder in sorted((workspace.worktrees / parent).glob("*"), key=lambda path: (len(path.name), path.name)):
+    kinds = {"slot": workspace.slots, "verification": workspace.clean_copies, "review": workspace.review_copies}
+    for kind, parent in kinds.items():
+        for folder in sorted(parent.glob("*"), key=lambda path: (len(path.name), path.name)):
             if folder.is_dir() and "." not in folder.name:
                 used = _used_for(folder)
                 yield Worktree(
@@ -195,14 +195,15 @@ async def remove(one: Worktree, repo: Repo | None) -> str:
 
 
 def throw_away(folder: Path) -> None:
-    """Remove a working copy, what Ralph noted beside it, and the folder of its kind once that is empty."""
+    """Remove a working copy, what Ralph noted beside it, and the folders above it once they are empty."""
     for path in (folder, *folder.parent.glob(f"{folder.name}.*")):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path, ignore_errors=True)
         else:
             path.unlink(missing_ok=True)
-    with suppress(OSError):  # it holds something else
+    with suppress(OSError):  # one of them holds something else
         folder.parent.rmdir()
+        folder.parent.parent.rmdir()
 
 
 def in_words(size: float) -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 
 from ralph.journal.events import Noted
 from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
+from ralph.loop.slots import set_aside
 from ralph.loop.steps.base import Context, Step
+from ralph.loop.verification import IN_PLACE
 from ralph.plan.work import Kind
 from ralph.verify.suite import Checked
 from ralph.verify.urls import why_unseen
@@ -49,4 +52,7 @@ class VerifyStep(Step):
         task = context.task if work.kind is Kind.TASK else None
         gates = run.workflow.gates(task)
         number, site = context.record.number, context.site
-        return await run.verifier.check(commit, gates, context.label, work=work.id, task=task, ui=number, site=site)
+        with (
+            nullcontext() if run.config.verify.where == IN_PLACE or not context.copy else set_aside(context.copy.folder)
+        ):
+            return await run.verifier.check(commit, gates, context.label, work=work.id, task=task, ui=number, site=site)

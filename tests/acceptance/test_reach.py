@@ -1,0 +1,114 @@
+"""An agent or a gate that reaches for Ralph's own folders harms nobody's checkout and turns no verdict green."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.test_ledger import repository
+from tests.conftest import VERIFIED, Project, does
+
+
+def in_a_clone(project: Project, command: str, branch: str = "ralph/auth") -> int:
+    """What a gate says of the branch where nothing of Ralph's is."""
+    clone = project.folder / "clone"
+    subprocess.run(["git", "clone", "-q", "-b", branch, project.path, clone], env=project.env, check=True)
+    return subprocess.run(["sh", "-c", command], cwd=clone, env=project.env).returncode
+
+
+REPLACED = {
+    "the slot": "cd ..; mv 1 1.old; ln -s ../../.. 1",
+    "its parent": "cd ../..; mv .slots old; ln -s ../.. .slots; mkdir -p ../1",
+    "its index": "rm ../1.index; ln -s ../../../.git/index ../1.index",
+    "its index, to a file of the person's": "rm ../1.index; ln -s ../../../app.txt ../1.index",
+}
+
+
+@pytest.mark.parametrize("what", REPLACED)
+def test_a_link_in_place_of_ralph_s_own_leads_nowhere(project: Project, what: str) -> None:
+    project.config("true")
+    project.stories("One", "Two")
+    project.write("staged.txt", "mine")
+    project.git("add", "staged.txt")
+    before = repository(project), project.status(), project.read("app.txt")
+    project.script(
+        does("US-001", "one.txt", times=1, run=[REPLACED[what]]),
+        does("US-001", "one.txt"),
+        does("US-002", "two.txt"),
+        VERIFIED,
+    )
+
+    project.ralph("run", "auth", code=None)
+    done = project.ralph("run", "auth", code=None)
+
+    assert (repository(project), project.status(), project.read("app.txt")) == before, done.stdout
+    assert "complete" in done.stdout
+
+
+def test_the_plan_s_worktree_does_not_say_where_ralph_writes(project: Project) -> None:
+    project.config("true", commits={"prdChanges": False})
+    project.stories("One")
+    head = (project.path / ".git/HEAD").read_text()
+    project.script(
+        does("US-001", "one.txt", run=['echo "gitdir: $RALPH_ROOT/.git" > $RALPH_ROOT/.ralph/worktrees/auth/.git']),
+        VERIFIED,
+    )
+
+    project.ralph("run", "auth", code=None)
+
+    assert (project.path / ".git/HEAD").read_text() == head
+
+
+def test_a_gate_that_blinds_ralph_s_index_keeps_no_tampered_check(project: Project) -> None:
+    project.write("check.sh", "test ! -f bad\n")
+    project.git("add", "check.sh")
+    project.git("commit", "-qm", "A check")
+    gate = "test ! -f x || sh x || exit 1; sh check.sh"
+    project.config(gate)
+    project.stories("One")
+    blind = (
+        "echo exit 0 > check.sh; for i in $PWD/../*.index; do "
+        "GIT_DIR=$PWD/.git GIT_WORK_TREE=$PWD GIT_INDEX_FILE=$i git update-index --skip-worktree check.sh; done; exit 1"
+    )
+    project.script(
+        does("US-001", "x", f"{blind}\n", times=1, run=["touch bad; git add bad; git commit -qm bad"]),
+        does("US-001", "y", times=1, run=["rm x"]),
+        does("US-001", "y", run=["rm -f bad x"]),
+        VERIFIED,
+    )
+
+    project.ralph("run", "auth")
+
+    assert in_a_clone(project, gate) == 0
+    assert "bad" not in project.files_in("ralph/auth")
+
+
+ABSENT = {
+    "an absolute link into the slot": ('mkdir lib; echo ok > lib/m; ln -s "$PWD/lib/m" mod', "grep -q ok mod"),
+    "a folder above the slot": (
+        "for d in .. ../.. ../../..; do mkdir -p $d/node_modules/leftpad; echo ok > $d/node_modules/leftpad/m; done",
+        "d=.; for i in 1 2 3 4 5 6; do test -f $d/node_modules/leftpad/m && exit; d=$d/..; done; exit 1",
+    ),
+    "the person's own file": (
+        "true",
+        "d=.; for i in 1 2 3 4 5 6; do test -f $d/config.local.json && exit; d=$d/..; done; exit 1",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", ABSENT)
+def test_gates_see_nothing_that_a_clone_has_not(project: Project, what: str, tmp_path: Path) -> None:
+    work, gate = ABSENT[what]
+    project.write(".gitignore", "lib/\nconfig.local.json\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-qm", "Ignore")
+    project.write("config.local.json", "{}")
+    project.config(f"test ! -f one.txt || {{ {gate}; }}")
+    project.stories("One")
+    project.script(does("US-001", "one.txt", run=[work]))
+
+    project.ralph("run", "auth", "--keep-going", code=3)
+
+    assert project.story()["blocked"]
