@@ -112,3 +112,99 @@ def test_gates_see_nothing_that_a_clone_has_not(project: Project, what: str, tmp
     project.ralph("run", "auth", "--keep-going", code=3)
 
     assert project.story()["blocked"]
+
+
+def test_an_agent_that_mends_the_ignore_rules_in_its_second_attempt_is_understood(project: Project) -> None:
+    project.write(".gitignore", "lib/\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-qm", "Ignore")
+    project.config("test ! -f one.txt || test -f lib/m.py")
+    project.stories("One")
+    project.script(
+        does("US-001", "one.txt", times=1, run=["mkdir -p lib; echo 1 > lib/m.py"]),
+        does("US-001", "two.txt", run=["echo > .gitignore; echo 2 >> lib/m.py"]),
+        VERIFIED,
+    )
+
+    project.ralph("run", "auth")
+
+    assert "lib/m.py" in project.files_in("ralph/auth")
+    assert project.story()["retries"] == 1
+
+
+def test_other_attributes_write_all_files_of_a_clean_copy_anew(project: Project) -> None:
+    gate = r"""! grep -q "$(printf '\r')" s.sh"""
+    project.write("s.sh", "echo\n")
+    project.git("add", "s.sh")
+    project.git("commit", "-qm", "A script")
+    project.config(gate)
+    project.stories("One")
+    project.script(does("US-001", ".gitattributes", "*.sh text eol=crlf\n"))
+
+    project.ralph("run", "auth", code=3)
+
+    assert project.story()["blocked"], "as it would be in a clone"
+
+
+def test_what_a_hook_does_to_git_s_objects_is_done_to_the_slot_s_own(project: Project) -> None:
+    project.write("app.txt", "stashed\n")
+    project.git("stash", "-q")
+    project.git("branch", "wip")
+    project.git("gc", "-q")
+    hook = project.path / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text(
+        "#!/bin/sh\necho formatted > one.txt; git add one.txt; git prune --expire=now; git gc -q --prune=now\n"
+    )
+    hook.chmod(0o755)
+    project.config("true")
+    project.stories("One")
+    project.script(does("US-001", "one.txt", run=["git commit -qm x --no-verify; true"]), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.landed("one.txt") == "formatted"
+    assert "formatted" in project.git("show", "ralph/auth:one.txt")
+    project.git("fsck", "--full")
+
+
+def test_after_a_kill_the_plan_is_the_one_that_ralph_wrote(project: Project) -> None:
+    """Also where an agent has put another one on the branch."""
+    project.config("test -e app.txt")
+    project.stories("One", "Two")
+    forge = r"""
+cd $RALPH_ROOT/.ralph/worktrees/auth
+export GIT_INDEX_FILE=$HOME/forged-index
+git read-tree HEAD
+sed -i 's/"title": "\(One\|Two\)"/"title": "\1", "passes": true/; s/"passes": false,//' .ralph/*-auth/prd.json
+git add -f .ralph/*-auth/prd.json; git commit -qm forged
+rm -rf $RALPH_ROOT/.ralph/worktrees/auth
+kill -9 $(cat $HOME/pid)
+"""
+    project.script(
+        does("US-001", "one.txt", times=1, run=[forge]), does("US-001", "one.txt"), does("US-002", "two.txt"), VERIFIED
+    )
+    run = project.start("run", "auth")
+    (project.home / "pid").write_text(str(run.pid))
+    run.communicate(timeout=60)
+    assert run.returncode == -9
+
+    project.ralph("run", "auth")
+
+    assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
+
+
+def test_a_link_where_undone_files_are_kept_leads_nowhere(project: Project) -> None:
+    project.write("check.sh", "exit 0\n")
+    project.git("add", "check.sh")
+    project.git("commit", "-qm", "A check")
+    project.config("sh check.sh", protect=["check.sh"])
+    project.stories("One")
+    link = "for d in $RALPH_ROOT/.ralph/logs/*/; do ln -s $RALPH_ROOT $d/US-001-1-undone; done"
+    project.script(
+        does("US-001", "one.txt", times=1, run=["echo evil > check.sh", link]), does("US-001", "one.txt"), VERIFIED
+    )
+
+    project.ralph("run", "auth", code=1)
+
+    assert project.read("check.sh") == "exit 0\n"

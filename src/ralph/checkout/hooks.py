@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ralph.checkout.subject import head_of
-from ralph.checkout.working_copy import WorkingCopy
+from ralph.checkout.working_copy import GITLINK, WorkingCopy
 from ralph.errors import RalphError
-from ralph.git.repo import HOOKS_TIMEOUT
+from ralph.git.objects import Entry, write_object
+from ralph.git.repo import HOOKS_TIMEOUT, failed
+from ralph.git.trees import NOTHING, with_entries
 from ralph.process.spawn import Captured, capture
 
+RAW = re.compile(r":(\d{6}) (\d{6}) [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\0([^\0]*)\0")
 TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*: \S")
 
 
@@ -35,7 +37,7 @@ async def commit_with_hooks(
     A hook that formats files and refuses gets what it changed staged, and is asked once more: as people do.
     """
     repo, copy.is_littered = copy.repo, True  # hooks may leave anything
-    marked = {**env, "GIT_OBJECT_DIRECTORY": str(repo.git_dir / "objects"), "GIT_TERMINAL_PROMPT": "0"}
+    marked = {**env, "GIT_TERMINAL_PROMPT": "0"}
     git = ("git", "-c", f"core.hooksPath={repo.hooks()}", "-c", "commit.gpgSign=false", "-c", "gc.auto=0")
 
     async def run(*args: str) -> Captured:
@@ -55,12 +57,33 @@ async def commit_with_hooks(
     if done.code:
         return HookedCommit(refused=f"exit code {done.code}", output=output)
     made = head_of(copy.folder)
-    own = await repo.between(work, made) if made else ()
-    if not made or any(path in copy.own and os.fsdecode(path) for path in own):
+    entries = await _changed(copy, work, made) if made else {}
+    if not made or any(path in copy.own for path in entries):
         return HookedCommit(refused="it changed Ralph's own files", output=output)
-    tree = await repo.tree_of(made)
-    if tree != await repo.tree_of(work):
+    if entries:
+        tree = await with_entries(repo, await repo.tree_of(work), entries)
         work = repo.write_commit(tree, (base,), "What the hooks made of it")
-    lines = (await repo.git("log", "-1", "--format=%B", made)).strip().splitlines()
+    lines = (await _ask(copy, "log", "-1", "--format=%B", made)).decode(errors="replace").strip().splitlines()
     added = tuple(line for line in lines[1:] if TRAILER.match(line) and line not in message)
     return HookedCommit(commit=work, subject=lines[0] if lines else "", trailers=added)
+
+
+async def _changed(copy: WorkingCopy, work: str, made: str) -> dict[str, Entry | None]:
+    """What the hooks' commit has otherwise than `work`, brought over from the copy's own store, each file hashed."""
+    repo, entries = copy.repo, dict[str, Entry | None]()
+    listed = await _ask(copy, "diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", work, made)
+    for old_mode, mode, name, path in RAW.findall(listed.decode(errors="surrogateescape")):
+        if mode == NOTHING:
+            entries[path] = None
+        elif mode != GITLINK and old_mode != GITLINK:
+            data = await _ask(copy, "cat-file", "blob", name)
+            entries[path] = Entry(mode, write_object(repo.git_dir, "blob", data, repo.algorithm))
+    return entries
+
+
+async def _ask(copy: WorkingCopy, *args: str) -> bytes:
+    """What Ralph's own git says with the copy's objects beside the project's."""
+    done = await copy.repo.ask(*args, borrows=copy.folder / ".git" / "objects")
+    if done.code:
+        raise failed(args, copy.folder, done)
+    return done.out

@@ -54,7 +54,7 @@ class PlanWorktree:
         if not was_here:
             await self._add()
         tip = await self.branch.tip()
-        if not was_here or (self.committed and (not known_tip or known_tip != tip)):
+        if not was_here or (self.committed and not known_tip):
             await self.load(tip)
 
     async def _attach(self) -> bool:

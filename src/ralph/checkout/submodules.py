@@ -19,6 +19,7 @@ async def fill(repo: Repo, folder: Path) -> None:
         done = await module.ask("read-tree", "--reset", "-u", commit, index=_index(folder, path), work_tree=target)
         if done.code:
             continue
+        await module.ask("clean", "-ffdxq", index=_index(folder, path), work_tree=target)
         git = target / ".git"
         if git.is_dir() and not git.is_symlink():
             shutil.rmtree(git)

@@ -60,7 +60,8 @@ class WorkingCopy:
     max_file_bytes: int = 0  # larger files are left out; 0: none is
     head: str = ""  # the commit it stands on
     start: str = ""  # the files it was given: that commit, or a tree on top of it
-    reset_at: float = 0.0  # when it was given them
+    reset_at: float = 0.0  # when it was given them, for the first time for what is done here
+    goes_on: bool = False  # the next reset is for the same work as the last
     is_littered: bool = True  # there may be files in it that Ralph's index does not know
     index_file: Path | None = None  # where Ralph's own index of it is, if not beside it
     _nested: set[str] = field(default_factory=set)  # other repositories that were found in it
@@ -92,6 +93,7 @@ class WorkingCopy:
     ) -> Captured:
         """Run git with Ralph's own index, which is then as Ralph left it."""
         store = self._git / "objects" if borrows else None
+        self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)  # only a killed git can have left it
         done = await self.repo.ask(
             *args, index=self.index, work_tree=self.folder, literal=literal, stdin=stdin, borrows=store
         )
@@ -133,6 +135,8 @@ class WorkingCopy:
         for path in self._nested:
             shutil.rmtree(self.folder / path, ignore_errors=True)
         self._nested.clear()
+        if self.start and await self._writes_otherwise(tree or commit):
+            self._wipe()
         self.head, self.start = commit, tree or commit
         self._make_repository()
         shown, head = await self._with_plan(plan) if plan else (self.start, commit)
@@ -149,10 +153,16 @@ class WorkingCopy:
         if done.code:
             raise _not_made(self.folder, failed(args, self.folder, done))
         self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
-        self.reset_at = time.time()
+        self.reset_at = self.reset_at if self.goes_on and self.reset_at else time.time()
         (self._git / "refs" / "heads" / self.branch).write_text(f"{head}\n")
         shutil.copyfile(self.index, self._git / "index")
         await submodules.fill(self.repo, self.folder)
+
+    async def _writes_otherwise(self, tree: str) -> bool:
+        """Whether other attributes hold in a tree than in what is here: then git would write its files otherwise."""
+        before, after = await self.repo.tree_of(self.start), await self.repo.tree_of(tree)
+        changes = await changes_between(self.repo, before, after)
+        return any(change.path.rpartition("/")[2] == ".gitattributes" for change in changes)
 
     async def _with_plan(self, plan: Mapping[str, Path]) -> tuple[str, str]:
         """The tree to begin with and the commit below it, both with the plan's files; only the small repository has

@@ -94,6 +94,8 @@ async def engage(
             committed=config.commits.prd_changes,
             catch_up=config.commits.branch == FOLLOWING,
         )
+        if known_tip:  # whatever the branch says by now, after a kill the plan is the one that Ralph wrote last
+            trusted.put_back(workspace, locked=True)
         try:
             workflow = make(opened.project)
             plan = workflow.store.load()

@@ -48,7 +48,11 @@ async def land(
     assert branch is not None, "work that lands has a branch"
     attempt = f"{record.target}/{work.id}/{record.number}"
     done = await branch.repo.has_line(record.base, await branch.tip(), f"{TRAILER}: {attempt}") if resumed else ""
-    if done:  # it had landed when the run was killed
+    if done:  # it is said to have landed when the run was killed
+        tree = await branch.repo.tree_of(done)
+        outcome = await _verify_again(run, site, work, record, outcome, tree, record.base, has_moved=False)
+        if outcome.verdict is Verdict.INTERRUPTED:
+            return outcome
         _settled(run, work, replace(outcome, commit=_named(branch, work, done)))
         return replace(outcome, commit=done)
     for _ in range(MAX_TRIES):

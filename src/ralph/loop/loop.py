@@ -122,7 +122,7 @@ class _Crew:
         try:
             start = await self.slots.start_of(work)
             mark_begun(self.run, work, start.told)  # first: its agent is shown the plan
-            site = await self.slots.prepare(number, start)
+            site = await self.slots.prepare(number, start, work)
             return await attempt(self.run, site, work, write_down(self.run, site, work, start.tip))
         finally:
             self.slots.give_back(number)

@@ -31,6 +31,8 @@ def plan_files(
     opened = asyncio.run(
         open_checkout(workspace, wanted, run_id, known_tip=known, committed=config.commits.prd_changes)
     )
+    if known:
+        trusted.put_back(workspace, locked=True)
     try:
         yield opened.project
         asyncio.run(_commit(opened, config, message or f"chore: update the plan of {target}"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from ralph.checkout.ledger import Ledger, Settled
 from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import NAME
+from ralph.inside import open_new
 from ralph.journal.events import Noted
 from ralph.loop.run import Run
 from ralph.loop.site import Site
@@ -127,8 +128,7 @@ async def undo_protected(
     for path in found:
         source = copy.folder / path
         if source.is_file() and not source.is_symlink():
-            target = keep_in / path
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(source.read_bytes())
+            with open_new(keep_in / path) as file:
+                file.write(source.read_bytes())
     await copy.checkout(base, found)
     return found

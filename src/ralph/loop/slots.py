@@ -43,6 +43,7 @@ class Slots:
     cleanup: ExitStack = field(default_factory=ExitStack)  # removes temporary folders when the run ends
     _free: list[int] = field(default_factory=list)
     _sites: dict[int, Site] = field(default_factory=dict)
+    _last: dict[int, str] = field(default_factory=dict)  # what was last done in a slot
 
     @classmethod
     @asynccontextmanager
@@ -70,13 +71,15 @@ class Slots:
         tree, conflicts = await self._merged(tip, ref, kept) if kept else ("", ())
         return Start(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
 
-    async def prepare(self, number: int, start: Start) -> Site:
+    async def prepare(self, number: int, start: Start, work: Work) -> Site:
         """A slot in which an attempt can begin."""
         is_first = number not in self._sites
         site = self.site(number)
         assert site.copy
         if is_first:
             await site.copy.keep_strays()
+        site.copy.goes_on = self._last.get(number) == work.id  # what its earlier attempts left is its own
+        self._last[number] = work.id
         await self._reset(site, site.copy, start.tip, start.tree)
         return site
 

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
+from ralph.config import NAME
 from ralph.loop import record as records
 from ralph.process import tree
 from ralph.stores import atomic, lock
-from ralph.workspace import Workspace
+from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN, Workspace
 
 FOLDER = "trusted"
 COPIES = "[0-9a-f]*"  # named by a digest of their paths; half-written files of a killed run begin with a dot
@@ -91,8 +92,12 @@ def _known(copy: Path) -> tuple[Path, bytes] | None:
 
 
 def _is_ours(current: Path, root: Path) -> bool:
-    """Whether a file is in the project; the agent of a killed run can have written copies of its own."""
-    return Path(os.path.realpath(current.parent)).is_relative_to(os.path.realpath(root))
+    """Whether a file is one of Ralph's own; the agent of a killed run can have written copies of any other."""
+    real, here = Path(os.path.realpath(current.parent)) / current.name, Path(os.path.realpath(root))
+    if not real.is_relative_to(here):
+        return False
+    name = real.relative_to(here)
+    return name.parts[0] in (RALPH, SESSIONS) or str(name) in (NAME, SPECS_PLAN, PROGRESS)
 
 
 def _put_back(folder: Path, root: Path) -> list[str]:
