@@ -92,7 +92,7 @@ class TargetBranch:
         kept, moves = "", list[tuple[str, str, str | None]]()
         for ref in self._refs:
             now, known = await self._at(ref), self._left.get(ref, "")
-            if now != known:
+            if now != known or self._is_symbolic(ref):
                 kept = f"{STRAYS}/{now[:12]}" if now else ref
                 moves += [(kept, now, None)] if now else []
                 moves.append((ref, known, None))
@@ -103,6 +103,11 @@ class TargetBranch:
     async def _at(self, ref: str) -> str:
         """Where a ref points, read from its file where it has one: no process for that."""
         return _line_in(self.repo.git_dir / ref, len(self.repo.zero)) or await self.repo.tip(ref)
+
+    def _is_symbolic(self, ref: str) -> bool:
+        """Whether it only names another ref: Ralph makes none of these."""
+        path = self.repo.git_dir / ref
+        return path.is_file() and (path.is_symlink() or path.read_bytes().startswith(b"ref:"))
 
 
 def _line_in(path: Path, length: int) -> str:

@@ -1,20 +1,20 @@
 """A ledger of what the person's repository holds, from before an agent's code runs to after it.
 
 Agents, gates and hooks have small repositories of their own, so none of them has any business in the person's. What
-they did there is undone, kept, and told. What the person does meanwhile stays. Git tells the two apart: its trace
-shows what agents' commands did, and its reflogs whether a ref was moved by git at all.
+they did there is undone, kept, and told; what cannot be undone without touching the person's files is left, and told
+with the command that puts it right. What the person does meanwhile stays. Git tells the two apart: its trace shows
+what agents' commands did, and its reflogs whether a ref was moved by git at all.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.checkout.branch import STRAYS
+from ralph.checkout.snapshot import SYMBOLIC, Kept, Snapshot
 from ralph.checkout.trace import Trace
 from ralph.git.repo import Repo
 from ralph.inside import open_new
@@ -22,17 +22,6 @@ from ralph.inside import open_new
 AGENT_EMAIL = "agent@ralph.invalid"
 """Who commits in an agent's, a gate's or a hook's name: reflogs tell them from the person."""
 
-WATCHED = (
-    "config",
-    "config.worktree",
-    "hooks",
-    "info/attributes",
-    "info/exclude",
-    "info/grafts",
-    "objects/info/alternates",
-    "shallow",
-    "commondir",
-)
 HARMLESS = re.compile(
     r"(advice|branch|color|fetch|gc|index|init|maintenance|pull|push|rebase|rerere|stash|status|user)\..*"
     r"|remote\.(url|pushurl|fetch|push|tagopt|prune|mirror)|submodule\.(url|active|branch)"
@@ -41,24 +30,23 @@ HARMLESS = re.compile(
 """Settings that everyday commands write, and that neither run a program nor hide a file."""
 SECTION = re.compile(r'\[([\w.-]+)(?:\s+"[^"\\]*")?\]')
 SETTING = re.compile(r"([A-Za-z][\w-]*)(?:\s*=.*)?(?<!\\)")
-REFS = ("refs/heads/", "refs/tags/", "refs/stash")
+SPARSE = "info/sparse-checkout"
+BY_GIT = (SPARSE, "shallow")
+"""Files that everyday commands write: only the trace tells whose they are."""
 OWN_REFS = ("refs/heads/ralph/", "refs/ralph/")
+PASSING = ("refs/remotes/", "refs/bisect/", "refs/rewritten/")
+"""Refs that everyday commands remove, and that nobody misses."""
+STASH = "refs/stash"
 PERHAPS_YOU = "if that was you, do it again"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """One file of the repository as it was."""
-
-    data: bytes
-    mode: int
+LEFT = "left as it is"
+"""Stands in each text about what was not undone."""
 
 
 @dataclass(frozen=True)
 class Settled:
     """What had changed in the person's repository."""
 
-    undone: tuple[str, ...] = ()  # what agents did
+    undone: tuple[str, ...] = ()  # what agents did; the text says so where it was left
     left: tuple[str, ...] = ()  # what the person seems to have done, and cannot easily get back if they did not
 
 
@@ -69,91 +57,138 @@ class Ledger:
     repo: Repo
     trace: Trace
     own: Path  # where Ralph's working copies are
-    files: dict[str, Kept]
-    refs: dict[str, str]
+    before: Snapshot
 
     @classmethod
     def of(cls, repo: Repo, trace: Trace, own: Path) -> Ledger:
-        return cls(repo=repo, trace=trace.from_here(), own=own, files=_files(repo.git_dir), refs=_refs(repo.git_dir))
+        return cls(repo=repo, trace=trace.from_here(), own=own, before=Snapshot.of(repo.git_dir, own))
 
     async def settle(self, keep_in: Path) -> Settled:
         """Undo what agents did since; says what it was."""
-        files, refs = _files(self.repo.git_dir), _refs(self.repo.git_dir)
-        if files == self.files and refs == self.refs:
+        now = Snapshot.of(self.repo.git_dir, self.own)
+        if now == self.before:
             return Settled()
+        links = sorted(now.links - self.before.links)
+        for name in links:
+            (self.repo.git_dir / name).unlink(missing_ok=True)
+        if links:
+            now = Snapshot.of(self.repo.git_dir, self.own)
         by_agents = self.trace.shows_change_in(self.repo, self.own)
-        undone = self._settle_files(files, keep_in, by_agents=by_agents)
-        moved, left = await self._settle_refs(refs, by_agents=by_agents)
+        undone = [f"it put a link in place of .git/{name}" for name in links]
+        undone += self._settle_files(now, keep_in, by_agents=by_agents)
+        undone += self._settle_heads(now, by_agents=by_agents)
+        moved, left = await self._settle_refs(now, by_agents=by_agents)
         return Settled(undone=(*undone, *moved), left=left)
 
-    def _settle_files(self, now: dict[str, Kept], keep_in: Path, *, by_agents: bool) -> list[str]:
+    def _settle_files(self, now: Snapshot, keep_in: Path, *, by_agents: bool) -> list[str]:
+        """Put files back; submodules and worktrees that came or went meanwhile stay as they are."""
         texts = []
-        for name in sorted({*now, *self.files}):
-            before, after = self.files.get(name), now.get(name)
-            if before == after or (not by_agents and name.startswith("config") and _is_harmless(before, after)):
-                continue
-            path = self.repo.git_dir / name
-            if after:
-                with open_new(keep_in / "git" / name) as file:
-                    file.write(after.data)
-            _put_back(path, before)
-            texts.append(f"it changed .git/{name}" if by_agents else f"it changed .git/{name} ({PERHAPS_YOU})")
+        for place in sorted(now.places.keys() & self.before.places):
+            old, new = self.before.places[place], now.places[place]
+            for name in sorted({*old, *new}):
+                before, after = old.get(name), new.get(name)
+                everyday = name in BY_GIT or (name.startswith("config") and _is_harmless(before, after, place))
+                if before == after or (everyday and not by_agents):
+                    continue
+                shown = str(Path(place, name))
+                if after:
+                    with open_new(keep_in / "git" / shown) as file:
+                        file.write(after.data)
+                _put_back(self.repo.git_dir / shown, before)
+                texts.append(f"it changed .git/{shown}" + ("" if by_agents else f" ({PERHAPS_YOU})"))
+                if name == SPARSE:
+                    texts.append(self._without_files(place, old))
         return texts
 
-    async def _settle_refs(self, now: dict[str, str], *, by_agents: bool) -> tuple[list[str], tuple[str, ...]]:
+    def _without_files(self, place: str, old: dict[str, Kept]) -> str:
+        was_sparse = any(b"sparsecheckout = true" in kept.data.lower() for kept in old.values())
+        where, git = self._checkout(place)
+        how = "reapply" if was_sparse else "disable"
+        return f"it changed which files {where} has, {LEFT}: `{git} sparse-checkout {how}` puts that right"
+
+    def _settle_heads(self, now: Snapshot, *, by_agents: bool) -> list[str]:
+        """What is checked out is files and an index as well, so only the person switches it back."""
+        texts = []
+        for place, before in self.before.heads.items():
+            after = now.heads.get(place, before)
+            if before == after or not (by_agents or AGENT_EMAIL.encode() in self._last_move(f"{place}/logs/HEAD")):
+                continue
+            where, git = self._checkout(place)
+            back = _branch(before) if before.startswith(SYMBOLIC) else f"--detach {_branch(before)}"
+            what = f"it switched {where} from {_branch(before)} to {_branch(after)}"
+            texts.append(f"{what}, {LEFT}: `{git} switch {back}` puts that right")
+        return texts
+
+    def _checkout(self, place: str) -> tuple[str, str]:
+        """A worktree in words, and how git is run there."""
+        git_dir = self.repo.git_dir
+        folder = Path((git_dir / place / "gitdir").read_text().strip()).parent if place else git_dir.parent
+        return ("your checkout", "git") if folder == self.repo.top else (str(folder), f"git -C {folder}")
+
+    async def _settle_refs(self, now: Snapshot, *, by_agents: bool) -> tuple[list[str], tuple[str, ...]]:
         texts: list[str] = []
         left: list[str] = []
         moves: list[tuple[str, str, str | None]] = []
-        for ref in sorted({*now, *self.refs}):
-            before, after = self.refs.get(ref, ""), now.get(ref, "")
-            if before == after or not ref.startswith(REFS) or ref.startswith(OWN_REFS):
-                continue
+        for ref in sorted({*now.refs, *self.before.refs}):
+            before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
             name = ref.removeprefix("refs/heads/").removeprefix("refs/")
-            if not self._is_by_agent(ref, after, by_agents=by_agents):
-                if not after:
+            if before == after or (ref.startswith(OWN_REFS) and not after.startswith(SYMBOLIC)):
+                continue
+            if not self._is_by_agent(ref, now, by_agents=by_agents):
+                if not after and not ref.startswith(PASSING) and not before.startswith(SYMBOLIC):
                     moves.append((f"{STRAYS}/{before[:12]}", before, None))
                     left.append(f"{name} was removed (if that was not you: git update-ref {ref} {before[:12]})")
-                continue
-            if after:
-                moves.append((f"{STRAYS}/{after[:12]}", after, None))
-            moves.append((ref, before, None))
-            texts.append(f"it {'made' if not before else 'moved' if after else 'removed'} {name}")
-        if moves and not await self.repo.move(*moves):
-            return [f"{text}, which could not be undone" for text in texts], tuple(left)
-        return texts, tuple(left)
+            elif ref == STASH and after and self._is_stacked(before):
+                texts.append(f"it stashed what you had changed, {LEFT}: `git stash pop` brings it back")
+            elif not before and now.is_checked_out(ref):
+                texts.append(f"it made {name}, {LEFT}: it is checked out")
+            else:
+                texts.append(f"it {'made' if not before else 'moved' if after else 'removed'} {name}")
+                if after and not after.startswith(SYMBOLIC):
+                    stray = f"{STRAYS}/{after[:12]}"
+                    moves.append((stray, after, None))
+                    texts[-1] += f" (what it put there is kept in {stray})"
+                moves.append((ref, before, None))
+        return await self._undo(moves, texts), tuple(left)
 
-    def _is_by_agent(self, ref: str, now: str, *, by_agents: bool) -> bool:
+    async def _undo(self, moves: list[tuple[str, str, str | None]], texts: list[str]) -> list[str]:
+        plain = [move for move in moves if not move[1].startswith(SYMBOLIC)]
+        done = not plain or await self.repo.move(*plain)
+        for ref, value, _ in moves:
+            if value.startswith(SYMBOLIC):
+                done &= (await self.repo.ask("symbolic-ref", ref, value.removeprefix(SYMBOLIC))).code == 0
+        return texts if done else [text if LEFT in text else f"{text}, which could not be undone" for text in texts]
+
+    def _is_by_agent(self, ref: str, now: Snapshot, *, by_agents: bool) -> bool:
         """Whether an agent moved a ref: its reflog has the agent's address, or it was moved without git.
 
         Git removes the reflog with its ref, and keeps none for tags. There only the trace can tell.
         """
-        try:
-            last = (self.repo.git_dir / "logs" / ref).read_bytes().rstrip(b"\n").rpartition(b"\n")[2]
-        except OSError:
-            last = b""
+        before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
+        if after.startswith(SYMBOLIC) and (ref.startswith(OWN_REFS) or (before and not before.startswith(SYMBOLIC))):
+            return True  # git has no everyday command for that
+        last = self._last_move(f"logs/{ref}")
         if not last:
             return by_agents
-        return AGENT_EMAIL.encode() in last or last.split(b" ", 2)[1:2] != [now.encode()]
+        return AGENT_EMAIL.encode() in last or last.split(b" ", 2)[1:2] != [now.commit(ref).encode()]
+
+    def _last_move(self, log: str) -> bytes:
+        """The newest line of a reflog."""
+        try:
+            return (self.repo.git_dir / log.lstrip("/")).read_bytes().rstrip(b"\n").rpartition(b"\n")[2]
+        except OSError:
+            return b""
+
+    def _is_stacked(self, before: str) -> bool:
+        """Whether the stash that was there before is still among them."""
+        try:
+            return not before or before.encode() in (self.repo.git_dir / "logs" / STASH).read_bytes()
+        except OSError:
+            return False
 
 
-def _files(git_dir: Path) -> dict[str, Kept]:
-    found = {}
-    for name in WATCHED:
-        for path in _below(git_dir / name):
-            try:
-                if path.is_file() and not path.name.endswith((".sample", ".lock")):
-                    found[str(path.relative_to(git_dir))] = Kept(path.read_bytes(), path.stat().st_mode & 0o777)
-            except OSError:
-                continue
-    return found
-
-
-def _below(path: Path) -> Iterator[Path]:
-    if path.is_dir() and not path.is_symlink():
-        for entry in sorted(path.iterdir()):
-            yield from _below(entry)
-    elif os.path.lexists(path):
-        yield path
+def _branch(head: str) -> str:
+    return head.removeprefix(f"{SYMBOLIC}refs/heads/") if head.startswith(SYMBOLIC) else head[:12]
 
 
 def _put_back(path: Path, before: Kept | None) -> None:
@@ -167,9 +202,11 @@ def _put_back(path: Path, before: Kept | None) -> None:
         path.chmod(before.mode)
 
 
-def _is_harmless(before: Kept | None, after: Kept | None) -> bool:
-    """Whether two configurations differ only in what everyday commands write."""
+def _is_harmless(before: Kept | None, after: Kept | None, place: str) -> bool:
+    """Whether two configurations differ only in what everyday commands write, such as where a submodule's files are."""
     old, new = (_settings(kept.data) if kept else [] for kept in (before, after))
+    if place.startswith("modules/"):
+        old, new = ([text for text in texts if not text.startswith("core: worktree =")] for texts in (old, new))
     return old == new
 
 
@@ -184,23 +221,3 @@ def _settings(data: bytes) -> list[str]:
         elif text and not (setting and HARMLESS.fullmatch(f"{section}.{setting[1].lower()}")):
             kept.append(f"{section}: {text}")
     return kept
-
-
-def _refs(git_dir: Path) -> dict[str, str]:
-    """Every ref, from git's own files: no process for that. Where git keeps them otherwise there are none to see."""
-    found: dict[str, str] = {}
-    try:
-        for line in (git_dir / "packed-refs").read_text(errors="surrogateescape").splitlines():
-            commit, _, ref = line.partition(" ")
-            if ref and not line.startswith(("#", "^")):
-                found[ref] = commit
-    except OSError:
-        pass
-    for path in _below(git_dir / "refs"):
-        try:
-            commit = path.read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError):
-            continue
-        if commit and not path.name.endswith(".lock"):
-            found[str(path.relative_to(git_dir))] = commit
-    return found

@@ -184,7 +184,7 @@ class Repo:
         return (await self.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).out.decode().strip()
 
     async def keep(self, ref: str, commit: str) -> None:
-        await self.git("update-ref", ref, commit)
+        await self.git("update-ref", "--no-deref", ref, commit)
 
     async def checkout_paths(self, commit: str, paths: Iterable[str], folder: Path) -> None:
         """Make these paths in a folder as `commit` has them; absent there: removed."""
@@ -204,13 +204,14 @@ class Repo:
     async def move(self, *moves: tuple[str, str, str | None]) -> bool:
         """Move refs in one transaction: (ref, where to, where from), all of them or none.
 
-        An empty target removes the ref; None as the source means that it may point anywhere.
+        An empty target removes the ref; None as the source means that it may point anywhere. A symbolic ref becomes
+        a plain one: what it named is not moved.
         """
         lines = []
         for ref, new, old in moves:
             was = "" if old is None else f"\0{old or self.zero}"
             lines.append(f"update {ref}\0{new}{was or chr(0)}\0" if new else f"delete {ref}{was or chr(0)}\0")
-        done = await self.ask("update-ref", "-z", "--stdin", stdin="".join(lines).encode())
+        done = await self.ask("update-ref", "--no-deref", "-z", "--stdin", stdin="".join(lines).encode())
         return done.code == 0
 
     async def holder(self, branch: str) -> Path | None:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph.checkout.ledger import Ledger, Settled
+from ralph.checkout.ledger import LEFT, Ledger, Settled
 from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import NAME
 from ralph.inside import open_new
@@ -31,7 +31,14 @@ class Violations:
 
     def reason(self, who: str) -> str:
         """Why the attempt does not count; empty if nothing was wrong."""
-        return f"{who} did what it must not: {'; '.join(self.texts)}. This was undone." if self.texts else ""
+        return meddled(f"{who} did what it must not", self.texts) if self.texts else ""
+
+
+def meddled(what: str, texts: tuple[str, ...]) -> str:
+    """What somebody did, and whether it was undone; some of it only the person can put right."""
+    left = sum(LEFT in text for text in texts)
+    end = " This was undone." if not left else " The rest was undone." if left < len(texts) else ""
+    return f"{what}: {'; '.join(texts)}.{end}"
 
 
 @dataclass
@@ -102,7 +109,7 @@ class Protection:
             self.run.emit(Noted(text=f"While it was at work, {text}."))
         if not found or not self.run.guards:
             return found
-        self.run.emit(Noted(text=f"Somebody reached into your repository: {'; '.join(found)}. Undone.", warning=True))
+        self.run.emit(Noted(text=meddled("Somebody reached into your repository", settled.undone), warning=True))
         return []
 
     def _is_source(self, path: Path) -> bool:

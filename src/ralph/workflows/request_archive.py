@@ -72,4 +72,4 @@ async def _rename_attempts(repo: Repo, root: Path, name: str) -> None:
         f"create {attempt_ref(f'{TARGET}-{name}', ref.task, ref.number)} {ref.commit}\ndelete {ref.name} {ref.commit}\n"
         for ref in look.attempts(root, TARGET)
     ]
-    await repo.git("update-ref", "--stdin", stdin="".join(moves).encode())
+    await repo.git("update-ref", "--no-deref", "--stdin", stdin="".join(moves).encode())

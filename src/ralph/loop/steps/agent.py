@@ -19,7 +19,7 @@ from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import Provider
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Noted, Undone
 from ralph.loop.owed import Owed
-from ralph.loop.protection import Protection, Violations, undo_protected
+from ralph.loop.protection import Protection, Violations, meddled, undo_protected
 from ralph.loop.record import StepResult
 from ralph.loop.steps import base
 from ralph.loop.steps.base import Context, Step
@@ -309,7 +309,7 @@ def failure(heard: Heard, provider: Provider, violations: tuple[str, ...]) -> tu
         case Trouble.UNUSABLE:
             return Verdict.INTERRUPTED, f"The agent cannot be used: {report.message}"
     if violations:
-        return Verdict.FAILED, "The agent did what it must not: " + "; ".join(violations) + ". This was undone."
+        return Verdict.FAILED, meddled("The agent did what it must not", violations)
     if ended.how is How.TIMED_OUT:
         limit = f"{provider.timeout:g} s"
         return Verdict.FAILED, f"The agent did not finish within {limit}; its whole process tree was ended."

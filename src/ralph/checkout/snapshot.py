@@ -1,0 +1,119 @@
+"""A repository at one moment, from git's own files: no process for that."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SYMBOLIC = "ref: "
+GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
+"""What git writes by itself, or never reads."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One file of the repository as it was."""
+
+    data: bytes
+    mode: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What decides about a repository: configuration, hooks, `info/`, refs, and what is checked out."""
+
+    places: dict[str, dict[str, Kept]]  # files of the repository (""), its submodules and its worktrees
+    refs: dict[str, str]  # commits, or "ref: " with another ref
+    heads: dict[str, str]  # HEAD of each worktree, likewise, by its place
+    links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself makes none
+
+    @classmethod
+    def of(cls, git_dir: Path, own: Path) -> Snapshot:
+        """`own`: where Ralph's worktrees are; they do not count."""
+        worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
+        places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
+        refs, links = _refs(git_dir)
+        return cls(
+            places={_name(place, git_dir): dict(_files(place)) for place in places},
+            refs=refs,
+            heads={_name(place, git_dir): _text(place / "HEAD") for place in (git_dir, *worktrees)},
+            links=links,
+        )
+
+    def commit(self, ref: str) -> str:
+        """Where a ref leads in the end; empty: nowhere."""
+        value = self.refs.get(ref, "")
+        for _ in range(5):  # git follows no more either
+            if not value.startswith(SYMBOLIC):
+                return value
+            value = self.refs.get(value.removeprefix(SYMBOLIC), "")
+        return ""
+
+    def is_checked_out(self, ref: str) -> bool:
+        return f"{SYMBOLIC}{ref}" in self.heads.values()
+
+
+def _is_in(pointer: Path, folder: Path) -> bool:
+    return folder in Path(_text(pointer)).parents
+
+
+def _name(path: Path, git_dir: Path) -> str:
+    return "" if path == git_dir else str(path.relative_to(git_dir))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="surrogateescape").strip()
+    except OSError:
+        return ""
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    """The repositories of submodules, also of those inside of others."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
+        if (path / "HEAD").is_file():
+            yield path
+            yield from _modules(path / "modules")
+        else:
+            yield from _modules(path)
+
+
+def _files(place: Path) -> Iterator[tuple[str, Kept]]:
+    is_repository = (place / "objects").is_dir()
+    more = ("config", "hooks", "objects/info/alternates", "shallow", "commondir") if is_repository else ()
+    for name in ("config.worktree", "info", *more):
+        for path in _below(place / name):
+            relative = str(path.relative_to(place))
+            try:
+                if path.is_file() and not GENERATED.fullmatch(relative):
+                    yield relative, Kept(path.read_bytes(), path.stat().st_mode & 0o777)
+            except OSError:
+                continue
+
+
+def _below(path: Path) -> Iterator[Path]:
+    if path.is_dir() and not path.is_symlink():
+        for entry in sorted(path.iterdir()):
+            yield from _below(entry)
+    elif os.path.lexists(path):
+        yield path
+
+
+def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str]]:
+    """Every ref, and the links among them. Where git keeps refs otherwise there are none to see."""
+    found: dict[str, str] = {}
+    links = set()
+    for line in _text(git_dir / "packed-refs").splitlines():
+        commit, _, ref = line.partition(" ")
+        if ref and not line.startswith(("#", "^")):
+            found[ref] = commit
+    for path in _below(git_dir / "refs"):
+        name, value = str(path.relative_to(git_dir)), _text(path)
+        if path.is_symlink():
+            links.add(name)
+        if value and not name.endswith(".lock"):
+            found[name] = value
+    return found, frozenset(links)
