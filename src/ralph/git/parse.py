@@ -70,7 +70,8 @@ def parse_raw(text: str) -> tuple[Change, ...]:
     return tuple(changes)
 
 
-def parse_config(text: str) -> dict[str, str]:
-    """`git config --list -z`: the last value of each key counts."""
-    pairs = (entry.partition("\n") for entry in text.split("\0") if entry)
-    return {key: value for key, _, value in pairs}
+def parse_scoped(text: str) -> list[tuple[str, str, str]]:
+    """`git config --list -z --show-scope`: scope, key and value of every entry; one without a value is true."""
+    items = text.split("\0")
+    entries = ((scope, *entry.partition("\n")) for scope, entry in zip(items[::2], items[1::2], strict=False))
+    return [(scope, key, value if equals else "true") for scope, key, equals, value in entries]

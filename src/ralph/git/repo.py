@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.git.config import frozen, small_repository
 from ralph.git.files import remove
 from ralph.git.objects import Ident, commit_object, write_object
-from ralph.git.parse import Status, parse_config, parse_status
+from ralph.git.parse import Status, parse_scoped, parse_status
 from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
 
@@ -309,38 +310,21 @@ async def open_repo(root: Path) -> Repo:
     asked = await capture(["git", "var", "GIT_COMMITTER_IDENT"], cwd=root, env=env)
     repo.has_ident = asked.code == 0
     repo.ident = Ident.parse(asked.out.decode(errors="replace")) if repo.has_ident else Ident()
-    listed = await capture(["git", "config", "--list", "-z"], cwd=root, env=env)
-    settings = parse_config(listed.out.decode(errors="surrogateescape"))
+    listed = await capture(["git", "config", "--list", "-z", "--show-scope"], cwd=root, env=env)
+    entries = parse_scoped(listed.out.decode(errors="surrogateescape"))
+    settings = {key: value for _, key, value in entries}
     if settings.get("extensions.refstorage", "files") != "files":
         raise RalphError(
             f"The repository of {root} keeps its refs as {settings['extensions.refstorage']}, and Ralph reads files.",
             remedy="Change it: git refs migrate --ref-format=files",
         )
-    repo.settings = _settings(settings, algorithm)
+    repo.settings = small_repository(settings, algorithm)
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "/")) / ".config")
     repo.exclude_files = (Path(settings.get("core.excludesfile") or home / "git" / "ignore").expanduser(),)
+    repo.environment = {**repo.environment, **frozen(entries, home / "git")}
     if settings.get("core.hookspath"):
         repo.hooks_path = Path(top) / Path(settings["core.hookspath"]).expanduser()
     return repo
-
-
-CARRIED = ("core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.symlinks", "core.precomposeunicode")
-"""What decides how files lie on disk, and therefore holds in every working copy."""
-
-
-def _settings(known: Mapping[str, str], algorithm: str) -> str:
-    """The configuration of a small repository that borrows this one's objects."""
-    lines = ["[core]", f"\trepositoryformatversion = {int(algorithm != 'sha1')}", "\tbare = false"]
-    lines += [f"\t{key.removeprefix('core.')} = {known[key]}" for key in CARRIED if known.get(key)]
-    lines += ["[gc]", "\tauto = 0"]
-    if algorithm != "sha1":
-        lines += ["[extensions]", f"\tobjectformat = {algorithm}"]
-    for key, value in known.items():
-        section, _, rest = key.partition(".")
-        name, _, what = rest.rpartition(".")
-        if section == "filter" and name and '"' not in name:
-            lines += [f'[filter "{name}"]', f"\t{what} = {value}"]
-    return "\n".join(lines) + "\n"
 
 
 def _not_opened(root: Path, message: str) -> RalphError:

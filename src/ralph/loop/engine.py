@@ -137,7 +137,7 @@ async def _close(run: Run, opened: Opened, wanted: CheckoutRequest) -> None:
     if not committed or not run.branch or run.branch.expected:
         await opened.close(committed=committed)
     trusted.forget(run.workspace, wanted.target)
-    run.trace.file.unlink(missing_ok=True)
+    run.remove_temporary()
 
 
 async def _drive(

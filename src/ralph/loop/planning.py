@@ -102,7 +102,7 @@ class Planner:
                 "RALPH_WORKTREE": str(folder),
                 "GIT_COMMITTER_EMAIL": AGENT_EMAIL,
                 "GIT_CEILING_DIRECTORIES": str(folder.parent),
-                **run.trace.variables,
+                **run.git_variables(copy),
             },
             repo=repo,
         )
@@ -168,7 +168,7 @@ def planner(
         finally:
             throw_away(workspace.review_copies / PLANNING)
             trusted.forget(workspace, workflow.target)
-            run.trace.file.unlink(missing_ok=True)
+            run.remove_temporary()
 
 
 class _Nothing:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ralph import inside
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
@@ -21,6 +22,7 @@ from ralph.checkout.trace import Trace
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import NAME, Config
 from ralph.errors import EXIT_INTERRUPTED
+from ralph.git.config import with_persons
 from ralph.journal.events import Event, Noted, PageChecked
 from ralph.journal.writer import Journal
 from ralph.loop import record as records
@@ -47,6 +49,8 @@ from ralph.workspace import Workspace
 
 if TYPE_CHECKING:
     from ralph.loop.verification import Verifier
+
+GIT_CONFIG = ".gitconfig"
 
 
 class Interrupt:
@@ -186,7 +190,20 @@ class Run:
         for text in provided.notes:
             self.emit(Noted(text=f"{copy.folder.parent.name.strip('.')} {copy.folder.name}: {text}"))
         above = str(copy.folder.parent)  # whoever breaks the repository there does not find the person's instead
-        return {"GIT_CEILING_DIRECTORIES": above, **self.trace.variables, **provided.variables}
+        return {"GIT_CEILING_DIRECTORIES": above, **self.git_variables(copy), **provided.variables}
+
+    def git_variables(self, copy: WorkingCopy) -> dict[str, str]:
+        """What git is to know in a copy: where its trace goes, and a global configuration that is nobody else's."""
+        path = self.logs / f"{_label(copy)}{GIT_CONFIG}"
+        with inside.open_new(path) as file:
+            file.write(with_persons(os.environ))
+        return {"GIT_CONFIG_GLOBAL": str(path), **self.trace.variables}
+
+    def remove_temporary(self) -> None:
+        """The run has ended: nobody's git needs these any more."""
+        with inside.folder(self.logs) as handle:
+            for path in (self.trace.file, *self.logs.glob(f"*{GIT_CONFIG}")):
+                inside.remove(path.name, handle)
 
     async def restore_provided(self, copy: WorkingCopy) -> None:
         """Undo what somebody's code did to what was provided."""
@@ -203,7 +220,7 @@ class Run:
             source=copy.repo.top,
             top=copy.folder,
             owner=self.id,
-            log=self.logs / f"setup-{copy.folder.parent.name.strip('.')}-{copy.folder.name}.log",
+            log=self.logs / f"setup-{_label(copy)}.log",
             env=gate_environment(self.config, {}),
             prefix=copy.repo.prefix,
         )
@@ -301,6 +318,10 @@ class Run:
         if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
             self.emit(Noted(text=f"{self.branch.name} was moved by somebody else.", warning=True))
         self.secure()
+
+
+def _label(copy: WorkingCopy) -> str:
+    return f"{copy.folder.parent.name.strip('.')}-{copy.folder.name}"
 
 
 def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:
