@@ -27,6 +27,7 @@ from ralph.git.files import beside, remove
 from ralph.git.objects import commit_object, write_object
 from ralph.git.parse import Change
 from ralph.git.repo import Repo, failed, nul
+from ralph.git.soundness import discard, not_sound, unsound
 from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
 from ralph.process.spawn import Captured
 
@@ -42,6 +43,7 @@ class Taken:
     tree: str
     changes: tuple[Change, ...]  # since the base, without Ralph's own files
     left_out: tuple[str, ...] = ()  # what git would not take, each with the reason
+    forged: tuple[str, ...] = ()  # objects of the project's that somebody had put other content into
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -64,6 +66,7 @@ class WorkingCopy:
     goes_on: bool = False  # the next reset is for the same work as the last
     is_littered: bool = True  # there may be files in it that Ralph's index does not know
     index_file: Path | None = None  # where Ralph's own index of it is, if not beside it
+    _forged: set[str] = field(default_factory=set)  # objects that were not what they are called
     _nested: set[str] = field(default_factory=set)  # other repositories that were found in it
     _own_index: OwnIndex | None = None
     _parent: Path | None = None  # where the folder above it really is
@@ -249,6 +252,7 @@ class WorkingCopy:
             # somebody has removed all of it, or put something else there: nobody's work
             return Taken(commit=base, tree=await self.repo.tree_of(base), changes=())
         await self._mend_index(self.start or base)
+        self._forged.clear()
         await self._stage()
         tree = await self._write_tree(base, also)
         changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
@@ -267,12 +271,19 @@ class WorkingCopy:
             tree=tree,
             changes=tuple(one for one in changes if one.path not in left_out and one.path not in self.own),
             left_out=tuple(reasons),
+            forged=tuple(sorted(self._forged)),
         )
 
     async def _write_tree(self, base: str, also: Iterable[str] = ()) -> str:
         """What Ralph's index has, with Ralph's own files as `base` has them or, those in `also`, as they are here."""
-        tree = (await self._insist("write-tree", "--missing-ok")).strip()
         before = await self.repo.tree_of(base)
+        tree = await self._indexed()
+        wrong = await unsound(self.repo, before, tree)
+        if wrong:
+            await self._write_anew(wrong)
+            tree = await self._indexed()
+            if await unsound(self.repo, before, tree):
+                raise not_sound(self.repo, wrong)
         entries = {path: await entry_at(self.repo, before, path) for path in self.own.pathspecs}
         written = {path: file_entry(self.repo, self.folder / path) for path in also if self.own.held}
         return await with_entries(self.repo, tree, entries | {path: entry for path, entry in written.items() if entry})
@@ -286,6 +297,17 @@ class WorkingCopy:
     async def holds(self, commit: str) -> bool:
         """Whether the files that it was last given, or that were last taken, are those of a commit."""
         return self.index.exists() and await self._write_tree(commit) == await self.repo.tree_of(commit)
+
+    async def _indexed(self) -> str:
+        return (await self._insist("write-tree", "--missing-ok")).strip()
+
+    async def _write_anew(self, wrong: frozenset[str]) -> None:
+        """Take these objects out of the project's store, and what is here into it again."""
+        self._forged |= wrong
+        discard(self.repo, wrong)
+        known = await self._insist("ls-files", "--stage", "-z")  # given back, git has to look at every file
+        await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(known))
+        await self._stage()
 
     async def _left_out(self, changes: tuple[Change, ...]) -> dict[str, str]:
         """What is not taken, and why."""

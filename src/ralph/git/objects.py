@@ -8,9 +8,13 @@ import re
 import time
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.inside import open_old
+
+PIECE = 1 << 20
 IDENT = re.compile(r"(.*) <(.*)> \d+ ([+-]\d{4})\s*")
 
 
@@ -46,11 +50,11 @@ def commit_object(tree: str, parents: Iterable[str], ident: Ident, message: str)
 
 
 def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1") -> str:
-    """Write one object as git does: its name is its digest, so that it is whole or not there."""
+    """Write one object as git does: its name is its digest. Whatever else bears that name already is replaced."""
     whole = f"{kind} {len(data)}\0".encode() + data
     name = hashlib.new(algorithm, whole).hexdigest()
-    path = git_dir / "objects" / name[:2] / name[2:]
-    if not path.exists():
+    path = loose(git_dir, name)
+    if not _holds(path, whole):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"tmp_obj_{os.urandom(6).hex()}")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o444)
@@ -62,10 +66,45 @@ def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1")
     return name
 
 
+def loose(git_dir: Path, name: str) -> Path:
+    """Where an object is that has a file of its own."""
+    return git_dir / "objects" / name[:2] / name[2:]
+
+
+def _holds(path: Path, whole: bytes) -> bool:
+    try:
+        with open_old(path) as file:
+            return zlib.decompressobj().decompress(file.read(), len(whole) + 1) == whole
+    except (OSError, zlib.error):
+        return False
+
+
+def digest_of(path: Path, algorithm: str) -> str:
+    """What the object in a file is called by right; empty if it is none."""
+    digest, unpack = hashlib.new(algorithm), zlib.decompressobj()
+    try:
+        with open_old(path) as file:
+            while data := unpack.unconsumed_tail or file.read(PIECE):
+                digest.update(unpack.decompress(data, PIECE))
+    except (OSError, zlib.error):
+        return ""
+    return digest.hexdigest() if unpack.eof and not unpack.unused_data else ""
+
+
+def packs(git_dir: Path) -> frozenset[tuple[object, ...]]:
+    """The files in which git has packed objects, so that one sees whether any has changed."""
+    found = set()
+    with suppress(OSError), os.scandir(git_dir / "objects" / "pack") as entries:
+        for entry in entries:
+            stat = entry.stat(follow_symlinks=False)
+            found.add((entry.name, stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))
+    return frozenset(found)
+
+
 def read_object(git_dir: Path, name: str) -> bytes | None:
     """An object's data, if it has a file of its own; None: git has packed it, or it is elsewhere."""
     try:
-        whole = zlib.decompress((git_dir / "objects" / name[:2] / name[2:]).read_bytes())
+        whole = zlib.decompress(loose(git_dir, name).read_bytes())
     except (OSError, zlib.error):
         return None
     return whole.partition(b"\0")[2]

@@ -10,7 +10,7 @@ from pathlib import Path
 from ralph.errors import RalphError
 from ralph.git.config import frozen, small_repository
 from ralph.git.files import remove
-from ralph.git.objects import Ident, commit_object, write_object
+from ralph.git.objects import Ident, commit_object, packs, write_object
 from ralph.git.parse import Status, parse_scoped, parse_status
 from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
@@ -56,6 +56,8 @@ class Repo:
     settings: str = ""  # the configuration of a small repository beside this one
     ignores: bool | None = None  # whether any ignore rule is known that is not Ralph's own; None: nobody has looked
     trees: dict[str, str] = field(default_factory=dict, repr=False)  # those of commits, as far as they are known
+    packs: frozenset[tuple[object, ...]] = frozenset()  # those that were there before any agent
+    proven: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # sound objects, by name
     hooks_path: Path | None = None  # core.hooksPath as the person has set it
     exclude_files: tuple[Path, ...] = ()  # where a person's own ignore rules may be
     owner: str = ""  # the run on whose behalf git works
@@ -306,7 +308,7 @@ async def open_repo(root: Path) -> Repo:
     if done.code:
         raise _not_opened(root, done.err.decode(errors="replace").strip())
     top, prefix, common, algorithm = done.out.decode(errors="surrogateescape").split("\n")[:4]
-    repo = Repo(git_dir=Path(common), top=Path(top), prefix=prefix, algorithm=algorithm)
+    repo = Repo(git_dir=Path(common), top=Path(top), prefix=prefix, algorithm=algorithm, packs=packs(Path(common)))
     asked = await capture(["git", "var", "GIT_COMMITTER_IDENT"], cwd=root, env=env)
     repo.has_ident = asked.code == 0
     repo.ident = Ident.parse(asked.out.decode(errors="replace")) if repo.has_ident else Ident()

@@ -210,6 +210,9 @@ class AgentStep(Step):
             self._tell_undone(context, violations)
             return violations, Findings(violations=violations.texts)
         taken = await self._take(context, copy)
+        if taken.forged:
+            text = f"it put other content under the names of objects into .git/objects ({', '.join(taken.forged)})"
+            violations = replace(violations, texts=(*violations.texts, text))
         protected = await undo_protected(copy, base, taken, context.run.config.protect, keep_in)
         if protected:
             text = f"it changed protected files ({', '.join(protected)})"

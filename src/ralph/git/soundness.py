@@ -1,0 +1,89 @@
+"""Whether objects hold what their names say: git believes any file of the right name, and agents can write one."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+
+from ralph.errors import RalphError
+from ralph.git.objects import digest_of, loose, packs, parse_tree, read_object
+from ralph.git.repo import Repo, failed
+
+GITLINK = "160000"
+
+
+async def unsound(repo: Repo, old: str, new: str) -> frozenset[str]:
+    """The objects of a tree that hold something else than their names say.
+
+    Those with a file of their own are all looked at, without a process, and again only if the file has changed.
+    Packed ones were there before any agent, unless the packs have changed: then git is asked for what `old` has not.
+    """
+    wrong: set[str] = set()
+    _walk(repo, new, wrong, set())
+    if packs(repo.git_dir) != repo.packs and not wrong:
+        wrong |= await _packed(repo, old, new)
+    return frozenset(wrong)
+
+
+def discard(repo: Repo, names: Iterable[str]) -> None:
+    """Take objects out of the store, as far as they have files of their own."""
+    for name in names:
+        loose(repo.git_dir, name).unlink(missing_ok=True)
+
+
+def not_sound(repo: Repo, names: Iterable[str]) -> RalphError:
+    return RalphError(
+        f"Objects in {repo.git_dir / 'objects'} hold something else than their names say: {', '.join(sorted(names))}.",
+        remedy="Find the pack they are in with `git fsck --full`, remove it, then run again.",
+    )
+
+
+def _walk(repo: Repo, tree: str, wrong: set[str], seen: set[str]) -> None:
+    """Add what is wrong in a tree; one that is packed is as it was."""
+    if tree in seen or not _look(repo, tree, wrong, seen):
+        return
+    data = read_object(repo.git_dir, tree) or b""
+    for entry in parse_tree(data, len(repo.zero) // 2).values():
+        if entry.is_tree:
+            _walk(repo, entry.name, wrong, seen)
+        elif entry.mode != GITLINK and entry.name not in seen:
+            _look(repo, entry.name, wrong, seen)
+
+
+def _look(repo: Repo, name: str, wrong: set[str], seen: set[str]) -> bool:
+    """Whether an object has a file of its own that holds what it should."""
+    seen.add(name)
+    path = loose(repo.git_dir, name)
+    try:
+        stat = os.lstat(path)
+    except OSError:
+        return False
+    state = (stat.st_ino, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns)
+    if repo.proven.get(name) != state:
+        if digest_of(path, repo.algorithm) != name:
+            wrong.add(name)
+            return False
+        repo.proven[name] = state
+    return True
+
+
+async def _packed(repo: Repo, old: str, new: str) -> set[str]:
+    """What git itself would read, for every object that is new."""
+    listed = await repo.git("diff-tree", "-r", "-t", "--raw", "-z", "--no-abbrev", "--no-renames", old, new)
+    heads = [item.split(" ") for item in listed.split("\0")[::2] if item]
+    names = {new, *(head[3] for head in heads if head[1] not in ("000000", GITLINK))}
+    done = await repo.ask("cat-file", "--batch", stdin="".join(f"{name}\n" for name in sorted(names)).encode())
+    if done.code:
+        raise failed(("cat-file",), repo.git_dir, done)
+    wrong, position = set(), 0
+    for name in sorted(names):
+        end = done.out.index(b"\n", position)
+        _, kind, *size = done.out[position:end].split(b" ")
+        position = end + 1
+        if size:  # else it is missing here: the plan's files are only in the copy's own store
+            data = done.out[position : position + int(size[0])]
+            position += len(data) + 1
+            if hashlib.new(repo.algorithm, b"%b %d\0" % (kind, len(data)) + data).hexdigest() != name:
+                wrong.add(name)
+    return wrong
