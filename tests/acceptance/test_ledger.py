@@ -26,6 +26,7 @@ REACHES = {
     "a branch, from git's own folder": "cd $RALPH_ROOT/.git && git branch -D side",
     "a branch, by git's variable": "GIT_DIR=$RALPH_ROOT/.git git branch -D side",
     "a branch, by a relative path": "cd .. && GIT_DIR=../../../.git git branch -D side",
+    "a branch, under another address": "env -u GIT_COMMITTER_EMAIL git -C $RALPH_ROOT update-ref refs/heads/side main",
     "a branch, by an option": "git --git-dir=$RALPH_ROOT/.git branch -D side",
     "a branch, without git": "rm $RALPH_ROOT/.git/refs/heads/side",
     "a branch's tip, without git": (

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.snapshot import SYMBOLIC, Kept, Snapshot
-from ralph.checkout.trace import Trace
+from ralph.checkout.trace import Span, Trace
 from ralph.git.repo import Repo
 from ralph.inside import open_new
 
@@ -37,6 +37,7 @@ OWN_REFS = ("refs/heads/ralph/", "refs/ralph/")
 PASSING = ("refs/remotes/", "refs/bisect/", "refs/rewritten/")
 """Refs that everyday commands remove, and that nobody misses."""
 STASH = "refs/stash"
+MOVED_AT = re.compile(rb"> (\d+) [+-]\d{4}\t")
 PERHAPS_YOU = "if that was you, do it again"
 LEFT = "left as it is"
 """Stands in each text about what was not undone."""
@@ -73,11 +74,12 @@ class Ledger:
             (self.repo.git_dir / name).unlink(missing_ok=True)
         if links:
             now = Snapshot.of(self.repo.git_dir, self.own)
-        by_agents = self.trace.shows_change_in(self.repo, self.own)
+        spans = self.trace.changes_in(self.repo, self.own)
+        by_agents = bool(spans)
         undone = [f"it put a link in place of .git/{name}" for name in links]
         undone += self._settle_files(now, keep_in, by_agents=by_agents)
         undone += self._settle_heads(now, by_agents=by_agents)
-        moved, left = await self._settle_refs(now, by_agents=by_agents)
+        moved, left = await self._settle_refs(now, spans)
         return Settled(undone=(*undone, *moved), left=left)
 
     def _settle_files(self, now: Snapshot, keep_in: Path, *, by_agents: bool) -> list[str]:
@@ -125,7 +127,7 @@ class Ledger:
         folder = Path((git_dir / place / "gitdir").read_text().strip()).parent if place else git_dir.parent
         return ("your checkout", "git") if folder == self.repo.top else (str(folder), f"git -C {folder}")
 
-    async def _settle_refs(self, now: Snapshot, *, by_agents: bool) -> tuple[list[str], tuple[str, ...]]:
+    async def _settle_refs(self, now: Snapshot, spans: list[Span]) -> tuple[list[str], tuple[str, ...]]:
         texts: list[str] = []
         left: list[str] = []
         moves: list[tuple[str, str, str | None]] = []
@@ -134,7 +136,7 @@ class Ledger:
             name = ref.removeprefix("refs/heads/").removeprefix("refs/")
             if before == after or (ref.startswith(OWN_REFS) and not after.startswith(SYMBOLIC)):
                 continue
-            if not self._is_by_agent(ref, now, by_agents=by_agents):
+            if not self._is_by_agent(ref, now, spans):
                 if not after and not ref.startswith(PASSING) and not before.startswith(SYMBOLIC):
                     moves.append((f"{STRAYS}/{before[:12]}", before, None))
                     left.append(f"{name} was removed (if that was not you: git update-ref {ref} {before[:12]})")
@@ -154,13 +156,15 @@ class Ledger:
     async def _undo(self, moves: list[tuple[str, str, str | None]], texts: list[str]) -> list[str]:
         plain = [move for move in moves if not move[1].startswith(SYMBOLIC)]
         done = not plain or await self.repo.move(*plain)
+        if not done:  # one of them is in the way: the others all the same
+            done = all([await self.repo.move(move) for move in plain])
         for ref, value, _ in moves:
             if value.startswith(SYMBOLIC):
                 done &= (await self.repo.ask("symbolic-ref", ref, value.removeprefix(SYMBOLIC))).code == 0
         return texts if done else [text if LEFT in text else f"{text}, which could not be undone" for text in texts]
 
-    def _is_by_agent(self, ref: str, now: Snapshot, *, by_agents: bool) -> bool:
-        """Whether an agent moved a ref: its reflog has the agent's address, or it was moved without git.
+    def _is_by_agent(self, ref: str, now: Snapshot, spans: list[Span]) -> bool:
+        """Whether an agent moved a ref: one of their git commands ran just then, or no git command moved it at all.
 
         Git removes the reflog with its ref, and keeps none for tags. There only the trace can tell.
         """
@@ -169,8 +173,11 @@ class Ledger:
             return True  # git has no everyday command for that
         last = self._last_move(f"logs/{ref}")
         if not last:
-            return by_agents
-        return AGENT_EMAIL.encode() in last or last.split(b" ", 2)[1:2] != [now.commit(ref).encode()]
+            return bool(spans)
+        if AGENT_EMAIL.encode() in last or last.split(b" ", 2)[1:2] != [now.commit(ref).encode()]:
+            return True
+        when = MOVED_AT.search(last)
+        return any(began - 1 <= float(when[1]) <= ended + 1 for began, ended in spans) if when else bool(spans)
 
     def _last_move(self, log: str) -> bytes:
         """The newest line of a reflog."""

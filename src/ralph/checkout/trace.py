@@ -7,16 +7,20 @@ trace tells their commands from the person's, which are in nobody's trace.
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from ralph.git.repo import Repo
 
 MAX_READ = 32 << 20
+Span = tuple[float, float]
+"""From when to when, in seconds since 1970."""
 LOOKS = re.compile(
     "blame|cat-file|count-objects|describe|diff|diff-files|diff-index|diff-tree|for-each-ref|fsck|grep|help|log|ls-files"
     "|ls-tree|merge-base|name-rev|rev-list|rev-parse|shortlog|show|show-ref|status|var|version|whatchanged"
@@ -47,16 +51,17 @@ class Trace:
         except OSError:
             return Trace(self.file)
 
-    def shows_change_in(self, repo: Repo, own: Path) -> bool:
-        """Whether somebody's git command worked in the person's repository, outside of `own`, and not only looked."""
+    def changes_in(self, repo: Repo, own: Path) -> list[Span]:
+        """When somebody's git commands worked in the person's repository, outside of `own`, and did not only look."""
         places = tuple(_places(repo))
         commands: dict[object, _Command] = {}
         for event in self._events():
             commands.setdefault(event.get("sid"), _Command()).add(event)
-        return any(
-            not command.looks and any(_is_in(path, places) and not _is_in(path, (own,)) for path in command.paths())
+        return [
+            (command.began, command.ended)
             for command in commands.values()
-        )
+            if not command.looks and any(_is_in(path, places) and not _is_in(path, (own,)) for path in command.paths())
+        ]
 
     def _events(self) -> Iterator[dict[str, Any]]:
         try:
@@ -81,10 +86,16 @@ class _Command:
     looks: bool = False
     folder: str = ""  # where it was started
     named: list[str] = field(default_factory=list)
+    began: float = 0.0
+    ended: float = math.inf
 
     def add(self, event: dict[str, Any]) -> None:
         name, value = event.get("event"), event.get("value")
-        if name == "cmd_name":
+        if name == "version":
+            self.began = _seconds(event, self.began)
+        elif name == "atexit":
+            self.ended = _seconds(event, self.ended)
+        elif name == "cmd_name":
             self.looks = bool(LOOKS.fullmatch(str(event.get("name"))))
         elif name == "start" and isinstance(event.get("argv"), list):
             self.named += [str(text).removeprefix("--git-dir=").removeprefix("--work-tree=") for text in event["argv"]]
@@ -99,6 +110,13 @@ class _Command:
         """What it named, as paths: most are none, and lead nowhere."""
         for text in (self.folder, *self.named):
             yield Path(os.path.normpath(Path(self.folder or "/", text)))
+
+
+def _seconds(event: dict[str, Any], otherwise: float) -> float:
+    try:
+        return datetime.fromisoformat(str(event.get("time"))).timestamp()
+    except ValueError:
+        return otherwise
 
 
 def _is_in(path: Path, places: Iterable[Path]) -> bool:
