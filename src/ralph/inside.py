@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -82,6 +82,61 @@ def remove(name: str, handle: int) -> None:
         pass
     except (IsADirectoryError, PermissionError):  # macOS says the second of a folder
         shutil.rmtree(name, dir_fd=handle)
+
+
+def remove_all(path: Path) -> None:
+    """Remove a file, a link or a folder, also one whose folders forbid it; an error says that something stays."""
+    try:
+        _remove_all(path)
+    except PermissionError:
+        open_up(path)
+        _remove_all(path)
+
+
+def _remove_all(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.unlink()
+
+
+def open_up(top: Path, besides: Collection[Path] = ()) -> None:
+    """Give the owner every permission on a folder, and on all below it but `besides`; no link is followed.
+
+    A file that has other names is left alone: they may be anywhere. So is what belongs to somebody else.
+    """
+    skipped, waiting = set(map(str, besides)), [str(top)]
+    while waiting:
+        with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+            path = waiting.pop()
+            status = os.lstat(path)
+            if stat.S_ISDIR(status.st_mode):
+                _allow(path, status, 0o700)
+                with os.scandir(path) as entries:
+                    waiting += [entry.path for entry in entries if entry.path not in skipped]
+            elif stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+                _allow(path, status, 0o600)
+
+
+def is_closed(top: Path) -> bool:
+    """Whether the owner may not write a folder, or something right in it: a look that costs almost nothing."""
+    with os.scandir(top) as entries:
+        modes = [top.stat().st_mode, *(entry.stat(follow_symlinks=False).st_mode for entry in entries)]
+    return any(not stat.S_ISLNK(mode) and not mode & stat.S_IWUSR for mode in modes)
+
+
+def let_in(folder: Path) -> None:
+    """Give the owner every permission on one folder."""
+    with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
+        status = folder.lstat()
+        if stat.S_ISDIR(status.st_mode):
+            _allow(str(folder), status, 0o700)
+
+
+def _allow(path: str, status: os.stat_result, wanted: int) -> None:
+    if status.st_mode & wanted != wanted:
+        os.chmod(path, stat.S_IMODE(status.st_mode) | wanted)  # noqa: PTH101 - as fast as the walk
 
 
 def _trusted(path: Path) -> tuple[Path, tuple[str, ...]]:

@@ -160,6 +160,28 @@ def test_what_git_would_not_take_is_named(copy: Copy) -> None:
     assert not (copy.copy.root / "inner").exists() and not (copy.copy.root / "full").exists()
 
 
+def test_no_name_makes_ralph_remove_anything_elsewhere(copy: Copy) -> None:
+    victim = copy.person.folder / "victim"
+    victim.mkdir()
+    copy.agent(f"""d="$(printf "n\\nerror: '")"; mkdir -p "$d{victim}"; cd "$d{victim}"; git init -q .""")
+    _, left_out = copy.take()
+    assert left_out == (f"n\nerror: '{victim}/ (it is another repository)",)
+    do(copy.copy.reset(copy.base))
+    assert victim.is_dir()
+    assert sorted(path.name for path in copy.copy.root.iterdir()) == [".git", ".gitignore", "app.txt", "src"]
+
+
+def test_where_a_filter_lets_git_take_nothing_all_is_named_and_the_next_one_begins_without_it(copy: Copy) -> None:
+    copy.person.git("config", "filter.f.clean", "false")
+    copy.person.git("config", "filter.f.required", "true")
+    copy.agent("echo '*.bin filter=f' > .gitattributes; mkdir new; echo x > new/a.bin; echo x > app.txt")
+    changed, left_out = copy.take()
+    assert changed == set()
+    assert left_out == tuple(f"{path} (git could not take it)" for path in (".gitattributes", "app.txt", "new/a.bin"))
+    do(copy.copy.reset(copy.base))
+    assert copy.take() == (set(), ())
+
+
 def test_an_agent_may_change_what_is_ignored_and_a_person_s_ignored_files_are_out_of_its_reach(copy: Copy) -> None:
     copy.agent("echo > .gitignore; mkdir lib; echo x > lib/parser.py; git add -A; git commit -qm 'no rules'")
     changed, left_out = copy.take()
@@ -249,6 +271,15 @@ def test_whatever_is_in_the_way_it_can_be_reset(copy: Copy, script: str) -> None
     do(copy.copy.reset(copy.base))
     assert (copy.copy.root / "src/main.py").read_text() == "main\n"
     assert (copy.copy.root / "app.txt").read_text() == "app\n"
+
+
+@pytest.mark.parametrize("instead", ["rm -rf 1; echo x > 1", "rm -rf 1.index; mkdir 1.index; touch 1.index/x"])
+def test_a_copy_that_cannot_be_reset_is_made_anew(copy: Copy, instead: str) -> None:
+    subprocess.run(["/bin/sh", "-ec", instead], cwd=copy.copy.folder.parent, check=True)
+    do(copy.copy.reset(copy.base))
+    assert (copy.copy.root / "src/main.py").read_text() == "main\n"
+    assert copy.take() == (set(), ())
+    assert sorted(path.name for path in copy.copy.folder.parent.iterdir()) == ["1", "1.index"]
 
 
 def test_links_are_never_followed(copy: Copy) -> None:

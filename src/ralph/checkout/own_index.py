@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+
+from ralph import inside
 
 Signature = tuple[int, int, int, int]
 
@@ -34,8 +35,7 @@ class OwnIndex:
 
     def discard(self) -> None:
         """Remove it; a link, and not what it leads to."""
-        if os.path.lexists(self.path):
-            self.path.unlink()
+        inside.remove_all(self.path)
 
 
 def _signature(path: Path) -> Signature | None:

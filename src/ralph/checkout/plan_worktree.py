@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph import inside
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own import OwnFiles
 from ralph.errors import RalphError
@@ -92,7 +92,7 @@ class PlanWorktree:
         return self._head.is_file() and not self._head.read_text().startswith("ref: ")
 
     async def _add(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        inside.remove_all(self.folder)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         await self.repo.ask("worktree", "prune")
         start = [self.branch.name] if not self.is_new else [await self.repo.head()]
@@ -146,7 +146,7 @@ class PlanWorktree:
     async def remove(self) -> None:
         """Let go of the branch: everything here is on it."""
         await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
-        shutil.rmtree(self.folder, ignore_errors=True)
+        inside.remove_all(self.folder)
         self._index.unlink(missing_ok=True)
         await self.repo.ask("worktree", "prune")
 

@@ -8,6 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+from ralph import inside
 from ralph.git.repo import Repo
 
 
@@ -21,10 +22,7 @@ async def fill(repo: Repo, folder: Path) -> None:
             continue
         await module.ask("clean", "-ffdxq", index=_index(folder, path), work_tree=target)
         git = target / ".git"
-        if git.is_dir() and not git.is_symlink():
-            shutil.rmtree(git)
-        else:
-            git.unlink(missing_ok=True)
+        inside.remove_all(git)
         (git / "objects" / "info").mkdir(parents=True)
         (git / "refs").mkdir()
         (git / "HEAD").write_text(f"{commit}\n")

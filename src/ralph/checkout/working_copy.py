@@ -13,15 +13,18 @@ import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ralph import inside
 from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.caches import is_cache
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.own_index import OwnIndex
 from ralph.checkout.subject import SHOWN
+from ralph.checkout.untaken import MAX_NAMED, OTHER_REPOSITORY, named, untaken
 from ralph.errors import RalphError
 from ralph.git.files import beside, remove
 from ralph.git.objects import commit_object, write_object
@@ -32,7 +35,6 @@ from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
 from ralph.process.spawn import Captured
 
 GITLINK = "160000"
-MAX_NAMED = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +69,7 @@ class WorkingCopy:
     is_littered: bool = True  # there may be files in it that Ralph's index does not know
     index_file: Path | None = None  # where Ralph's own index of it is, if not beside it
     _forged: set[str] = field(default_factory=set)  # objects that were not what they are called
-    _nested: set[str] = field(default_factory=set)  # other repositories that were found in it
+    _untaken: dict[str, str] = field(default_factory=dict)  # what git could not take, and why
     _own_index: OwnIndex | None = None
     _parent: Path | None = None  # where the folder above it really is
 
@@ -103,9 +105,12 @@ class WorkingCopy:
         self._index.remember()
         return done
 
-    async def _insist(self, *args: str, stdin: bytes = b"") -> str:
-        """The same, and it has to succeed."""
-        done = await self._with_index(*args, stdin=stdin)
+    async def _insist(self, *args: str, literal: bool = True, stdin: bytes = b"") -> str:
+        """The same, and it has to succeed: if need be, Ralph takes back what permissions somebody took away."""
+        done = await self._with_index(*args, literal=literal, stdin=stdin)
+        if done.code:
+            inside.open_up(self.folder)
+            done = await self._with_index(*args, literal=literal, stdin=stdin)
         if done.code:
             raise failed(args, self.folder, done)
         return done.out.decode(errors="surrogateescape")
@@ -122,10 +127,12 @@ class WorkingCopy:
             if path.is_symlink():
                 path.unlink()
                 self._index.discard()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        inside.let_in(self.folder.parent)
         self._parent = self._parent or self.folder.parent.resolve()
         if self.folder.parent.resolve() != self._parent:
             raise RalphError(f"{self.folder.parent} was moved while Ralph works there.", remedy="Run again.")
+        self.folder.mkdir(exist_ok=True)
 
     async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Path] | None = None) -> None:
         """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
@@ -134,14 +141,28 @@ class WorkingCopy:
         Ralph's own files are those. The small repository has them in its newest commit, so that whoever tidies up
         there (`git stash`, `git clean`, `git checkout .`) does not do it to them.
         """
+        try:
+            await self._reset(commit, tree, plan)
+        except (OSError, RalphError):  # perhaps somebody took away permissions
+            inside.open_up(self.folder, besides={self.folder / path for path in self.provided})
+            try:
+                await self._reset(commit, tree, plan)
+            except (OSError, RalphError):  # whatever is in the way, a new folder has nothing of it
+                if not self._set_aside():
+                    raise
+                await self._reset(commit, tree, plan)
+
+    async def _reset(self, commit: str, tree: str, plan: Mapping[str, Path] | None) -> None:
         self.check_place()
-        for path in self._nested:
-            shutil.rmtree(self.folder / path, ignore_errors=True)
-        self._nested.clear()
+        for path in self._untaken:
+            remove(self.folder, path)
+        self._untaken.clear()
         if self.start and await self._writes_otherwise(tree or commit):
             self._wipe()
         self.head, self.start = commit, tree or commit
         self._make_repository()
+        if inside.is_closed(self.folder):
+            inside.open_up(self.folder, besides={self.folder / path for path in self.provided})
         shown, head = await self._with_plan(plan) if plan else (self.start, commit)
         if not self._index.is_as_left() and os.path.lexists(self.index):
             self._index.discard()
@@ -207,32 +228,40 @@ class WorkingCopy:
         """Remove everything but tracked files and what Ralph provided; ignored files only if asked."""
         keep = [arg for path in sorted(self.provided) for arg in ("-e", f"/{path}")]
         how = "-ffdxq" if ignored else "-ffdq"
-        await self.repo.git("clean", how, *keep, index=self.index, work_tree=self.folder, literal=False)
+        await self._insist("clean", how, *keep, literal=False)
         self.is_littered = False
         self.root.mkdir(parents=True, exist_ok=True)
 
     def remove(self) -> None:
-        shutil.rmtree(self.folder, ignore_errors=True)
+        inside.remove_all(self.folder)
         self._index.discard()
+
+    def _set_aside(self) -> bool:
+        """Out of the way, and gone as far as Ralph may remove it; False: it is not where it was, or cannot be moved."""
+        aside = self.folder.with_name(f"{self.folder.name}.aside-{os.urandom(4).hex()}")
+        try:
+            if self.folder.parent.resolve() != self._parent:
+                return False
+            self.folder.rename(aside)
+        except OSError:
+            return False
+        self._index.discard()
+        for left in self.folder.parent.glob(f"{self.folder.name}.aside-*"):
+            with suppress(OSError):
+                inside.remove_all(left)
+        return True
 
     def _wipe(self) -> None:
         keep = {".git", *(path.split("/", 1)[0] for path in self.provided)}
         for entry in self.folder.iterdir():
-            if entry.name in keep:
-                continue
-            if entry.is_dir() and not entry.is_symlink():
-                shutil.rmtree(entry, ignore_errors=True)
-            else:
-                entry.unlink(missing_ok=True)
+            if entry.name not in keep:
+                inside.remove_all(entry)
         self._index.discard()
 
     def _make_repository(self) -> None:
         """A repository for whoever works here: it borrows objects, and shares nothing else with the project's."""
         git = self._git
-        if git.is_dir() and not git.is_symlink():
-            shutil.rmtree(git, ignore_errors=True)
-        else:
-            git.unlink(missing_ok=True)
+        remove(self.folder, git.name)
         (git / "objects" / "info").mkdir(parents=True)
         (git / "info").mkdir()
         (git / "refs" / "heads" / self.branch).parent.mkdir(parents=True)
@@ -248,6 +277,8 @@ class WorkingCopy:
 
         Ralph's own files are taken as `base` has them, except for those in `also`.
         """
+        inside.let_in(self.folder.parent)
+        inside.let_in(self.folder)
         if self.folder.is_symlink() or not self.folder.is_dir() or not self._index.exists():
             # somebody has removed all of it, or put something else there: nobody's work
             return Taken(commit=base, tree=await self.repo.tree_of(base), changes=())
@@ -262,7 +293,7 @@ class WorkingCopy:
             await self._put_back([change for change in changes if change.path in left_out])
             tree = await self._write_tree(base, also)
         reasons = [f"{path} ({why})" for path, why in sorted(left_out.items()) if path not in self.provided]
-        reasons += [f"{path}/ (it is another repository)" for path in sorted(self._nested - left_out.keys())]
+        reasons += named(one for one in self._untaken.items() if one[0] not in left_out)
         changed = await submodules.changed(self.repo, self.folder)
         reasons += [f"{path}/ (its files changed, and it is a submodule)" for path in changed if path not in left_out]
         reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes)]
@@ -317,6 +348,7 @@ class WorkingCopy:
 
     async def keep_strays(self) -> str:
         """Keep what somebody put here since Ralph was here last, under the ref that comes back; empty: nothing."""
+        inside.let_in(self.folder.parent)
         if not self.index.exists():
             return ""
         head = await self.repo.head()
@@ -343,8 +375,9 @@ class WorkingCopy:
     async def _stage(self) -> None:
         outside = [f":(top,exclude,literal){path}" for path in (*self.own.pathspecs, *sorted(self.provided))]
         done = await self._with_index("add", "--all", "--ignore-errors", "--", ":(top)", *outside, literal=False)
-        if done.code:
-            self._nested |= _unborn(done.err.decode(errors="surrogateescape"))
+        asks = done.code or done.err  # a folder that it cannot look into is only worth a warning
+        found = await untaken(self.repo, self.folder, self.index, (":(top)", *outside)) if asks else {}
+        self._untaken = {path: why for path, why in found.items() if not self._is_ours(path.rstrip("/"))}
 
     async def _left_before(self, changes: tuple[Change, ...]) -> dict[str, str]:
         """Files that ignore rules hid when the copy was last reset: changed rules do not make them anybody's work."""
@@ -366,8 +399,8 @@ class WorkingCopy:
     def _why_not(self, change: Change) -> str:
         """Why a change is not taken; empty: it is."""
         if change.new_mode == GITLINK and change.old_mode != GITLINK:
-            self._nested.add(change.path)
-            return "it is another repository"
+            self._untaken[change.path] = OTHER_REPOSITORY
+            return OTHER_REPOSITORY
         if GITLINK in (change.new_mode, change.old_mode):
             return "it is a submodule, and its commit is in no other repository"
         if self.max_file_bytes and change.new_mode != "000000":
@@ -408,11 +441,12 @@ class WorkingCopy:
         return self.repo.ignores
 
     def _is_cache(self, path: str) -> bool:
+        return self._is_ours(path) or is_cache(path)
+
+    def _is_ours(self, path: str) -> bool:
         if path in self.provided or f"{path}/" in self.own or path in self.own:
             return True
-        if any(provided.startswith(f"{path}/") for provided in self.provided):
-            return True  # Ralph made that folder
-        return is_cache(path)
+        return any(provided.startswith(f"{path}/") for provided in self.provided)  # Ralph made that folder
 
     async def checkout(self, commit: str, paths: Iterable[str]) -> None:
         """Make these paths as `commit` has them, on disk and in Ralph's index; absent there: removed."""
@@ -430,16 +464,6 @@ class WorkingCopy:
         kept = [path for path in wanted if path in entries]
         if kept:
             await self._insist("checkout-index", "--force", "-z", "--stdin", stdin=nul(kept))
-
-
-def _unborn(errors: str) -> set[str]:
-    """Nested repositories without a commit: git names them when it cannot add them."""
-    end = "' does not have a commit checked out"
-    return {
-        line.removeprefix("error: '").removesuffix(end).rstrip("/")
-        for line in errors.splitlines()
-        if line.endswith(end)
-    }
 
 
 REMEDIES = (

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from ralph import validation
+from ralph import inside, validation
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.journal.writer import new_run_id, now
@@ -46,7 +46,7 @@ def edit_plan(workspace: Workspace, config: Config, located: Located) -> None:
         editing.prepare()
         hand_over([*shlex.split(editor), *map(str, editing.files())])
         changed = editing.take()
-    shutil.rmtree(editing.copies)
+    inside.remove_all(editing.copies)
     click.echo("Nothing changed." if not changed else f"Changed: {', '.join(changed)}")
 
 

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
+from ralph import inside
+
 
 def remove(top: Path, path: str) -> None:
-    """Remove a file or folder, and the folders that are empty without it; never behind a link."""
-    if is_behind_link(top, path):
+    """Remove a file or folder, and the folders that are empty without it; never outside of `top`, or behind a link."""
+    parts = Path(path).parts
+    if not parts or Path(path).is_absolute() or ".." in parts or is_behind_link(top, path):
         return
     target = top / path
-    if target.is_dir() and not target.is_symlink():
-        shutil.rmtree(target, ignore_errors=True)
-    else:
-        try:
-            target.unlink(missing_ok=True)
-        except NotADirectoryError:
-            return
+    for folder in (top, *(top.joinpath(*parts[:depth]) for depth in range(1, len(parts)))):
+        inside.let_in(folder)
+    inside.remove_all(target)
     for folder in target.parents:
         if folder == top or top not in folder.parents:
             break

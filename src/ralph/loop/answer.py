@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
+from ralph import inside
 from ralph.errors import RalphError
 
 LARGEST = 16 << 20
@@ -25,9 +25,7 @@ def content(answer: Path) -> bytes:
 def clear(answer: Path) -> None:
     """Make room for an answer; whatever lies there is not one."""
     answer.parent.mkdir(parents=True, exist_ok=True)
-    if answer.is_dir() and not answer.is_symlink():
-        shutil.rmtree(answer)
-    answer.unlink(missing_ok=True)
+    inside.remove_all(answer)
 
 
 def told(error: RalphError) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
@@ -11,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
+from ralph import inside
 from ralph.checkout.own import OwnFiles
 from ralph.config import NAME
 from ralph.git.look import ATTEMPTS
@@ -221,9 +221,6 @@ def remove_empty(workspace: Workspace, repos: Iterable[Repo]) -> None:
 
 
 def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    inside.remove_all(path)
     with suppress(OSError):  # it holds something else
         path.parent.rmdir()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph import inside
 from ralph.loop.record import StepResult
 from ralph.plan.work import Contract, Kept, Texts, Verdict, listed
 from ralph.stores import atomic
@@ -62,10 +62,9 @@ class Owed:
             data, target = self.before[path], self.root / path
             if data is not None and _content(target) == data:
                 continue
-            if target.is_dir() and not target.is_symlink():
-                shutil.rmtree(target)
-            elif data is None or target.is_symlink():
-                target.unlink(missing_ok=True)
+            inside.let_in(target.parent)
+            if data is None or not target.is_file() or target.is_symlink():
+                inside.remove_all(target)
             if data is not None:
                 atomic.write(target, data)
 

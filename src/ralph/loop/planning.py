@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ralph import prompts
+from ralph import inside, prompts
 from ralph.agent.call import check_installed
 from ralph.checkout.ledger import AGENT_EMAIL
 from ralph.checkout.own import OwnFiles
@@ -86,7 +85,7 @@ class Planner:
         except RalphError:
             head = ""
         if not head:
-            shutil.rmtree(folder, ignore_errors=True)
+            inside.remove_all(folder)
             folder.mkdir(parents=True)
             return Site(folder=run.workspace.root, scratch=folder)
         repo.owner = run.id

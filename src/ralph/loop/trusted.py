@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 from collections.abc import Iterable
 from pathlib import Path
 from urllib.parse import quote, unquote_to_bytes
 
+from ralph import inside
 from ralph.config import NAME
 from ralph.loop import record as records
 from ralph.process import tree
@@ -55,7 +55,7 @@ def tip_of(workspace: Workspace, target: str) -> str:
 
 def forget(workspace: Workspace, target: str) -> None:
     """A run has come to its own end: from now on what is on disk is what a person wants."""
-    shutil.rmtree(workspace.records / target / FOLDER, ignore_errors=True)
+    inside.remove_all(workspace.records / target / FOLDER)
 
 
 def put_back(workspace: Workspace, *, locked: bool = False) -> list[str]:
@@ -126,4 +126,4 @@ def _set_aside(current: Path, folder: Path) -> None:
     if current.is_file() and not current.is_symlink():
         atomic.write(folder.parent / "found" / f"{_name(current)[:8]}-{current.name}", current.read_bytes())
     if current.is_dir() and not current.is_symlink():
-        shutil.rmtree(current)
+        inside.remove_all(current)

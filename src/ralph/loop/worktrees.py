@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from ralph import inside
 from ralph.checkout.own import OwnFiles
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Worktrees
@@ -197,10 +197,7 @@ async def remove(one: Worktree, repo: Repo | None) -> str:
 def throw_away(folder: Path) -> None:
     """Remove a working copy, what Ralph noted beside it, and the folders above it once they are empty."""
     for path in (folder, *folder.parent.glob(f"{folder.name}.*")):
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        inside.remove_all(path)
     with suppress(OSError):  # one of them holds something else
         folder.parent.rmdir()
         folder.parent.parent.rmdir()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph import inside
 from ralph.errors import RalphError
 from ralph.git.files import is_behind_link
 from ralph.provision import commands, discover, python_env, stamp
@@ -62,7 +63,7 @@ def provided_so_far(copy: Destination) -> frozenset[str]:
 
 def forget(copy: Destination) -> None:
     """Remove Ralph's notes about a working copy that is gone."""
-    stamp.remove(copy.records)
+    inside.remove_all(copy.records)
 
 
 def read_stamp(copy: Destination) -> Stamp:

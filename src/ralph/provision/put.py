@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph import inside
 from ralph.git.files import is_behind_link
 from ralph.process.spawn import How as Exit
 from ralph.provision import commands, stamp
@@ -53,8 +54,9 @@ def take_out(copy: Destination, path: str) -> None:
     if is_behind_link(copy.top, path) or not os.path.lexists(target):
         return
     away = _fresh(copy, "old")
+    inside.let_in(target)  # a folder that forbids it cannot be moved elsewhere
     target.rename(away)
-    stamp.remove(away)
+    inside.remove_all(away)
 
 
 def size_of(path: Path) -> int:
@@ -134,7 +136,7 @@ def _fresh(copy: Destination, name: str) -> Path:
     """A free path beside the copy; what a killed run left there goes."""
     path = copy.records / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    stamp.remove(path)
+    inside.remove_all(path)
     return path
 
 

@@ -9,6 +9,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph import inside
 from ralph.git.files import is_behind_link
 from ralph.provision import stamp
 from ralph.provision.destination import Destination
@@ -85,7 +86,7 @@ def _repaired(copy: Destination, noted: Stamp, path: str, known: Manifest, chang
 
 def _remove(path: Path) -> None:
     if os.path.lexists(path):  # it may have gone with its folder
-        stamp.remove(path)
+        inside.remove_all(path)
 
 
 def _from_source(copy: Destination, path: str, name: str, known: Manifest) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import stat
 from collections.abc import Mapping
 from enum import Enum
@@ -140,19 +139,6 @@ def entry(status: os.stat_result) -> Entry:
     if stat.S_ISDIR(status.st_mode):
         return (status.st_mode, 0, 0, 0, 0)
     return (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
-
-
-def remove(path: Path) -> None:
-    """Remove a file, a link or a folder, also one whose folders forbid it."""
-    if path.is_symlink() or not path.is_dir():
-        path.unlink(missing_ok=True)
-        return
-    try:
-        shutil.rmtree(path)
-    except PermissionError:
-        for folder, _, _ in os.walk(path):
-            os.chmod(folder, 0o700)  # noqa: PTH101 - beside os.walk
-        shutil.rmtree(path)
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:

@@ -63,7 +63,7 @@ class Guard:
         for path in (*changed, *added):
             self._copy_aside(path, keep_in)
         for path in added:
-            _remove(path)
+            inside.remove_all(path)
         for path in changed:
             _put_back(path, self._known[str(path)])
         return tuple(sorted((*changed, *added)))
@@ -102,8 +102,10 @@ class Guard:
         if not os.path.lexists(path):
             return
         number, root = next(((n, r) for n, r in enumerate(self.roots) if r in path.parents), (0, path.parent))
+        inside.let_in(path.parent)
         target = keep_in / (str(number) if number else "") / path.relative_to(root)
         inside.make_folder(target.parent)
+        inside.open_up(path)
         if path.is_dir() and not path.is_symlink():
             shutil.copytree(path, target, symlinks=True, dirs_exist_ok=True)
         elif path.is_file() and not path.is_symlink():
@@ -122,6 +124,9 @@ def _below(path: str, besides: frozenset[str] = frozenset()) -> Iterator[str]:
         return
     except FileNotFoundError:
         return
+    except PermissionError:
+        inside.let_in(Path(path))
+        entries = list(os.scandir(path))
     for entry in entries:
         if entry.name in besides:
             continue
@@ -141,20 +146,26 @@ def _look(path: str) -> _Known:
 
 
 def _unchanged(path: str, known: _Known) -> bool:
-    """The kernel's change time cannot be set back: the same mark means the same bytes."""
+    """The kernel's change time cannot be set back: the same mark means the same bytes. What it forbids is set right."""
     try:
         if _mark(os.lstat(path)) == known.mark:
             return True
+        inside.let_in(Path(path).parent)
         now = _look(path)
+        if (now.data, stat.S_IFMT(now.mode)) != (known.data, stat.S_IFMT(known.mode)) or now.mode & ~known.mode:
+            return False
+        if now.mode != known.mode:  # it forbids more, as `chmod -R a-w` does to everything
+            os.chmod(path, stat.S_IMODE(known.mode))
     except OSError:
         return False
-    return (now.data, now.mode) == (known.data, known.mode)
+    return True
 
 
 def _put_back(path: Path, known: _Known) -> None:
     """A file takes its place by a rename, so that at no instant it is missing."""
+    inside.let_in(path.parent)
     if known.is_link or path.is_dir():
-        _remove(path)
+        inside.remove_all(path)
     if known.is_link:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.symlink_to(os.fsdecode(known.data))
@@ -174,10 +185,3 @@ def _content(path: Path) -> bytes:
 
 def _mark(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_mode)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
