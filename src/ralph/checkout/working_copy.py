@@ -238,7 +238,7 @@ class WorkingCopy:
 
     def _set_aside(self) -> bool:
         """Out of the way, and gone as far as Ralph may remove it; False: it is not where it was, or cannot be moved."""
-        aside = self.folder.with_name(f"{self.folder.name}.aside-{os.urandom(4).hex()}")
+        aside = self.folder.with_name(f"{self.folder.name}.broken-{os.urandom(4).hex()}")
         try:
             if self.folder.parent.resolve() != self._parent:
                 return False
@@ -246,7 +246,7 @@ class WorkingCopy:
         except OSError:
             return False
         self._index.discard()
-        for left in self.folder.parent.glob(f"{self.folder.name}.aside-*"):
+        for left in self.folder.parent.glob(f"{self.folder.name}.broken-*"):
             with suppress(OSError):
                 inside.remove_all(left)
         return True

@@ -7,9 +7,10 @@ import hashlib
 import os
 import signal
 import sys
+import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -166,6 +167,16 @@ class Run:
     def scratch_prefix(self) -> str:
         """How the names of this project's temporary folders begin: short, for sockets have short names."""
         return f"ralph-{hashlib.sha256(bytes(self.workspace.root)).hexdigest()[:8]}-"
+
+    @contextmanager
+    def temporary(self) -> Iterator[Path]:
+        """A new temporary folder for one use; nobody finds in it what somebody else left."""
+        folder = Path(tempfile.mkdtemp(prefix=self.scratch_prefix))
+        try:
+            yield folder
+        finally:
+            with suppress(OSError):  # the next run tries it again
+                inside.remove_all(folder)
 
     def emit(self, event: Event) -> None:
         self.journal.emit(event)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
-from contextlib import ExitStack, asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count as counting
 from itertools import islice
 from pathlib import Path
 
+from ralph import inside
 from ralph.checkout.ledger import AGENT_EMAIL
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.git.look import ATTEMPTS
@@ -40,7 +40,6 @@ class Slots:
 
     run: Run
     count: int
-    cleanup: ExitStack = field(default_factory=ExitStack)  # removes temporary folders when the run ends
     _free: list[int] = field(default_factory=list)
     _sites: dict[int, Site] = field(default_factory=dict)
     _last: dict[int, str] = field(default_factory=dict)  # what was last done in a slot
@@ -52,9 +51,9 @@ class Slots:
         for folder in run.workspace.slots.glob(f"*{ASIDE}"):
             _bring_back(folder)  # a killed run left it
         for folder in Path(tempfile.gettempdir()).glob(f"{run.scratch_prefix}*"):
-            shutil.rmtree(folder, ignore_errors=True)  # a killed run leaves its temporary folders
-        with slots.cleanup:
-            yield slots
+            with suppress(OSError):
+                inside.remove_all(folder)  # a killed run leaves its temporary folders
+        yield slots
 
     def take(self) -> int | None:
         """The number of a free slot; None: all are in use."""
@@ -133,10 +132,7 @@ class Slots:
         assert run.branch
         copy: WorkingCopy = run.working_copy(self.folder(number))
         note_use(copy.folder, run.plan.target, run.branch.repo)
-        scratch = self.cleanup.enter_context(
-            tempfile.TemporaryDirectory(prefix=f"{run.scratch_prefix}{number}-", ignore_cleanup_errors=True)
-        )
-        variables = {"RALPH_SLOT": str(number), "RALPH_WORKTREE": str(copy.folder), "TMPDIR": scratch}
+        variables = {"RALPH_SLOT": str(number), "RALPH_WORKTREE": str(copy.folder)}
         return Site(
             folder=run.workspace.root,
             copy=copy,
@@ -162,10 +158,7 @@ def set_aside(folder: Path) -> Iterator[None]:
 
 def _bring_back(aside: Path) -> None:
     folder = aside.with_name(aside.name.removesuffix(ASIDE))
-    if folder.is_dir() and not folder.is_symlink():
-        shutil.rmtree(folder, ignore_errors=True)  # a gate made it, at a path that it knew
-    else:
-        folder.unlink(missing_ok=True)
+    inside.remove_all(folder)  # a gate made it, at a path that it knew
     aside.rename(folder)
 
 

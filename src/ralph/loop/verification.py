@@ -6,10 +6,8 @@ With `verify.where: "slot"` they run where the agent worked instead, and every r
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
-from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count as counting
 from pathlib import Path
@@ -39,7 +37,7 @@ class GateSite:
 
     copy: WorkingCopy
     services: Services
-    scratch: Path
+    services_temporary: Path
     variables: dict[str, str] = field(default_factory=dict)
 
 
@@ -136,8 +134,9 @@ class Verifier:
         async with self._turns:
             clean = self._free.pop() if self._free else await self._make_clean()
             try:
-                await self._prepare(clean, commit)
-                yield clean
+                with self.run.temporary() as temporary:
+                    await self._prepare(clean, commit, temporary)
+                    yield clean
             finally:
                 self._free.append(clean)
 
@@ -149,12 +148,13 @@ class Verifier:
             await copy.reset(commit)
             await copy.clean(ignored=False)
         if copy.folder not in self._in_slots:
-            self._in_slots[copy.folder] = await self._make(copy, f"s{copy.folder.name}")
+            self._in_slots[copy.folder] = await self._make(copy)
         place = self._in_slots[copy.folder]
         place.copy = copy
-        self._give(place, await self.run.provide(copy))
         try:
-            yield place
+            with self.run.temporary() as temporary:
+                self._give(place, await self.run.provide(copy), temporary)
+                yield place
         finally:
             if site is None:
                 await copy.restore()
@@ -168,32 +168,30 @@ class Verifier:
         await copy.keep_strays()
         return copy
 
-    async def _prepare(self, clean: GateSite, commit: str) -> None:
+    async def _prepare(self, clean: GateSite, commit: str, temporary: Path) -> None:
         copy = clean.copy
         await copy.reset(commit)
         provided = await self.run.provide(copy)
         await copy.clean()
         await self.run.restore_provided(copy)
-        self._give(clean, provided)
+        self._give(clean, provided, temporary)
 
-    def _give(self, place: GateSite, provided: Mapping[str, str]) -> None:
-        """An empty folder for temporary files, and the variables that gates and services get."""
-        place.variables = {"TMPDIR": str(place.scratch), **provided}
-        place.services.environment = gate_environment(self.run.config, place.variables)
-        for entry in place.scratch.iterdir():
-            shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
+    def _give(self, place: GateSite, provided: Mapping[str, str], temporary: Path) -> None:
+        """The variables that gates and services get; a service may outlive a verification, and so does its folder."""
+        place.variables = {"TMPDIR": str(temporary), **provided}
+        theirs = {**place.variables, "TMPDIR": str(place.services_temporary)}
+        place.services.environment = gate_environment(self.run.config, theirs)
 
     async def _make_clean(self) -> GateSite:
         self._made += 1
         copy = self.run.working_copy(self.run.workspace.clean_copies / str(self._made))
-        return await self._make(copy, f"v{self._made}")
+        return await self._make(copy)
 
-    async def _make(self, copy: WorkingCopy, name: str) -> GateSite:
+    async def _make(self, copy: WorkingCopy) -> GateSite:
         run = self.run
         assert run.branch, "what is verified is on a branch"
         note_use(copy.folder, run.plan.target, run.branch.repo)
-        scratch = Path(tempfile.mkdtemp(prefix=f"{run.scratch_prefix}{name}-"))
-        self._stack.callback(shutil.rmtree, scratch, ignore_errors=True)
+        temporary = self._stack.enter_context(run.temporary())
         services = await self._stack.enter_async_context(
             Services(
                 services=run.config.services,
@@ -207,14 +205,16 @@ class Verifier:
                 borrows=False,
             )
         )
-        return GateSite(copy=copy, services=services, scratch=scratch)
+        return GateSite(copy=copy, services=services, services_temporary=temporary)
 
     def bench(self, place: GateSite, label: str, work: str) -> Bench:
         return self._bench(place.copy, place.variables, label, work, ui=place.services.variables)
 
-    def bench_in_slot(self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str) -> Bench:
+    @contextmanager
+    def bench_in_slot(self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str) -> Iterator[Bench]:
         """For command steps, which belong to the work."""
-        return self._bench(copy, variables, label, work, ui={})
+        with self.run.temporary() as temporary:
+            yield self._bench(copy, {**variables, "TMPDIR": str(temporary)}, label, work, ui={})
 
     def _bench(
         self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, *, ui: dict[str, str]

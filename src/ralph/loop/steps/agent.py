@@ -157,7 +157,9 @@ class AgentStep(Step):
         )
         began = time.monotonic()
         try:
-            heard = await call.make(request)
+            with run.temporary() as temporary:
+                variables = {**_variables(context), "TMPDIR": str(temporary)}
+                heard = await call.make(replace(request, variables=variables))
         except asyncio.CancelledError:
             self._tell_stopped(context, time.monotonic() - began)
             return None

@@ -32,11 +32,10 @@ class CommandStep(Step):
         assert context.copy, "a command runs where work is done"
         gate = Gate(name=self.spec.label, command=settings.command, timeout=settings.timeout or LONGEST)
         label = f"{context.label}-{self.spec.label}"
-        bench = run.verifier.bench_in_slot(context.copy, context.site.variables, label, context.work.id)
-        async with Protection.around(
-            run, context.site, context.work, run.logs / f"{context.label}-undone-by-{self.spec.label}"
-        ) as protection:
-            results = await gates.run_all((gate,), bench)
+        undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
+        with run.verifier.bench_in_slot(context.copy, context.site.variables, label, context.work.id) as bench:
+            async with Protection.around(run, context.site, context.work, undone) as protection:
+                results = await gates.run_all((gate,), bench)
         reasons = (
             protection.violations.reason("A command"),
             await self._put_back(context, context.copy),

@@ -32,15 +32,11 @@ class GitCommitStep(Step):
             return passed
         await copy.reset(base, f"{commit}^{{tree}}")  # now: the guard is to see only what hooks do
         undone = run.logs / f"{context.label}-undone-by-hooks"
-        async with Protection.around(run, context.site, context.work, undone) as protection:
-            made = await commit_with_hooks(
-                copy,
-                base,
-                commit,
-                said or message,
-                gate_environment(run.config, {**context.site.variables, **copy.repo.ident.variables}),
-                owner=run.id,
-            )
+        with run.temporary() as temporary:
+            variables = {**context.site.variables, **copy.repo.ident.variables, "TMPDIR": str(temporary)}
+            environment = gate_environment(run.config, variables)
+            async with Protection.around(run, context.site, context.work, undone) as protection:
+                made = await commit_with_hooks(copy, base, commit, said or message, environment, owner=run.id)
         if made.refused:
             output = Redactor(secrets_in(os.environ)).text(made.output).strip()[-MAX_OUTPUT:]
             return self.failed(f"A git hook refused the commit ({made.refused}):\n\n{output}")
