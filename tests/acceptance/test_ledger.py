@@ -133,6 +133,19 @@ def test_what_is_checked_out_is_never_half_undone(project: Project, switch: str)
     assert (project.path / "app.txt").read_text() == "half done\n"
 
 
+def test_every_command_that_puts_something_right_is_said_however_much_there_is(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    project.write("app.txt", "half done\n")
+    much = "cd $RALPH_ROOT; git stash -q; git checkout -q -b feature/x; for n in 1 2 3 4 5; do git tag tag-$n; done"
+    project.script(does("US-001", "a.txt", times=1, run=[much]), does("US-001", "one.txt"), VERIFIED)
+
+    said = " ".join(project.ralph("run", "auth").stdout.split())
+
+    assert "`git switch main` puts that right." in said
+    assert "`git stash pop` brings it back." in said
+
+
 def test_a_commit_in_the_person_s_checkout_is_taken_off_and_the_message_says_where_it_is(project: Project) -> None:
     project.config("true")
     project.stories("One")

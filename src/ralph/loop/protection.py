@@ -107,6 +107,9 @@ class Protection:
         found = list(settled.undone)
         for text in settled.left:
             self.run.emit(Noted(text=f"While it was at work, {text}."))
+        for text in found:
+            if LEFT in text:  # in full, for only the person can put it right
+                self.run.emit(Noted(text=f"While it was at work, {text}.", warning=True))
         if not found or not self.run.guards:
             return found
         self.run.emit(Noted(text=meddled("Somebody reached into your repository", settled.undone), warning=True))
