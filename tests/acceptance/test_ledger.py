@@ -60,7 +60,7 @@ def repository(project: Project) -> tuple[object, ...]:
         watched += [*(place / "hooks").iterdir(), place / "config", *(place / "info").iterdir()]
     own = ("refs/ralph", "refs/heads/ralph")
     listed = project.git("for-each-ref", "--format=%(objectname) %(refname) %(symref)").splitlines()
-    refs = [line for line in listed if not any(name in line.split()[1] for name in own)]
+    refs = [line.strip() for line in listed if not any(name in line.split()[1] for name in own)]
     return refs, {str(path): path.read_bytes() for path in watched if path.is_file()}
 
 

@@ -372,14 +372,16 @@ def test_the_plan_is_on_disk_and_nobody_else_can_take_the_branch(person: Project
         do(plans.open())
 
 
-def test_a_killed_run_s_plan_counts_unless_the_branch_moved(person: Project, plans: PlanWorktree) -> None:
+def test_a_killed_run_s_plan_counts_wherever_the_branch_is_by_now(person: Project, plans: PlanWorktree) -> None:
     do(plans.open())
     (plans.root / ".ralph/plan.json").write_text("2\n")
     tip = do(plans.branch.tip())
     do(plans.open(known_tip=tip))
     assert (plans.root / ".ralph/plan.json").read_text() == "2\n"
     do(plans.open(known_tip="0" * 40))
-    assert (plans.root / ".ralph/plan.json").read_text() == "1\n"
+    assert (plans.root / ".ralph/plan.json").read_text() == "2\n"
+    do(plans.open())
+    assert (plans.root / ".ralph/plan.json").read_text() == "1\n", "no run was killed: the branch's counts"
 
 
 def test_state_is_added_to_a_tree_and_nothing_else_is(person: Project, plans: PlanWorktree) -> None:

@@ -7,20 +7,21 @@ import os
 from collections.abc import Iterable
 
 from ralph.errors import RalphError
-from ralph.git.objects import digest_of, loose, packs, parse_tree, read_object
+from ralph.git.objects import Tree, digest_of, loose, packs, parse_tree, read_object
 from ralph.git.repo import Repo, failed
 
 GITLINK = "160000"
 
 
 async def unsound(repo: Repo, old: str, new: str) -> frozenset[str]:
-    """The objects of a tree that hold something else than their names say.
+    """The objects of a tree that hold something else than their names say: those that an old tree has not.
 
-    Those with a file of their own are all looked at, without a process, and again only if the file has changed.
-    Packed ones were there before any agent, unless the packs have changed: then git is asked for what `old` has not.
+    If the two are the same, all of them: a reviewer changes nothing, and the final verification is one.
+    Those with a file of their own are looked at without a process, and again only if the file has changed. Packed
+    ones were there before any agent, unless the packs have changed: then git is asked.
     """
     wrong: set[str] = set()
-    _walk(repo, new, wrong, set())
+    _walk(repo, old if old != new else "", new, wrong, set())
     if packs(repo.git_dir) != repo.packs and not wrong:
         wrong |= await _packed(repo, old, new)
     return frozenset(wrong)
@@ -39,16 +40,23 @@ def not_sound(repo: Repo, names: Iterable[str]) -> RalphError:
     )
 
 
-def _walk(repo: Repo, tree: str, wrong: set[str], seen: set[str]) -> None:
-    """Add what is wrong in a tree; one that is packed is as it was."""
-    if tree in seen or not _look(repo, tree, wrong, seen):
+def _walk(repo: Repo, old: str, tree: str, wrong: set[str], seen: set[str]) -> None:
+    """Add what is wrong in a tree and not the same in an old one; one that is packed is as it was."""
+    if tree in seen or tree == old or not _look(repo, tree, wrong, seen):
         return
-    data = read_object(repo.git_dir, tree) or b""
-    for entry in parse_tree(data, len(repo.zero) // 2).values():
+    before, after = (_entries(repo, name) for name in (old, tree))
+    for name, entry in after.items():
+        known = before.get(name)
+        if entry == known:
+            continue
         if entry.is_tree:
-            _walk(repo, entry.name, wrong, seen)
+            _walk(repo, known.name if known and known.is_tree else "", entry.name, wrong, seen)
         elif entry.mode != GITLINK and entry.name not in seen:
             _look(repo, entry.name, wrong, seen)
+
+
+def _entries(repo: Repo, tree: str) -> Tree:
+    return parse_tree(read_object(repo.git_dir, tree) or b"", len(repo.zero) // 2) if tree else {}
 
 
 def _look(repo: Repo, name: str, wrong: set[str], seen: set[str]) -> bool:
