@@ -7,13 +7,11 @@ It is an ordinary agent program. It reads its prompt on standard input, does wha
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import json
 import os
 import re
 import subprocess
 import sys
-import tempfile
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,6 +125,9 @@ def _count(state: Path, turns: list[Turn], prompt: str) -> list[int | None]:
 def _state_file(path: Path, state: Path | None) -> Path:
     if state:
         return state
+    import hashlib
+    import tempfile
+
     name = hashlib.sha256(os.fsencode(path.resolve()) + path.read_bytes()).hexdigest()[:24]
     return Path(tempfile.gettempdir()) / f"ralph-scripted-{os.getuid()}" / name
 
