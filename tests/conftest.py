@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,12 +13,17 @@ from typing import Any
 
 import pytest
 
-BIN = Path(sys.executable).parent
-RALPH = BIN / "ralph"
+from tests import warm
+from tests.warm import RALPH
+
+BIN = RALPH.parent
 
 
 class Project:
     """A small git repository with a feature `auth`, a scripted agent and the installed `ralph`."""
+
+    installed = False
+    """Whether calls run the installed script, instead of a fork of a process that has imported it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -113,15 +117,7 @@ class Project:
     def ralph(
         self, *args: str, code: int | None = 0, stdin: str = "", env: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [str(RALPH), *args],
-            cwd=self.path,
-            env={**self.env, **(env or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=120,
-        )
+        done = self.run(*args, stdin=stdin, env=env)
         assert "Traceback" not in done.stderr, done.stderr
         assert code is None or done.returncode == code, (
             f"exit {done.returncode}, expected {code}\n{done.stdout}\n{done.stderr}"
@@ -129,15 +125,29 @@ class Project:
         return done
 
     def start(self, *args: str, env: dict[str, str] | None = None) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [str(RALPH), *args],
+        return warm.popen(
+            [*args],
+            installed=self.installed,
             cwd=self.path,
             env={**self.env, **(env or {})},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
         )
+
+    def run(
+        self, *args: str, stdin: str = "", env: dict[str, str] | None = None, before: str = ""
+    ) -> subprocess.CompletedProcess[str]:
+        """Run `ralph`, whatever comes of it; `before` is code that runs in it first."""
+        how: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+        how |= {"cwd": self.path, "env": {**self.env, **(env or {})}, "installed": self.installed, "before": before}
+        with warm.popen([*args], **how) as process:
+            try:
+                out, err = process.communicate(stdin, timeout=120)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess([str(RALPH), *args], process.returncode, out, err)
 
     def truth(self, target: str, path: str, branch: str = "") -> str:
         """A plan's file where its truth is: with a run that is at work, on its branch, or in the checkout."""

@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from ralph.process import tree
+from tests import warm
 from tests.conftest import Project, wait_for
 
 FOREVER = 300  # seconds that no test waits for: whatever sleeps so long is ended by what is tested
@@ -41,6 +42,7 @@ ODD_NAMES = (
 @pytest.fixture
 def nobody_left() -> Iterator[None]:
     """As in a run, orphans become our children; when the test ends none of them is left, not even as a zombie."""
+    warm.rest()
     tree.adopt_orphans()
     yield
     left = psutil.Process().children(recursive=True)
