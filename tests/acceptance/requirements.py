@@ -7,7 +7,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -221,51 +220,6 @@ def marks(task_id: str, status: str, name: str = "prd.json", **fields: str) -> s
         "json.dump(d, open(p, 'w'))"
     )
     return f'python3 -c "{code}" .ralph/{name} ../.ralph/{name} {SEEN}/{name}'
-
-
-KILLER = """
-import os, signal, sys
-instant, root, number = int(sys.argv.pop(1)), sys.argv.pop(1), int(sys.argv.pop(1))
-count = 0
-WRITES = os.O_WRONLY | os.O_RDWR
-
-def watch(event, args):
-    global count
-    if event == "open":
-        if not isinstance(args[0], str) or not args[0].startswith(root) or not (args[2] or 0) & WRITES:
-            return
-    elif event not in ("os.rename", "os.remove", "os.mkdir", "os.kill", "subprocess.Popen"):
-        return
-    count += 1
-    if count == instant:
-        os.kill(os.getpid(), number)
-
-from ralph.cli import add, run
-from ralph.cli.entry import main
-sys.addaudithook(watch)
-try:
-    main()
-finally:
-    open(os.environ["COUNT_FILE"], "w").write(str(count))
-"""
-
-
-def ended_at(project: Founded, instant: int, number: signal.Signals, *args: str) -> int:
-    """Let a command go on until the given write, start or kill of a process; else how many of them there were."""
-    counter = project.folder / "count"
-    done = subprocess.run(
-        [sys.executable, "-c", KILLER, str(instant), str(project.path), str(int(number)), *args],
-        cwd=project.path,
-        env={**project.env, "COUNT_FILE": str(counter)},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert "Traceback" not in done.stderr, done.stderr
-    if done.returncode in (-number, 130):
-        return 0
-    assert done.returncode == 0, done.stdout + done.stderr
-    return int(counter.read_text())
 
 
 def guarded(made: Empty, folder: Path) -> Iterator[Any]:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.test_crashes import killed_at
 from tests.conftest import Project, processes_in
+from tests.instants import killed_at
 
 CASES = int(os.environ.get("RALPH_LANDING_CASES", "14"))
 GATE = "! ls bad-* >/dev/null 2>&1 && ! grep -q '<<<<' shared.txt && test -z \"$(sort shared.txt | uniq -d)\""

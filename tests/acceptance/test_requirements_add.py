@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.requirements import ADDING, COMMIT, COMPACTING, VERIFY, WORK, Founded, check, does, ended_at
+from tests.acceptance.requirements import ADDING, COMMIT, COMPACTING, VERIFY, WORK, Founded, check, does
 from tests.conftest import processes_in
+from tests.instants import ended_at
 
 RESULT = {"completed_at": "2026-01-01T00:00:00Z", "commit": "c" * 40, "summary": "feat: T-001 - One", "verify": []}
 DONE = {"title": "One", "status": "done", "attempts": 1, "result": RESULT, "owner": "Ada"}

@@ -19,10 +19,10 @@ from tests.acceptance.requirements import (
     Founded,
     check,
     does,
-    ended_at,
     marks,
 )
 from tests.conftest import processes_in, wait_for
+from tests.instants import ended_at
 
 HANG = """
 hang() {
