@@ -693,7 +693,7 @@ def test_r4_4_a_tolerated_agent_that_did_what_it_must_not_has_not_done_its_task(
 UNDECIDED: dict[str, tuple[str, dict[str, object]]] = {
     "its gate takes too long": ("sleep 60", {"timeout": "0.4s"}),
     "its breaker is open": ("false", {"circuit_breaker": {"threshold": 1, "reset_after": "1h"}}),
-    "its gate did what it must not": (f"echo x > {SEEN}/requirements.md", {}),
+    "its gate did what it must not": ("echo x > $HOME/../project/.ralph/requirements.md", {}),
 }
 
 
@@ -1439,16 +1439,17 @@ def test_a_branch_that_has_parted_from_a_persons_own_goes_on_by_itself(founded: 
 def test_r4_15_nothing_is_written_outside_of_the_project(founded: Founded) -> None:
     founded.steps(SETUP, WORK, VERIFY, REVIEW, COMMIT)
     founded.script({"match": SETTING_UP, "write": {"README.md": "x"}}, QUALIFIED, *BOTH)
-    before = {name: data for name, data in founded.files().items() if not name.startswith("project/")}
+    own = ("project/", "home/.cache/ralph/project-")  # the project, and the working copies in which gates run
+    before = {name: data for name, data in founded.files().items() if not name.startswith(own)}
 
     founded.ralph("run")
     founded.ralph("status")
     founded.ralph("verify", "requirements")
 
-    assert {name: data for name, data in founded.files().items() if not name.startswith("project/")} == before
+    assert {name: data for name, data in founded.files().items() if not name.startswith(own)} == before
     assert sorted(path.name for path in founded.folder.iterdir()) == ["agent.calls", "agent.json", "home", "project"]
     assert sorted(path.name for path in founded.path.iterdir()) == [".ralph", "ralph.config.json", "shop"]
-    assert [path.name for path in founded.home.iterdir()] == [".gitconfig"]
+    assert sorted(path.name for path in founded.home.iterdir()) == [".cache", ".gitconfig"]
 
 
 # Every command knows the target
@@ -1553,7 +1554,7 @@ def test_secrets_reach_no_output_no_log_no_prompt_and_no_plan(founded: Founded) 
     secret = "sk-very-secret-value-123"
     deploy = {"type": "command", "config": {"command": "echo ${MY_API_KEY}; test -f three.txt"}}
     founded.steps(WORK, deploy, VERIFY, COMMIT)
-    founded.config("echo $MY_API_KEY; test -f two.txt", provider={"env": ["MY_*"]})
+    founded.config("echo $MY_API_KEY; test -f two.txt", provider={"env": ["MY_*"]}, verify={"env": ["MY_*"]})
     founded.tasks("One")
     founded.script(
         does("T-001", "one.txt", run=["echo $MY_API_KEY"], call=1),

@@ -71,7 +71,7 @@ def test_from_two_specs_to_two_commits_with_ctrl_c_in_the_middle(project: Projec
     why, retry, accept, again = (line.partition("#")[0] for line in blocked.strip().splitlines())
     assert 'nobody here speaks "tlhIngan Hol"' in types(project, why)
     assert "shouting-2: to be tried again." in types(project, retry)
-    types(project, accept)
+    types(project, f"{accept} --yes")  # there is no terminal here
     assert "specs: complete" in types(project, again)
     assert "- [x] `shouting-2`" in types(project, "git show ralph/specs:PROGRESS.md")
     for name in re.findall(r"^\| `([^`]+)` \|", GUIDE, re.MULTILINE):

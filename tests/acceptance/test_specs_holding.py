@@ -135,8 +135,8 @@ def test_a_hook_that_always_refuses_ends_the_run_and_the_work_still_waits(projec
 def test_a_person_commits_in_their_checkout_while_an_agent_works_and_it_stays_there(project: Project) -> None:
     project.config("true")
     write_plan(project, spec("a", *TWO))
-    commit = "env -u GIT_COMMITTER_EMAIL git commit -qm mine"
-    theirs = f"cd {project.path} && echo n > notes.txt && git add notes.txt && {commit}"
+    person = "env -i HOME=$HOME PATH=$PATH"  # as from a terminal of theirs
+    theirs = f"cd {project.path} && echo n > notes.txt && {person} git add notes.txt && {person} git commit -qm mine"
     project.script(builds("a-1", "one.txt"), builds("a-2", "two.txt", run=[theirs]))
 
     project.ralph("start", "build")

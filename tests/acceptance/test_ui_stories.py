@@ -78,7 +78,7 @@ def test_a_page_that_throws_is_sent_back_with_the_finding_and_passes_when_it_is_
 
     shown = project.ralph("status", "--task", "US-001").stdout
     assert shown.index("before the first attempt") < shown.index("status: 404") < shown.index("after attempt 1")
-    assert shown.index("after attempt 1") < shown.index(finding) < shown.index("after attempt 2")
+    assert shown.index("after attempt 1") < shown.rindex(finding) < shown.index("after attempt 2")
     assert "✗ /page.html · .ralph/screenshots/US-001-page-html-1.png" in shown
     assert "✓ /page.html · .ralph/screenshots/US-001-page-html-2.png" in shown
     told = json.loads(project.ralph("status", "auth", "--json").stdout)[0]["tasks"][0]["pages"]

@@ -6,6 +6,7 @@ configuration or index stays in it: Ralph reads the files with an index of its o
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -141,16 +142,21 @@ class WorkingCopy:
         Ralph's own files are those. The small repository has them in its newest commit, so that whoever tidies up
         there (`git stash`, `git clean`, `git checkout .`) does not do it to them.
         """
-        try:
-            await self._reset(commit, tree, plan)
-        except (OSError, RalphError):  # perhaps somebody took away permissions
-            inside.open_up(self.folder, besides={self.folder / path for path in self.provided})
+        for mend in (self._open_up, self._set_aside, None):
             try:
                 await self._reset(commit, tree, plan)
-            except (OSError, RalphError):  # whatever is in the way, a new folder has nothing of it
-                if not self._set_aside():
+                return
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT) or mend is None or not mend():
+                    raise _not_made(self.folder, RalphError(f"{error.strerror or error}.")) from None
+            except RalphError:
+                if mend is None or not mend():
                     raise
-                await self._reset(commit, tree, plan)
+
+    def _open_up(self) -> bool:
+        """Perhaps somebody took away permissions."""
+        inside.open_up(self.folder, besides={self.folder / path for path in self.provided})
+        return True
 
     async def _reset(self, commit: str, tree: str, plan: Mapping[str, Path] | None) -> None:
         self.check_place()
@@ -162,7 +168,7 @@ class WorkingCopy:
         self.head, self.start = commit, tree or commit
         self._make_repository()
         if inside.is_closed(self.folder):
-            inside.open_up(self.folder, besides={self.folder / path for path in self.provided})
+            self._open_up()
         shown, head = await self._with_plan(plan) if plan else (self.start, commit)
         if not self._index.is_as_left() and os.path.lexists(self.index):
             self._index.discard()

@@ -26,7 +26,9 @@ Use it as an agent:
   "provider": {"command": "ralph", "args": ["scripted", "agent.json"]}""",
 )
 @click.argument("script", type=click.Path(path_type=Path))
-@click.option("--state", type=click.Path(path_type=Path), help="Where calls are counted; otherwise a temporary file.")
+@click.option(
+    "--state", type=click.Path(path_type=Path), help="Where calls are counted; otherwise a file in ~/.cache/ralph."
+)
 @click.option("--reset", is_flag=True, help="Count from the beginning, and do nothing else.")
 @click.option("--check", is_flag=True, help="Only check the script.")
 def command(script: Path, state: Path | None, reset: bool, check: bool) -> int:

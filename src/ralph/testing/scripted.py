@@ -126,10 +126,9 @@ def _state_file(path: Path, state: Path | None) -> Path:
     if state:
         return state
     import hashlib
-    import tempfile
 
     name = hashlib.sha256(os.fsencode(path.resolve()) + path.read_bytes()).hexdigest()[:24]
-    return Path(tempfile.gettempdir()) / f"ralph-scripted-{os.getuid()}" / name
+    return Path.home() / ".cache" / "ralph" / "scripted" / name  # each call has a TMPDIR of its own
 
 
 def _perform(turn: Turn, prompt: str) -> int:

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 from ralph import config, inside
 from ralph.plan.model import PageFinding, PageResult
-from ralph.plan.work import listed
 from ralph.process.environment import Redactor
 from ralph.verify.browser import Browser
 from ralph.verify.ready import LOOPBACK
@@ -94,8 +93,9 @@ def explain(results: Iterable[PageResult]) -> str:
         return ""
     lines = tuple(finding.line for result in wrong for finding in result.findings)
     shots = [f"- {result.page}: {result.screenshot}" for result in wrong if result.screenshot]
-    what = listed("The browser found something wrong", lines)
-    return "\n\n".join((what, *(("Screenshots:", "\n".join(shots)) if shots else ())))
+    more = f" (and {len(lines) - 1} more)" if lines[1:] else ""
+    parts = [f"The browser found something wrong: {lines[0]}{more}", "\n".join(f"- {line}" for line in lines)]
+    return "\n\n".join((*parts, *(("Screenshots:", "\n".join(shots)) if shots else ())))
 
 
 async def _visit_again_after_a_crash(look: Look, page: Page, url: str) -> PageResult:

@@ -69,7 +69,8 @@ def test_a_copy_that_is_not_whole_is_made_anew(killed: Workspace) -> None:
 
 
 def test_an_empty_file_comes_back_empty(killed: Workspace) -> None:
-    notes = killed.root / "notes.md"
+    notes = killed.ralph / "notes.md"
+    notes.parent.mkdir(exist_ok=True)
     notes.touch()
     trusted.keep(killed, "auth", [notes])
     notes.write_text("forged")
