@@ -39,7 +39,7 @@ def _time(place: Path) -> Row:
 def _processes(place: Path) -> Row:
     """Counted apart from the time, by a `git` that writes down each call."""
     ralph = _calls_per_story(place / "ralph", lambda project, tool: project.run(RUN, first_on_path=tool))
-    prompts = next(place.glob(f"ralph/{MANY}/project/.ralph/logs/*"))
+    prompts = next(place.glob(f"ralph/{MANY}/project/.ralph/logs/*/journal.jsonl")).parent
     loop = _calls_per_story(place / "bare", lambda project, tool: bare.in_shell(project, prompts, first_on_path=tool))
     return Row(
         group="iteration",
