@@ -87,3 +87,15 @@ def test_a_planted_copy_reaches_nothing_outside_of_the_project(killed: Workspace
     assert trusted.put_back(killed) == []
     assert mine.read_text() == "changed by its owner"
     assert other.exists()
+
+
+@pytest.mark.parametrize("name", ["app.txt", ".git/hooks/post-checkout", "src/.ralph/x"])
+def test_a_planted_copy_reaches_no_file_of_the_person_s(killed: Workspace, name: str) -> None:
+    mine = killed.root / name
+    mine.parent.mkdir(parents=True, exist_ok=True)
+    mine.write_text("planted")
+    trusted.keep(killed, "auth", [mine])
+    mine.write_text("a person's")
+
+    assert trusted.put_back(killed) == []
+    assert mine.read_text() == "a person's"
