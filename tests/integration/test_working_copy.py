@@ -294,6 +294,19 @@ def test_links_are_never_followed(copy: Copy) -> None:
     assert (copy.copy.root / "src/main.py").read_text() == "main\n"
 
 
+def test_nothing_stays_in_a_submodule_when_a_copy_is_reset(person: Project) -> None:
+    add_submodule(person)
+    copy = Copy(person)
+    copy.agent("touch lib/left; for f in lib/*; do echo tampered > $f; done")
+
+    do(copy.copy.reset(copy.base))
+
+    assert not (copy.copy.folder / "lib/left").exists()
+    assert not [
+        path for path in (copy.copy.folder / "lib").iterdir() if path.is_file() and "tampered" in path.read_text()
+    ]
+
+
 def test_submodules_come_from_the_person_s_own_and_changes_in_them_are_named(person: Project) -> None:
     add_submodule(person)
     copy = Copy(person)
