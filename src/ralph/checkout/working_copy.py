@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shlex
 import shutil
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -22,18 +20,16 @@ from ralph import inside
 from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.caches import is_cache
-from ralph.checkout.own import OwnFiles
-from ralph.checkout.own_index import OwnIndex
+from ralph.checkout.own_folder import OwnFolder, not_made
 from ralph.checkout.subject import SHOWN
 from ralph.checkout.untaken import MAX_NAMED, OTHER_REPOSITORY, named, untaken
 from ralph.errors import RalphError
 from ralph.git.files import beside, remove
 from ralph.git.objects import commit_object, write_object
 from ralph.git.parse import Change
-from ralph.git.repo import Repo, failed, nul
+from ralph.git.repo import failed, nul
 from ralph.git.soundness import discard, not_sound, unsound
 from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
-from ralph.process.spawn import Captured
 
 GITLINK = "160000"
 
@@ -54,86 +50,17 @@ class Taken:
 
 
 @dataclass
-class WorkingCopy:
+class WorkingCopy(OwnFolder):
     """A folder of Ralph's own with the files of one commit."""
 
-    repo: Repo
-    folder: Path
-    own: OwnFiles
-    branch: str  # what whoever works here is shown as the branch
-    provided: frozenset[str] = frozenset()  # what Ralph put here beside the commit's files: never anybody's work
     max_file_bytes: int = 0  # larger files are left out; 0: none is
     head: str = ""  # the commit it stands on
     start: str = ""  # the files it was given: that commit, or a tree on top of it
     reset_at: float = 0.0  # when it was given them, for the first time for what is done here
     goes_on: bool = False  # the next reset is for the same work as the last
     is_littered: bool = True  # there may be files in it that Ralph's index does not know
-    index_file: Path | None = None  # where Ralph's own index of it is, if not beside it
     _forged: set[str] = field(default_factory=set)  # objects that were not what they are called
     _untaken: dict[str, str] = field(default_factory=dict)  # what git could not take, and why
-    _own_index: OwnIndex | None = None
-    _parent: Path | None = None  # where the folder above it really is
-
-    @property
-    def root(self) -> Path:
-        """Where work is done in it."""
-        return self.folder / self.repo.prefix
-
-    @property
-    def project(self) -> Path:
-        """Where Ralph's own files are in it; the application may be in a folder below."""
-        return self.folder / self.own.prefix
-
-    @property
-    def index(self) -> Path:
-        """Ralph's own index of it, beside the folder."""
-        return self.index_file or self.folder.with_name(f"{self.folder.name}.index")
-
-    @property
-    def _index(self) -> OwnIndex:
-        self._own_index = self._own_index or OwnIndex(self.index)
-        return self._own_index
-
-    async def _with_index(
-        self, *args: str, literal: bool = True, stdin: bytes = b"", borrows: bool = False
-    ) -> Captured:
-        """Run git with Ralph's own index, which is then as Ralph left it."""
-        store = self._git / "objects" if borrows else None
-        self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)  # only a killed git can have left it
-        done = await self.repo.ask(
-            *args, index=self.index, work_tree=self.folder, literal=literal, stdin=stdin, borrows=store
-        )
-        self._index.remember()
-        return done
-
-    async def _insist(self, *args: str, literal: bool = True, stdin: bytes = b"") -> str:
-        """The same, and it has to succeed: if need be, Ralph takes back what permissions somebody took away."""
-        done = await self._with_index(*args, literal=literal, stdin=stdin)
-        if done.code:
-            inside.open_up(self.folder)
-            done = await self._with_index(*args, literal=literal, stdin=stdin)
-        if done.code:
-            raise failed(args, self.folder, done)
-        return done.out.decode(errors="surrogateescape")
-
-    async def _mend_index(self, tree: str) -> None:
-        """If somebody else wrote Ralph's index, make it anew: without any flags, so that git looks at every file."""
-        if self._index.was_changed():
-            self._index.discard()
-            await self._insist("read-tree", tree)
-
-    def check_place(self) -> None:
-        """The folder is Ralph's own, and no link to somewhere else; if it was one, nothing here is anybody's work."""
-        for path in (self.folder.parent, self.folder):
-            if path.is_symlink():
-                path.unlink()
-                self._index.discard()
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
-        inside.let_in(self.folder.parent)
-        self._parent = self._parent or self.folder.parent.resolve()
-        if self.folder.parent.resolve() != self._parent:
-            raise RalphError(f"{self.folder.parent} was moved while Ralph works there.", remedy="Run again.")
-        self.folder.mkdir(exist_ok=True)
 
     async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Path] | None = None) -> None:
         """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
@@ -148,15 +75,10 @@ class WorkingCopy:
                 return
             except OSError as error:
                 if error.errno in (errno.ENOSPC, errno.EDQUOT) or mend is None or not mend():
-                    raise _not_made(self.folder, RalphError(f"{error.strerror or error}.")) from None
+                    raise not_made(self.folder, RalphError(f"{error.strerror or error}.")) from None
             except RalphError:
                 if mend is None or not mend():
                     raise
-
-    def _open_up(self) -> bool:
-        """Perhaps somebody took away permissions."""
-        inside.open_up(self.folder, besides={self.folder / path for path in self.provided})
-        return True
 
     async def _reset(self, commit: str, tree: str, plan: Mapping[str, Path] | None) -> None:
         self.check_place()
@@ -181,7 +103,7 @@ class WorkingCopy:
             self._wipe()
             done = await self._with_index(*args, borrows=True)
         if done.code:
-            raise _not_made(self.folder, failed(args, self.folder, done))
+            raise not_made(self.folder, failed(args, self.folder, done))
         self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
         self.reset_at = self.reset_at if self.goes_on and self.reset_at else time.time()
         (self._git / "refs" / "heads" / self.branch).write_text(f"{head}\n")
@@ -208,11 +130,6 @@ class WorkingCopy:
         head = write_object(store, "commit", commit, repo.algorithm)
         return await with_files(await repo.tree_of(self.start)), head
 
-    @property
-    def _git(self) -> Path:
-        """The small repository for whoever works here."""
-        return self.folder / ".git"
-
     async def restore(self) -> None:
         """Tracked files as they were when it was last reset; everything else stays."""
         await self._mend_index(self.start)
@@ -237,32 +154,6 @@ class WorkingCopy:
         await self._insist("clean", how, *keep, literal=False)
         self.is_littered = False
         self.root.mkdir(parents=True, exist_ok=True)
-
-    def remove(self) -> None:
-        inside.remove_all(self.folder)
-        self._index.discard()
-
-    def _set_aside(self) -> bool:
-        """Out of the way, and gone as far as Ralph may remove it; False: it is not where it was, or cannot be moved."""
-        aside = self.folder.with_name(f"{self.folder.name}.broken-{os.urandom(4).hex()}")
-        try:
-            if self.folder.parent.resolve() != self._parent:
-                return False
-            self.folder.rename(aside)
-        except OSError:
-            return False
-        self._index.discard()
-        for left in self.folder.parent.glob(f"{self.folder.name}.broken-*"):
-            with suppress(OSError):
-                inside.remove_all(left)
-        return True
-
-    def _wipe(self) -> None:
-        keep = {".git", *(path.split("/", 1)[0] for path in self.provided)}
-        for entry in self.folder.iterdir():
-            if entry.name not in keep:
-                inside.remove_all(entry)
-        self._index.discard()
 
     def _make_repository(self) -> None:
         """A repository for whoever works here: it borrows objects, and shares nothing else with the project's."""
@@ -470,20 +361,3 @@ class WorkingCopy:
         kept = [path for path in wanted if path in entries]
         if kept:
             await self._insist("checkout-index", "--force", "-z", "--stdin", stdin=nul(kept))
-
-
-REMEDIES = (
-    (r"lfs", "Get the files of Git LFS: git lfs install && git lfs pull. Then run again."),
-    (r"filter", "Correct the filter that git names (`git config --get-regexp '^filter'`), then run again."),
-    (r"promisor|could not fetch", "Some objects are only in the remote: make `git fetch` work, then run again."),
-)
-"""What helps, by what git says."""
-FREE_SPACE = "Free some space or correct the permissions, then run again. Nothing is lost."
-
-
-def _not_made(folder: Path, error: RalphError) -> RalphError:
-    said = "\n".join((error.what, *error.details)).replace(str(folder), "")
-    remedy = next((remedy for pattern, remedy in REMEDIES if re.search(pattern, said)), FREE_SPACE)
-    return RalphError(
-        f"The working copy {folder} could not be made.", details=(error.what, *error.details), remedy=remedy
-    )

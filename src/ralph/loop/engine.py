@@ -84,18 +84,7 @@ async def engage(
         ended = await end_orphans(left_by, workspace.records)
         for name in workspace.own_files:
             atomic.sweep(workspace.root / name)
-        trusted.put_back(workspace, locked=True)
-        known_tip = trusted.tip_of(workspace, wanted.target)
-        opened = await open_checkout(
-            workspace,
-            wanted,
-            run_id,
-            known_tip=known_tip,
-            committed=config.commits.prd_changes,
-            catch_up=config.commits.branch == FOLLOWING,
-        )
-        if known_tip:  # whatever the branch says by now, after a kill the plan is the one that Ralph wrote last
-            trusted.put_back(workspace, locked=True)
+        opened, known_tip = await _open(workspace, wanted, config, run_id)
         try:
             workflow = make(opened.project)
             plan = workflow.store.load()
@@ -129,6 +118,23 @@ async def engage(
                     return await _drive(run, opened, options, ended, since=since, edited=edited)
                 finally:
                     await _close(run, opened, wanted)
+
+
+async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, run_id: str) -> tuple[Opened, str]:
+    """Hold the branch and its plan; also says where the branch stood when a killed run last wrote the plan."""
+    trusted.put_back(workspace, locked=True)
+    known_tip = trusted.tip_of(workspace, wanted.target)
+    opened = await open_checkout(
+        workspace,
+        wanted,
+        run_id,
+        known_tip=known_tip,
+        committed=config.commits.prd_changes,
+        catch_up=config.commits.branch == FOLLOWING,
+    )
+    if known_tip:  # whatever the branch says by now, after a kill the plan is the one that Ralph wrote last
+        trusted.put_back(workspace, locked=True)
+    return opened, known_tip
 
 
 async def _close(run: Run, opened: Opened, wanted: CheckoutRequest) -> None:
