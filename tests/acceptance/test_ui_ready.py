@@ -33,6 +33,40 @@ def test_a_story_about_a_path_that_belongs_to_nothing_is_refused(ready: Project)
     assert ready.calls() == 0
 
 
+def test_a_run_that_is_refused_at_the_start_lets_go_of_the_branch(ready: Project) -> None:
+    ready.stories(ui("/login shows a form"))
+
+    ready.ralph("run", "auth", code=1)
+
+    ready.git("switch", "-q", "ralph/auth")
+
+
+def test_a_run_that_is_refused_after_a_kill_leaves_the_killed_run_s_plan(ready: Project) -> None:
+    ready.config("true", browser={"enabled": False})
+    ready.stories("One", ui("/login shows a form"))
+    ready.script(
+        does("US-001", "one.txt"),
+        does("US-002", "two.txt", times=1, run=["touch $HOME/begun; sleep 60"]),
+        does("US-002", "two.txt"),
+        VERIFIED,
+    )
+    run = ready.start("run", "auth")
+    wait_for((ready.home / "begun").exists)
+    run.kill()
+    run.communicate()
+    kept = {path.name: path.read_bytes() for path in ready.path.glob(".ralph/run/auth/trusted/*") if path.is_file()}
+
+    ready.config("true")
+    told = ready.ralph("run", "auth", code=1).stderr
+    now = {path.name: path.read_bytes() for path in ready.path.glob(".ralph/run/auth/trusted/*") if path.is_file()}
+    ready.config("true", browser={"enabled": False})
+    ready.ralph("run", "auth")
+
+    assert "nothing says where that is" in told
+    assert kept and now == kept
+    assert ready.calls() == 4, "US-001 is not done again"
+
+
 def test_a_story_that_names_no_page_passes_and_every_view_says_so(ready: Project) -> None:
     ready.stories(ui("Looks nice"))
 

@@ -139,11 +139,12 @@ async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, r
 
 async def _close(run: Run, opened: Opened, wanted: CheckoutRequest) -> None:
     """The run has come to its own end: what is on the branch is the plan, and the branch is the person's."""
-    committed = run.config.commits.prd_changes
-    if not committed or not run.branch or run.branch.expected:
-        await opened.close(committed=committed)
-    trusted.forget(run.workspace, wanted.target)
     run.remove_temporary()
+    has_begun = bool(run.branch and run.branch.expected)
+    if not has_begun and (opened.plans.was_left or trusted.tip_of(run.workspace, wanted.target)):
+        return  # it was refused at the start: a killed run's plan waits for the next one
+    await opened.close(committed=run.config.commits.prd_changes)
+    trusted.forget(run.workspace, wanted.target)
 
 
 async def _drive(
