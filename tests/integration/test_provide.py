@@ -691,6 +691,25 @@ def test_a_damaged_folder_that_the_set_up_made_is_made_again(ground: Ground) -> 
     assert not (ground.top / "node_modules/extra").exists()
 
 
+def test_a_file_linked_from_a_store_may_be_linked_elsewhere_and_not_be_changed(ground: Ground) -> None:
+    stored = ground.project.folder / "store.js"
+    stored.write_text("1\n")
+    ground.check_out()
+    settings = {"setup": [f"mkdir -p node_modules && ln -f {stored} node_modules/x.js"]}
+    ground.provide(**settings)
+    installed = ground.top / "node_modules/x.js"
+    before = installed.stat()
+
+    (ground.project.folder / "elsewhere.js").hardlink_to(stored)
+    assert installed.stat().st_ctime_ns != before.st_ctime_ns
+    assert ground.restore(**settings) == ()
+    assert installed.stat().st_ino == before.st_ino, "it was not made again"
+
+    installed.write_text("2\n")
+    os.utime(installed, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert ground.restore(**settings) == ("node_modules/x.js",)
+
+
 def test_other_lock_files_than_the_persons_are_told(ground: Ground) -> None:
     ground.commit(package__json="{}", yarn__lock="1")
     ground.project.write("node_modules/x", "x")

@@ -253,7 +253,7 @@ def _note(copy: Destination, old: Stamp, new: Stamp) -> None:
     """Write down what every file that was put looks like, then that all of it is there."""
     before = stamp.read_manifests(copy.records)
     same = {path for path in kept(new) if path in before and _is_untouched(old, new, path)}
-    manifests = {path: before[path] if path in same else stamp.manifest(copy.top / path) for path in kept(new)}
+    manifests = {path: before[path] if path in same else stamp.sealed(copy.top / path, {}) for path in kept(new)}
     if manifests or before:
         stamp.write_manifests(copy.records, manifests)
     stamp.write(copy.records, new)

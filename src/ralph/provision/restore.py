@@ -6,7 +6,7 @@ import asyncio
 import os
 import shutil
 import stat
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph import inside
@@ -26,6 +26,7 @@ class Changes:
 
     added: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()  # changed or removed; a folder comes before what is in it
+    seen: Manifest = field(default_factory=dict)  # the same files, whose times have changed
 
     def __bool__(self) -> bool:
         return bool(self.added or self.lost)
@@ -39,15 +40,16 @@ async def restore(copy: Destination) -> tuple[str, ...]:
 
 async def _restore(copy: Destination, noted: Stamp, manifests: dict[str, Manifest]) -> tuple[str, ...]:
     changed: list[str] = []
-    repaired, again = False, []
+    noted_anew, again = False, []
     for path in kept(noted):
         known = manifests.setdefault(path, {})
         changes = await asyncio.to_thread(_compare, copy, path, known)
         changed += [f"{path}/{name}".rstrip("/") for name in {*changes.added, *changes.lost} if not _is_cache(name)]
         if changes and not await asyncio.to_thread(_repaired, copy, noted, path, known, changes):
             again.append(path)
-        repaired = repaired or bool(changes.lost)
-    if repaired:
+        known.update(changes.seen)
+        noted_anew = noted_anew or bool(changes.lost or changes.seen)
+    if noted_anew:
         await asyncio.to_thread(_note, copy, noted, manifests)
     if again:
         await _provide_again(copy, again)
@@ -55,12 +57,13 @@ async def _restore(copy: Destination, noted: Stamp, manifests: dict[str, Manifes
 
 
 def _compare(copy: Destination, path: str, known: Manifest) -> Changes:
-    now = {} if is_behind_link(copy.top, path) else stamp.manifest(copy.top / path)
+    now = {} if is_behind_link(copy.top, path) else stamp.sealed(copy.top / path, known)
     if now == known:
         return Changes()
     added = sorted(name for name, entry in now.items() if name not in known or _kind(entry) != _kind(known[name]))
-    lost = sorted(name for name, entry in known.items() if now.get(name) != entry)
-    return Changes(added=tuple(added), lost=tuple(lost) if known else ("",))
+    lost = sorted(name for name, entry in known.items() if name not in now or not stamp.is_same(entry, now[name]))
+    seen = {name: now[name] for name, entry in known.items() if name in now and entry != now[name] and name not in lost}
+    return Changes(added=tuple(added), lost=tuple(lost) if known else ("",), seen=seen)
 
 
 def _kind(entry: Entry) -> int:

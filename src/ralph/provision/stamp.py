@@ -15,8 +15,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ralph.stores import atomic
 
 STAMP, MANIFEST = "stamp.json", "manifest.json"
-Entry = tuple[int, int, int, int, int]
-"""Mode, size, time of change, time of any change, and number on disk; of a folder only the mode."""
+Entry = tuple[int, int, int, int, int, str]
+"""Mode, size, time of change, time of any change, number on disk, digest or ""; of a folder only the mode."""
 
 Manifest = dict[str, Entry]
 """All that is below a path, by its name from there; a single file has the name ""."""
@@ -135,10 +135,43 @@ def manifest(top: Path) -> Manifest:
     return found
 
 
+def sealed(top: Path, known: Manifest) -> Manifest:
+    """A manifest with a digest of each file that has several names.
+
+    uv and pnpm install by hard links, and whoever installs the same file elsewhere changes its last time here. Files
+    that are as `known` says are not read.
+    """
+    return {name: _sealed(top / name, now, known.get(name)) for name, now in manifest(top).items()}
+
+
+def is_same(one: Entry, other: Entry) -> bool:
+    """Whether a file is what it was; only a digest outweighs the time of any change."""
+    return one == other or (one[5] != "" and (*one[:3], *one[4:]) == (*other[:3], *other[4:]))
+
+
 def entry(status: os.stat_result) -> Entry:
     if stat.S_ISDIR(status.st_mode):
-        return (status.st_mode, 0, 0, 0, 0)
-    return (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+        return (status.st_mode, 0, 0, 0, 0, "")
+    return (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, "")
+
+
+def _sealed(path: Path, now: Entry, known: Entry | None) -> Entry:
+    if known and known[:5] == now[:5]:
+        return known
+    if not stat.S_ISREG(now[0]) or not ((known and known[5]) or path.lstat().st_nlink > 1):
+        return now
+    return (*now[:5], _digest(path))
+
+
+def _digest(path: Path) -> str:
+    def opened(name: str, flags: int) -> int:
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+    try:
+        with open(path, "rb", opener=opened) as file:  # a link or a pipe may have taken its name
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def _scan(folder: str) -> list[os.DirEntry[str]]:

@@ -9,7 +9,7 @@ from ralph.provision import stamp
 
 def test_notes_that_somebody_rewrote_count_for_nothing(tmp_path: Path) -> None:
     places = ("a", "b")
-    known = {"node_modules": {"": (0o40755, 0, 0, 0, 0)}}
+    known = {"node_modules": {"": (0o40755, 0, 0, 0, 0, "")}}
     stamp.write_manifests(tmp_path, known)
     stamp.write(tmp_path, stamp.Stamp(places=places, found=("node_modules",)))
     assert stamp.read_manifests(tmp_path) == known
