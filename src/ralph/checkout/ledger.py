@@ -150,7 +150,7 @@ class Ledger:
                     stray = f"{STRAYS}/{after[:12]}"
                     moves.append((stray, after, None))
                     texts[-1] += f" (what it put there is kept in {stray})"
-                moves.append((ref, before, None))
+                moves.append((ref, before, None if after.startswith(SYMBOLIC) else after))
         return await self._undo(moves, texts), tuple(left)
 
     async def _undo(self, moves: list[tuple[str, str, str | None]], texts: list[str]) -> list[str]:
@@ -171,20 +171,26 @@ class Ledger:
         before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
         if after.startswith(SYMBOLIC) and (ref.startswith(OWN_REFS) or (before and not before.startswith(SYMBOLIC))):
             return True  # git has no everyday command for that
-        last = self._last_move(f"logs/{ref}")
-        if not last:
+        moves = self._moves(f"logs/{ref}")
+        if not moves:
             return bool(spans)
-        if AGENT_EMAIL.encode() in last or last.split(b" ", 2)[1:2] != [now.commit(ref).encode()]:
+        move = _move_to(now.commit(ref), moves, self.before.commit(ref))
+        if not move or AGENT_EMAIL.encode() in move:
             return True
-        when = MOVED_AT.search(last)
+        when = MOVED_AT.search(move)
         return any(began - 1 <= float(when[1]) <= ended + 1 for began, ended in spans) if when else bool(spans)
 
     def _last_move(self, log: str) -> bytes:
         """The newest line of a reflog."""
+        return (self._moves(log) or [b""])[-1]
+
+    def _moves(self, log: str) -> list[bytes]:
+        """The lines of a reflog, the newest last."""
         try:
-            return (self.repo.git_dir / log.lstrip("/")).read_bytes().rstrip(b"\n").rpartition(b"\n")[2]
+            data = (self.repo.git_dir / log.lstrip("/")).read_bytes()
         except OSError:
-            return b""
+            return []
+        return [line for line in data.split(b"\n") if line]
 
     def _is_stacked(self, before: str) -> bool:
         """Whether the stash that was there before is still among them."""
@@ -192,6 +198,20 @@ class Ledger:
             return not before or before.encode() in (self.repo.git_dir / "logs" / STASH).read_bytes()
         except OSError:
             return False
+
+
+def _move_to(commit: str, moves: list[bytes], before: str) -> bytes:
+    """The line of a reflog that tells how a ref came from one commit to another; empty: no git moved it.
+
+    It need not be the last: git writes the reflog first and then the ref, and whoever commits on does not wait for us.
+    """
+    for move in reversed(moves):
+        to = move.split(b" ", 2)[1:2]
+        if to == [commit.encode()]:
+            return move
+        if to == [before.encode()]:
+            break
+    return b""
 
 
 def _branch(head: str) -> str:
