@@ -6,6 +6,8 @@ import json
 import os
 from typing import Any
 
+import pytest
+
 from tests.conftest import VERIFIED, Project, does
 
 
@@ -182,6 +184,15 @@ def test_all_removes_what_init_made_and_leaves_a_plan_that_is_in_no_commit(proje
     assert "Remove all of this?" in asked.stderr
     assert {row["name"] for row in json.loads(asked.stdout) if row["removed"]} > {"ralph.config.json"}
     assert project.git("status", "--porcelain", "-uall") == "?? .ralph/2026-01-01-auth/prd.json"
+
+
+@pytest.mark.parametrize("answer", ["", "n\n"])
+def test_all_without_a_yes_removes_nothing_and_says_so(project: Project, answer: str) -> None:
+    project.ralph("init", "--provider", "scripted", "--verify", "true")
+    refused = project.ralph("clean", "--all", stdin=answer, code=1)
+
+    assert "Nothing was removed." in refused.stderr and "--yes" in refused.stderr
+    assert project.exists("ralph.config.json") and project.exists(".ralph")
 
 
 def test_all_leaves_what_somebody_put_into_a_slot(project: Project) -> None:

@@ -116,3 +116,13 @@ def test_doctor_says_what_git_says(project: Project) -> None:
     told = project.ralph("doctor", code=1).stdout
 
     assert "git init" not in told and ("reftable" in told or "git cannot read the repository" in told)
+
+
+def test_init_writes_nothing_into_a_bare_repository(project: Project) -> None:
+    bare = project.path / "bare"
+    project.git("init", "-q", "--bare", str(bare))
+    before = sorted(path.name for path in bare.iterdir())
+
+    refused = project.ralph("-C", str(bare), "init", "--provider", "scripted", "--verify", "true", code=1)
+    assert "bare repository" in refused.stderr and "git worktree add" in refused.stderr
+    assert sorted(path.name for path in bare.iterdir()) == before

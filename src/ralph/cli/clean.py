@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
 
 import click
@@ -60,7 +61,7 @@ def command(
             found = asyncio.run(_find(workspace, repos, target or "", seconds, all_=all_, force=force))
             if all_ and not dry_run and not yes and any(not one.stays for one in found):
                 _show(found, dry_run=True, err=as_json)
-                click.confirm("Remove all of this?", abort=True, err=as_json)
+                _ask(err=as_json)
             if not dry_run:
                 asyncio.run(clear_away(found))
     finally:
@@ -72,6 +73,19 @@ def command(
         if all_ and any(one.stays for one in found):
             click.echo("→ `ralph clean --all --force` removes what stays, too.")
     return 0
+
+
+def _ask(*, err: bool) -> None:
+    """Go on only if a person says so; where nobody can be asked, that is no."""
+    try:
+        agreed = click.confirm("Remove all of this?", err=err)
+    except click.Abort:
+        if sys.stdin.isatty():
+            raise
+        click.echo(err=True)
+        agreed = False
+    if not agreed:
+        raise RalphError("Nothing was removed.", remedy="`--yes` removes all of it without a question.")
 
 
 async def _find(

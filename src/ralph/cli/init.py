@@ -63,6 +63,10 @@ def command(
         return _found(agent, verify, requirements, app, model)
     if app or model:
         raise RalphError("--app and --model need --requirements.", remedy="See `ralph init --help`.")
+    if look.is_bare(Path.cwd()):
+        raise RalphError(
+            "This is a bare repository.", remedy="Run Ralph in a checkout of it: git worktree add ../checkout"
+        )
     workspace = _workspace()
     made = [*write(workspace, agent, verify), *(_prepare_specs(workspace) if specs else [])]
     for path in made:

@@ -63,6 +63,12 @@ def top(folder: Path) -> Path | None:
     return Path(out.decode(errors="surrogateescape").rstrip("\n")) if code == 0 else None
 
 
+def is_bare(folder: Path) -> bool:
+    """Whether `folder` is in a repository without a work tree."""
+    code, out = _git(folder, "rev-parse", "--is-bare-repository")
+    return code == 0 and out.strip() == b"true"
+
+
 def file_at(folder: Path, revision: str, path: str) -> bytes | None:
     """A file's bytes in a revision; `path` is relative to `folder`."""
     code, out = _git(folder, "cat-file", "blob", f"{revision}:./{path}")
