@@ -15,9 +15,11 @@ import pytest
 from ralph.agent import call
 from ralph.agent.call import Call, Heard
 from ralph.agent.dialects.base import Trouble
+from ralph.agent.words import MOST
 from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.process.spawn import How
+from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, executable, numbers
 
 pytestmark = pytest.mark.usefixtures("nobody_left")
@@ -26,17 +28,21 @@ SECRET = "sk-0123456789-abcdef"
 
 
 def ask(folder: Path, provider: Provider, *, prompt: str = "Do it.\n", **more: Any) -> Heard:
+    return asyncio.run(call.make(request(folder, provider, prompt=prompt, **more)))
+
+
+def request(folder: Path, provider: Provider, *, prompt: str = "Do it.\n", **more: Any) -> Call:
     (folder / "prompt.md").write_text(prompt)
-    request = Call(
+    return Call(
         provider=provider,
         prompt=folder / "prompt.md",
         log=folder / "agent.log",
+        words=folder / "agent.words.txt",
         cwd=folder,
         owner="test",
         variables=more.pop("variables", {}),
         **more,
     )
-    return asyncio.run(call.make(request))
 
 
 def agent(folder: Path, script: str, **settings: Any) -> Provider:
@@ -360,3 +366,49 @@ def test_claude_that_is_done_and_does_not_exit_is_not_waited_for(
     assert heard.claims == {"DONE"}
     assert heard.report.usage.cost_usd == 0.25
     assert not alive(numbers(heard.errors)[0])
+
+
+# what is said, for others to read
+
+
+def words(folder: Path) -> str:
+    return (folder / "agent.words.txt").read_text()
+
+
+def test_what_an_agent_says_can_be_read_while_it_says_it(tmp_path: Path) -> None:
+    """The agent waits for a file that is only made when its first words can be read."""
+    script = "printf 'Hello \\033[31mred\\033[0m\\r\\n'; while ! test -f heard; do sleep 0.01; done; echo Bye"
+
+    def listen() -> None:
+        wait_for((tmp_path / "agent.words.txt").exists)
+        wait_for(lambda: words(tmp_path) == "Hello red\n")
+        (tmp_path / "heard").touch()
+
+    async def both() -> None:
+        await asyncio.gather(call.make(request(tmp_path, agent(tmp_path, script))), asyncio.to_thread(listen))
+
+    asyncio.run(both())
+    assert words(tmp_path) == "Hello red\nBye\n"
+
+
+def test_no_secret_is_in_an_agents_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MY_TOKEN", SECRET)
+    ask(tmp_path, agent(tmp_path, "echo before $MY_TOKEN after", env=("MY_TOKEN",)))
+    assert words(tmp_path) == "before [secret] after\n"
+
+
+def test_only_what_a_structured_agent_says_is_among_its_words(tmp_path: Path) -> None:
+    said = {"type": "assistant", "message": {"content": [{"type": "text", "text": "I begin."}]}}
+    used = {"type": "user", "message": {"content": [{"type": "tool_result", "content": "a tool's output"}]}}
+    lines = "\n".join(json.dumps(one) for one in (said, used, {"type": "result", "is_error": False}))
+    (tmp_path / "said.jsonl").write_text(lines + "\n")
+    ask(tmp_path, agent(tmp_path, "cat said.jsonl", dialect="claude"))
+    assert words(tmp_path) == "I begin.\n"
+    assert "a tool's output" in log(tmp_path)
+
+
+def test_a_flood_of_words_takes_a_bounded_file_and_the_log_has_all_of_it(tmp_path: Path) -> None:
+    ask(tmp_path, agent(tmp_path, "yes 0123456789012345678901234567890123456789 | head -c 20000000; echo; echo Bye"))
+    assert (tmp_path / "agent.words.txt").stat().st_size <= MOST
+    assert "[…]\n" in words(tmp_path)
+    assert (tmp_path / "agent.log").stat().st_size > 20_000_000

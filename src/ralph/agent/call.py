@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -14,6 +15,7 @@ from ralph.agent.dialects import arguments, dialect_of, known
 from ralph.agent.dialects.base import Report
 from ralph.agent.prices import estimated
 from ralph.agent.speech import Speech
+from ralph.agent.words import Words
 from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.process import environment, spawn
@@ -51,6 +53,7 @@ class Call:
     context: str = ""  # system text, for an agent that takes it
     tools: str = ""  # the tools it may use, for an agent that has such a switch
     log: Path
+    words: Path  # gets what it says, as it says it
     cwd: Path
     owner: str
     variables: Mapping[str, str]
@@ -85,7 +88,8 @@ async def make(call: Call) -> Heard:
     dialect = dialect_of(call.provider)
     env = {**environment_for(call.provider), **call.variables}
     secrets = environment.secrets_in(env)
-    speech = Speech(call.prompt.read_text(encoding="utf-8"), call.watcher)
+    words = Words(call.words, secrets)
+    speech = Speech(call.prompt.read_text(encoding="utf-8"), call.watcher, words.feed)
     reader = dialect.reader(speech)
     errors = Speech()
     children: list[Child] = []
@@ -95,7 +99,7 @@ async def make(call: Call) -> Heard:
         if reader.finished and children:
             children.pop().last_word()
 
-    with inside.open_new(call.log, buffering=1 << 16) as log:
+    with inside.open_new(call.log, buffering=1 << 16) as log, closing(words):
         out = _Tap(log, environment.Redactor(secrets), listen)
         err = _Tap(log, environment.Redactor(secrets), errors.feed)
         ended = await spawn.run(
@@ -111,7 +115,8 @@ async def make(call: Call) -> Heard:
         )
         out.close()
         err.close()
-    return _heard(ended, speech, errors, reader.close(), out.size + err.size)
+        report = reader.close()
+    return _heard(ended, speech, errors, report, out.size + err.size)
 
 
 class _Tap:

@@ -40,10 +40,16 @@ class Speech:
     fenced block that holds nothing but markers is a way of saying them, not a quotation.
     """
 
-    def __init__(self, prompt: str = "", watcher: Callable[[str], None] | None = None) -> None:
+    def __init__(
+        self,
+        prompt: str = "",
+        watcher: Callable[[str], None] | None = None,
+        listener: Callable[[bytes], None] | None = None,
+    ) -> None:
         self.markers: list[Marker] = []
         self._echoes = _marker_lines_with_context(prompt)
-        self._watcher = watcher
+        self._watcher = watcher  # gets a line now and then
+        self._listener = listener  # gets everything, in whole lines
         self._told = 0.0
         self._partial = b""
         self._skipping = False
@@ -89,6 +95,8 @@ class Speech:
         return any(marker.kind == kind for marker in self.markers)
 
     def _take(self, block: bytes) -> None:
+        if self._listener:
+            self._listener(block)
         self._tail = block[-TAIL:] if len(block) >= TAIL else (self._tail + block)[-TAIL:]
         if _is_of_interest(block):
             for line in block.split(b"\n")[:-1]:

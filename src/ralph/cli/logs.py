@@ -1,4 +1,4 @@
-"""`ralph logs`: what happened in a run, told again from its journal."""
+"""`ralph logs`: what happened in a run, from its journal; also while it happens."""
 
 from __future__ import annotations
 
@@ -8,11 +8,19 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
+from ralph.ansi import plain
 from ralph.errors import RalphError
-from ralph.journal.reader import events, runs
+from ralph.journal import encode
+from ralph.journal import events as e
+from ralph.journal.decode import Entry
+from ralph.journal.reader import Lines, events, runs
+from ralph.plan.model import GateResult, PageResult, is_in_place
 from ralph.stores import lock
 from ralph.stores.lock import Owner
 from ralph.views import words
+from ralph.workspace import Workspace
+
+SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target")
 
 
 @click.command(
@@ -27,58 +35,81 @@ Examples:
 @click.option("--list", "list_runs", is_flag=True, help="List all runs.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON Lines.")
 def command(run: str | None, list_runs: bool, as_json: bool) -> int:
-    """Tell what happened in RUN, or in the last run. The full output of agents and gates lies beside it."""
+    """Show what happened in RUN, or in the last run. The full output of agents and gates lies beside it."""
     workspace = workspaces.find(Path.cwd())
-    known = runs(workspace.logs)
     if list_runs:
-        owner = lock.holder(workspace.lock)
-        rows = [(folder.name, *_what(folder, owner)) for folder in known]
-        if as_json:
-            click.echo(json.dumps([dict(zip(("run", "target", "ended"), row, strict=True)) for row in rows], indent=2))
-        for name, target, end in () if as_json else rows:
-            click.echo(f"{name}  {target:20}  {end}")
+        _list(workspace, as_json=as_json)
         return 0
+    known = runs(workspace.logs)
     chosen = next((folder for folder in reversed(known) if run is None or folder.name == run), None)
     if chosen is None:
-        what = "There is no such run." if run else "There were no runs yet."
+        what = f"There is no run {run!r}." if run else "There were no runs yet."
         raise RalphError(what, remedy="See `ralph logs --list`.")
-    if as_json:
-        click.echo((chosen / "journal.jsonl").read_text(encoding="utf-8", errors="replace"), nl=False)
-        return 0
-    for event in events(chosen):
-        click.echo(_line(event))
-    click.echo(f"→ {chosen}")
+    _show(chosen, as_json=as_json)
     return 0
+
+
+def _show(folder: Path, *, as_json: bool) -> None:
+    lines = Lines(folder.name)
+    for entry in events(folder, lines=lines):
+        click.echo(entry.line if as_json else _line(entry))
+    if lines.is_old:
+        click.echo("This journal was written by an older Ralph: what that did not write down is missing.", err=True)
+    if lines.skipped:
+        click.echo(f"{words.count(lines.skipped, 'line')} of the journal could not be read.", err=True)
+    if not as_json:
+        click.echo(f"→ {folder}")
+
+
+def _list(workspace: Workspace, *, as_json: bool) -> None:
+    owner = lock.holder(workspace.lock)
+    rows = [(folder.name, *_what(folder, owner)) for folder in runs(workspace.logs)]
+    if as_json:
+        click.echo(json.dumps([dict(zip(("run", "target", "ended"), row, strict=True)) for row in rows], indent=2))
+    for name, target, end in () if as_json else rows:
+        click.echo(f"{name}  {target:20}  {end}")
 
 
 def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
     """What a run was for, and how it ended."""
     target, unended = "?", "at work" if owner and owner.run == folder.name else "cut short"
     end = unended
-    for event in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
-        target = str(event.get("target", target))
-        if event["event"] == "run_ended":
-            end = f"{event.get('ending')}{f', {words.IN_PLACE}' if event.get('in_place') else ''}"
-        elif target.startswith("plan-"):  # planning has no more than its calls
-            end = str(event.get("verdict", unended))
+    for entry in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
+        target = _safe(entry.target) or target
+        match entry.event:
+            case e.RunEnded() as event:
+                end = f"{event.ending.value}{f', {words.IN_PLACE}' if event.in_place else ''}"
+            case e.AttemptEnded() as event if target.startswith("plan-"):  # planning has no more than its calls
+                end = event.verdict.value
+            case e.AttemptStarted() if target.startswith("plan-"):
+                end = unended
     return target, end
 
 
-def _line(event: dict[str, object]) -> str:
-    at = str(event.get("at", ""))[11:19]
-    skipped = ("event", "at", "run", "target", "base", "usage", "gates", "kept_in")
-    parts = [_part(key, value) for key, value in event.items() if key not in skipped and value]
-    gates = event.get("gates")
-    if any(isinstance(gate, dict) and gate.get("in_place") for gate in (gates if isinstance(gates, list) else ())):
+def _line(entry: Entry) -> str:
+    event = entry.event
+    values = {**event.values} if isinstance(event, e.Unknown) else {**vars(event), **entry.more}
+    parts = [_part(key, value) for key, value in values.items() if key not in SKIPPED and value]
+    if isinstance(event, e.AttemptEnded) and is_in_place(event.gates):
         parts.append(words.IN_PLACE)
-    return f"{at} {event.get('event')!s:16} {' '.join(parts)}"
+    return f"{_safe(entry.at)[11:19]} {_safe(entry.name):16} {' '.join(parts)}"
 
 
 def _part(key: str, value: object) -> str:
-    if isinstance(value, dict):  # a gate's result
-        mark = "✓" if value.get("passed") else "✗"
-        where = words.IN_PLACE if value.get("in_place") else ""
-        return " · ".join(filter(None, (f"{mark} {value.get('command')}", where, str(value.get("reason") or ""))))
-    if isinstance(value, float):
-        return f"{key}={value:.1f}"
-    return f"{key}={words.cut(words.first_line(str(value)), 80)}"
+    match value:
+        case GateResult():
+            mark, where = "✓" if value.passed else "✗", words.IN_PLACE if value.in_place else ""
+            return _safe(" · ".join(filter(None, (f"{mark} {value.command}", where, value.reason))))
+        case PageResult():
+            found = words.count(len(value.findings), "finding") if value.findings else ""
+            return _safe(" · ".join(filter(None, (f"{'✓' if value.passed else '✗'} {value.page}", found))))
+        case float():
+            return f"{key}={value:.1f}"
+        case _:
+            text = value if isinstance(value, str) else str(encode.plain(value))
+            return _safe(f"{key}={words.cut(words.first_line(text), 80)}")
+
+
+def _safe(text: str) -> str:
+    """A journal can hold what an agent planted: nothing in it reaches the terminal but text."""
+    return "".join(char if char.isprintable() else " " for char in plain(text))

@@ -193,7 +193,7 @@ class _Watcher:
 
     def __call__(self, event: Event, _: str) -> None:
         if isinstance(event, AttemptEnded):
-            self._last = action(event.work, event.number, event.verdict.value, is_in_place(event.gates))
+            self._last = action(event.work, event.attempt, event.verdict.value, is_in_place(event.gates))
         elif isinstance(event, RunEnded) and self._print_it:
             blocked = event.reason if event.ending in (Ending.BLOCKED, Ending.STOPPED) else ""
             session = sessions.read(self._workspace, self._id).session

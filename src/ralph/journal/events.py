@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields, is_dataclass
-from enum import Enum
+from dataclasses import field
+from typing import ClassVar
 
+from ralph.journal.event import AttemptEvent as AttemptEvent
+from ralph.journal.event import Event as Event
+from ralph.journal.event import Unknown as Unknown
+from ralph.journal.event import event
 from ralph.plan.model import Finding, GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Kind, Verdict
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
-    """Something that happened; `kept` events go into the journal, the others only to views."""
-
-    @classmethod
-    def name(cls) -> str:
-        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower()
-
-    @property
-    def kept(self) -> bool:
-        return True
-
-
-@dataclass(frozen=True, kw_only=True)
+@event
 class RunStarted(Event):
     run: str
     target: str
@@ -45,32 +34,31 @@ class RunStarted(Event):
     follower: str = ""  # the person's own branch, where it is fast-forwarded at the end
 
 
-@dataclass(frozen=True, kw_only=True)
+@event
 class Noted(Event):
     """Something a person should know that changes nothing."""
 
     text: str
     warning: bool = False
+    work: str = ""  # the work it is about, if it is about one
+    attempt: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
+@event
 class BaselineStarted(Event):
     gates: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
+@event
 class BaselineEnded(Event):
     red: tuple[str, ...]
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptStarted(Event):
-    target: str
-    work: str
+@event
+class AttemptStarted(AttemptEvent):
     kind: Kind
     title: str
-    number: int
     failures: int
     max_failures: int
     base: str
@@ -79,22 +67,19 @@ class AttemptStarted(Event):
     passed: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepStarted(Event):
-    work: str
-    number: int
+@event
+class StepStarted(AttemptEvent):
     step: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepRetried(Event):
-    work: str
+@event
+class StepRetried(AttemptEvent):
     step: str
     reason: str
     delay: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@event
 class BreakerChanged(Event):
     """A step's circuit breaker opened or closed."""
 
@@ -104,31 +89,24 @@ class BreakerChanged(Event):
     until: float | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentStarted(Event):
-    work: str
-    number: int
+@event
+class AgentStarted(AttemptEvent):
     command: str
     prompt_chars: int
-    log: str
+    log: str  # the file with its whole output, which is complete when the call has ended
+    words: str = ""  # the file with what it says, a line at a time, while it says it
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentSpoke(Event):
+@event
+class AgentSpoke(AttemptEvent):
     """A line the agent said, for whoever watches."""
 
-    work: str
+    kept: ClassVar[bool] = False
     text: str
 
-    @property
-    def kept(self) -> bool:
-        return False
 
-
-@dataclass(frozen=True, kw_only=True)
-class AgentEnded(Event):
-    work: str
-    number: int
+@event
+class AgentEnded(AttemptEvent):
     how: str
     code: int
     seconds: float
@@ -137,57 +115,52 @@ class AgentEnded(Event):
     usage: Usage
 
 
-@dataclass(frozen=True, kw_only=True)
-class Marked(Event):
+@event
+class Marked(AttemptEvent):
     """An agent marked its task in the plan: read as a claim, and put back."""
 
-    work: str
     claims: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Learned(Event):
-    work: str
+@event
+class Learned(AttemptEvent):
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Undone(Event):
+@event
+class Undone(AttemptEvent):
     """What an agent did to files that are not its own, and where its version was put."""
 
-    work: str
-    number: int
     paths: tuple[str, ...]
     kept_in: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@event
 class ServiceStarted(Event):
     service: str
     ready: str
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateStarted(Event):
+@event
+class GateStarted(AttemptEvent):
     work: str = ""  # empty: before any task
+    attempt: int = 0
     gate: str
     command: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateEnded(Event):
+@event
+class GateEnded(AttemptEvent):
     work: str = ""
+    attempt: int = 0
     result: GateResult
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reviewed(Event):
+@event
+class Reviewed(AttemptEvent):
     """A reviewer has judged a task's work, in an answer that can be used."""
 
-    target: str
-    work: str
-    number: int
     verdict: str  # qualified or failed
     summary: str
     findings: tuple[Finding, ...]
@@ -195,21 +168,18 @@ class Reviewed(Event):
     max_rounds: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageChecked(Event):
+@event
+class PageChecked(AttemptEvent):
     """A page of a UI story was opened in a browser."""
 
     work: str = ""
-    number: int = 0  # of the attempt; 0: before the first one, or by hand
+    attempt: int = 0  # 0: before the first one, or by hand
     result: PageResult
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptEnded(Event):
-    target: str
-    work: str
+@event
+class AttemptEnded(AttemptEvent):
     kind: Kind
-    number: int
     verdict: Verdict
     reason: str
     base: str
@@ -221,27 +191,23 @@ class AttemptEnded(Event):
     reopened: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskBlocked(Event):
-    work: str
+@event
+class TaskBlocked(AttemptEvent):
     reason: str
     ref: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Landed(Event):
-    """Work that was done side by side with other work has come onto the branch."""
+@event
+class Landed(AttemptEvent):
+    """Work that was done at the same time as other work has come onto the branch."""
 
-    work: str
-    number: int
     commit: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpecClosed(Event):
+@event
+class SpecClosed(AttemptEvent):
     """All tasks of a spec are settled, and what passed is committed."""
 
-    work: str
     title: str
     state: TaskState
     tasks: int
@@ -249,7 +215,7 @@ class SpecClosed(Event):
     commit: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@event
 class Waited(Event):
     """A usage limit: the run waits."""
 
@@ -257,7 +223,7 @@ class Waited(Event):
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@event
 class RunEnded(Event):
     run: str
     target: str
@@ -276,18 +242,9 @@ class RunEnded(Event):
     usage: Usage
 
 
-def to_json(value: object, clean: Callable[[str], str] = str) -> object:
-    """Events as plain JSON values, with every text cleaned."""
-    match value:
-        case Enum():
-            return value.value
-        case str():
-            return clean(value)
-        case dict():
-            return {key: to_json(item, clean) for key, item in value.items()}
-        case list() | tuple():
-            return [to_json(item, clean) for item in value]
-        case _ if is_dataclass(value) and not isinstance(value, type):
-            return {name.name: to_json(getattr(value, name.name), clean) for name in fields(value)}
-        case _:
-            return value
+EVENTS: dict[str, type[Event]] = {
+    cls.name(): cls
+    for cls in list(globals().values())
+    if isinstance(cls, type) and issubclass(cls, Event) and cls not in (Event, AttemptEvent, Unknown)
+}
+"""Every event by the name that it has in a journal."""

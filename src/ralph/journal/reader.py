@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import io
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from ralph import inside
-from ralph.plan.model import Finding, Severity
+from ralph.journal.decode import Entry, decode
+from ralph.journal.encode import LONGEST_LINE
+from ralph.journal.events import AgentStarted, AttemptEnded, PageChecked, Reviewed
+from ralph.plan.model import Finding, is_in_place
+from ralph.plan.work import Kind, Verdict
 
 FILE = "journal.jsonl"
-JUDGED = ("passed", "failed", "unfinished", "blocked", "reopened")  # the others say nothing about the work
-GREEN = ("passed", "reopened")  # a review comes only after green gates
-REFUSED = ("failed", "unfinished", "blocked")
+JUDGED = (Verdict.PASSED, Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.REOPENED)
+"""The others say nothing about the work."""
+GREEN = (Verdict.PASSED, Verdict.REOPENED)  # a review comes only after green gates
+REFUSED = tuple(verdict.value for verdict in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED))
 RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
@@ -51,18 +55,51 @@ def _is_folder(path: Path) -> bool:
     return path.is_dir() and not path.is_symlink()
 
 
-def events(run: Path, *names: str) -> Iterator[dict[str, object]]:
-    """A run's events of these kinds; lines that a crash cut are passed over."""
-    wanted = tuple(f'"event": "{name}"' for name in names)
-    with io.TextIOWrapper(inside.open_old(run / FILE), encoding="utf-8", errors="replace") as lines:
-        for line in lines:
-            if not wanted or any(line.startswith(mark, 1) for mark in wanted):
-                try:
-                    found = json.loads(line)
-                except (ValueError, RecursionError):
-                    continue
-                if isinstance(found, dict):
-                    yield found
+@dataclass
+class Lines:
+    """Turns the lines of one journal into entries, in order, and counts those that are none."""
+
+    run: str
+    skipped: int = 0
+    is_old: bool = False  # an older Ralph wrote it
+    _target: str = ""
+    _count: int = field(default=0, repr=False)
+
+    def restart(self) -> None:
+        """The same journal is read from its beginning again."""
+        self.skipped = self._count = 0
+
+    def read(self, line: bytes) -> Entry | None:
+        entry = decode(line)
+        self._count += 1
+        if entry is None:
+            self.skipped += 1
+            return None
+        self._target = entry.target or self._target
+        if not entry.is_old:
+            return entry
+        self.is_old = True  # what an envelope would say follows from where the line stands
+        return replace(entry, seq=self._count, run=entry.run or self.run, target=self._target)
+
+
+def events(run: Path, *names: str, lines: Lines | None = None) -> Iterator[Entry]:
+    """A run's events of these kinds, or all of them; `lines` then tells how many lines were skipped."""
+    lines = lines or Lines(run.name)
+    wanted = [f'"event": "{name}"'.encode() for name in (*names, *(["run_started"] if names else []))]
+    with inside.open_old(run / FILE) as file:
+        for line in _bounded(file):
+            if not wanted or any(mark in line for mark in wanted):
+                entry = lines.read(line)
+                if entry and (not names or entry.name in names):
+                    yield entry
+
+
+def _bounded(file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file; one that is too long comes as its beginning, which is no event."""
+    while line := file.readline(LONGEST_LINE + 1):
+        yield line
+        while line and not line.endswith(b"\n"):
+            line = file.readline(LONGEST_LINE)
 
 
 def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]:
@@ -72,30 +109,30 @@ def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]
     written one of them, and a refused attempt stays refused.
     """
     found: dict[tuple[str, int], PastAttempt] = {}
-    reviews: dict[tuple[str, int], dict[str, object]] = {}  # the attempt may have ended in a later run
+    reviews: dict[tuple[str, int], Reviewed] = {}  # the attempt may have ended in a later run
     for run in runs(logs):
-        for event in events(run, "reviewed", "attempt_ended"):
-            if event.get("target") != target:
+        for entry in events(run, "reviewed", "attempt_ended"):
+            event = entry.event
+            if entry.target != target:
                 continue
-            if event["event"] == "reviewed":
-                reviews[_key(event)] = event
-            elif not _contradicts(found.get(_key(event)), event):
-                attempt = _attempt(run.name, event)
-                found[_key(event)] = replace(attempt, findings=_findings(reviews.get(_key(event), {})))
+            if isinstance(event, Reviewed):
+                reviews[event.work, event.attempt] = event
+            elif isinstance(event, AttemptEnded):
+                key = event.work, event.attempt
+                if not _contradicts(found.get(key), event):
+                    review = reviews.get(key)
+                    attempt = _attempt(run.name, entry, event)
+                    found[key] = replace(attempt, findings=review.findings if review else ())
     return found
 
 
-def _key(event: dict[str, object]) -> tuple[str, int]:
-    return str(event.get("work", "")), _whole(event.get("number"))
-
-
-def _contradicts(known: PastAttempt | None, event: dict[str, object]) -> bool:
-    return bool(known and known.commit and known.verdict in REFUSED and event.get("verdict") in GREEN)
+def _contradicts(known: PastAttempt | None, event: AttemptEnded) -> bool:
+    return bool(known and known.commit and known.verdict in REFUSED and event.verdict in GREEN)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SeenPage:
-    """What the journal says of a page that was looked at after an attempt."""
+    """What the journal says of a page that was opened after an attempt."""
 
     number: int  # of the attempt
     page: str
@@ -104,15 +141,12 @@ class SeenPage:
 
 
 def seen_pages(logs: Path, target: str) -> dict[str, list[SeenPage]]:
-    """Every page of a target that was looked at, by task, attempt after attempt."""
+    """Every page of a target that was opened, by task, attempt after attempt."""
     found: dict[str, list[SeenPage]] = {}
     for run in runs(logs):
-        ours = False
-        for event in events(run, "run_started", "page_checked"):
-            if event["event"] == "run_started":
-                ours = event.get("target") == target
-            elif ours:
-                found.setdefault(str(event.get("work")), []).append(_seen(event))
+        for entry in events(run, "page_checked"):
+            if entry.target == target and isinstance(entry.event, PageChecked):
+                found.setdefault(entry.event.work, []).append(_seen(entry.event))
     return found
 
 
@@ -130,73 +164,40 @@ def figures(logs: Path, target: str) -> Figures:
     prompts: list[int] = []
     first: dict[str, tuple[int, bool]] = {}
     for run in runs(logs):
-        ours = False
-        for event in events(run, "run_started", "agent_started", "attempt_ended"):
-            ours = event.get("target") == target if event["event"] == "run_started" else ours
-            size, number = event.get("prompt_chars"), event.get("number")
-            if ours and isinstance(size, int):
-                prompts.append(size)
-            elif ours and event.get("kind") == "task" and event.get("verdict") in JUDGED and isinstance(number, int):
-                work = str(event.get("work"))
-                before, good = first.get(work, (number + 1, True))
-                if number <= before:
-                    first[work] = number, event["verdict"] in GREEN and (good or number < before)
+        for entry in events(run, "agent_started", "attempt_ended"):
+            event = entry.event
+            if entry.target != target:
+                continue
+            if isinstance(event, AgentStarted):
+                prompts.append(event.prompt_chars)
+            elif isinstance(event, AttemptEnded) and event.kind is Kind.TASK and event.verdict in JUDGED:
+                before, good = first.get(event.work, (event.attempt + 1, True))
+                if event.attempt <= before:
+                    first[event.work] = event.attempt, event.verdict in GREEN and (good or event.attempt < before)
     return Figures(prompts=tuple(prompts), tasks=len(first), at_first=sum(passed for _, passed in first.values()))
 
 
-def _findings(review: dict[str, object]) -> tuple[Finding, ...]:
-    return tuple(_finding(entry) for entry in _objects(review.get("findings")))
-
-
-def _objects(value: object) -> list[dict[str, object]]:
-    return [entry for entry in value if isinstance(entry, dict)] if isinstance(value, list) else []
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) else 0
-
-
-def _number(value: object) -> float | None:
-    try:
-        return float(value) if isinstance(value, int | float) else None
-    except OverflowError:
-        return None
-
-
-def _finding(entry: dict[str, object]) -> Finding:
-    severity = next((one for one in Severity if one.value == entry.get("severity")), Severity.MINOR)
-    line = entry.get("line")
-    file, problem, remedy = (str(entry.get(key) or "") for key in ("file", "problem", "remedy"))
-    line = line if isinstance(line, int) else None
-    return Finding(severity=severity, file=file, line=line, problem=problem, remedy=remedy)
-
-
-def _seen(event: dict[str, object]) -> SeenPage:
-    number, result = event.get("number"), event.get("result")
-    told = result if isinstance(result, dict) else {}
+def _seen(event: PageChecked) -> SeenPage:
     return SeenPage(
-        number=_whole(number),
-        page=str(told.get("page", "")),
-        screenshot=str(told.get("screenshot", "")),
-        findings=tuple(f"{one.get('kind')}: {one.get('text')}" for one in _objects(told.get("findings"))),
+        number=event.attempt,
+        page=event.result.page,
+        screenshot=event.result.screenshot,
+        findings=tuple(f"{one.kind}: {one.text}" for one in event.result.findings),
     )
 
 
-def _attempt(run: str, event: dict[str, object]) -> PastAttempt:
-    usage = event.get("usage")
-    cost = usage.get("cost_usd") if isinstance(usage, dict) else None
-    base, commit = (str(event.get(key, "")) for key in ("base", "commit"))
+def _attempt(run: str, entry: Entry, event: AttemptEnded) -> PastAttempt:
     return PastAttempt(
         run=run,
-        target=str(event.get("target", "")),
-        work=str(event.get("work", "")),
-        number=_whole(event.get("number")),
-        verdict=str(event.get("verdict", "")),
-        reason=str(event.get("reason", "")),
-        base=base if COMMIT.fullmatch(base) else "",
-        commit=commit,
-        seconds=_number(event.get("seconds")) or 0.0,
-        cost_usd=_number(cost),
-        at=str(event.get("at", "")),
-        in_place=any(gate.get("in_place") for gate in _objects(event.get("gates"))),
+        target=entry.target,
+        work=event.work,
+        number=event.attempt,
+        verdict=event.verdict.value,
+        reason=event.reason,
+        base=event.base if COMMIT.fullmatch(event.base) else "",
+        commit=event.commit,
+        seconds=event.seconds,
+        cost_usd=event.usage.cost_usd,
+        at=entry.at,
+        in_place=is_in_place(event.gates),
     )

@@ -2,54 +2,83 @@
 
 from __future__ import annotations
 
-import json
+import fcntl
 import os
+import threading
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from contextlib import suppress
 from pathlib import Path
 
 from ralph import inside
 from ralph.errors import RalphError
-from ralph.journal.events import Event, to_json
+from ralph.journal.encode import encode
+from ralph.journal.encode import now as now
+from ralph.journal.events import Event
 from ralph.journal.reader import FILE
 
 Listener = Callable[[Event, str], None]
 """Hears of an event, and gets its line in the journal; a line that is not kept is empty."""
+UNNAMED = f".{FILE}.tmp"
 
 
 class Journal:
-    """Writes `.ralph/logs/<run>/journal.jsonl` and tells the listeners."""
+    """Writes `.ralph/logs/<run>/journal.jsonl` and tells the listeners.
 
-    def __init__(self, folder: Path, clean: Callable[[str], str] = str) -> None:
+    While it is open it holds a lock on the file, which the kernel drops however the process ends: that is how other
+    processes know that more may come.
+    """
+
+    def __init__(self, folder: Path, clean: Callable[[str], str] = str, target: str = "") -> None:
         self.folder = folder
         self._clean = clean
+        self._target = clean(target)
         self._listeners: list[Listener] = []
         self._descriptor = -1
         self._size = 0  # of what we have written
+        self._seq = 0
+        self._turn = threading.RLock()  # a listener may have something to add
 
     def __enter__(self) -> Journal:
         return self  # the folder is made with the first event: a run that never began leaves no trace
 
     def _prepare(self) -> None:
         """Have the file open, with what we wrote and nothing else: an agent may have swept it away or added lines."""
-        path = self.folder / FILE
-        if self._descriptor < 0:
-            self._descriptor = inside.open_append(path)
-        elif not _is_still(path, self._descriptor):
-            written = os.pread(self._descriptor, self._size, 0)
-            with inside.open_new(path) as file:
-                file.write(written)
-            os.close(self._descriptor)
-            self._descriptor = inside.open_append(path)
-        elif os.fstat(self._descriptor).st_size > self._size:
+        if self._descriptor < 0 or not _is_still(self.folder / FILE, self._descriptor):
+            self._make()
+        size = os.fstat(self._descriptor).st_size
+        if size > self._size:
             os.ftruncate(self._descriptor, self._size)
+        self._size = min(size, self._size)
+
+    def _make(self) -> None:
+        """The file, with what we have written so far; it is locked before it gets its name, so no reader is misled."""
+        with inside.folder(self.folder) as handle:
+            inside.remove(UNNAMED, handle)
+            made = os.open(UNNAMED, os.O_RDWR | os.O_APPEND | inside.NEW, 0o644, dir_fd=handle)
+            try:
+                with suppress(OSError):  # this file system has no locks
+                    fcntl.flock(made, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                if self._descriptor >= 0:
+                    _write_all(made, os.pread(self._descriptor, self._size, 0))
+                inside.remove(FILE, handle)
+                os.rename(UNNAMED, FILE, src_dir_fd=handle, dst_dir_fd=handle)
+            except OSError:
+                os.close(made)
+                raise
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = made
 
     def _write(self, data: bytes) -> None:
         try:
             self._prepare()
-            os.write(self._descriptor, data)
-            self._size = os.fstat(self._descriptor).st_size
+            try:
+                _write_all(self._descriptor, data)
+                self._size += len(data)
+            except OSError:
+                os.ftruncate(self._descriptor, self._size)  # half a line would be in the way of the next one
+                raise
         except OSError as error:
             raise RalphError(
                 f"{self.folder / FILE} could not be written: {error.strerror}.",
@@ -65,11 +94,22 @@ class Journal:
         self._listeners.append(listener)
 
     def emit(self, event: Event) -> None:
-        text = line(event, self._clean) if event.kept else ""
-        if text:
-            self._write((text + "\n").encode(errors="replace"))
-        for listener in self._listeners:
-            listener(event, text)
+        """Write an event down and tell the listeners; threads take turns, so numbers and lines have one order."""
+        with self._turn:
+            text = self._keep(event) if event.kept else ""
+            for listener in self._listeners:
+                listener(event, text)
+
+    def _keep(self, event: Event) -> str:
+        data = encode(event, seq=self._seq + 1, run=self.folder.name, target=self._target, clean=self._clean)
+        self._write(data)
+        self._seq += 1
+        return data.decode().rstrip("\n")
+
+
+def _write_all(descriptor: int, data: bytes) -> None:
+    while data:
+        data = data[os.write(descriptor, data) :]
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
@@ -78,18 +118,6 @@ def _is_still(path: Path, descriptor: int) -> bool:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:
         return False
-
-
-def line(event: Event, clean: Callable[[str], str] = str) -> str:
-    """An event as one line of JSON, with every text in it cleaned."""
-    body = to_json(event, clean)
-    assert isinstance(body, dict), "events are dataclasses"
-    return json.dumps({"event": event.name(), "at": now(), **body}, ensure_ascii=False)
-
-
-def now() -> str:
-    """This moment, as every file of ours writes it."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def new_run_id() -> str:

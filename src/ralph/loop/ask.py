@@ -33,7 +33,8 @@ async def ask(run: Run, site: Site, work: Work, answer: Path, read: Callable[[by
                 return read(content(answer))
             except RalphError as error:
                 mistakes = told(error)
-                run.emit(Noted(text=f"The answer cannot be used: {in_brief(error)}", warning=True))
+                text = f"The answer cannot be used: {in_brief(error)}"
+                run.emit(Noted(text=text, warning=True, work=work.id, attempt=number))
         else:
             mistakes = outcome.reason
     raise RalphError(

@@ -33,7 +33,7 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
                 record = replace(record, agent_at_work=True, only_looks=step.only_looks)
                 run.note(record)
                 context = context.after(record)
-            run.emit(StepStarted(work=work.id, number=record.number, step=spec.label))
+            run.emit(StepStarted(work=work.id, attempt=record.number, step=spec.label))
             result = _printable(await perform(step, context))
             record = record.add(result)
             if result.verdict is not Verdict.INTERRUPTED and not step.repeatable:
@@ -47,11 +47,10 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
 def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int, resumed: bool = False) -> None:
     run.emit(
         AttemptStarted(
-            target=record.target,
             work=work.id,
             kind=work.kind,
             title=work.title,
-            number=record.number,
+            attempt=record.number,
             failures=failures,
             max_failures=most,
             base=record.base,
@@ -65,10 +64,9 @@ def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int
 def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str = "") -> None:
     run.emit(
         AttemptEnded(
-            target=record.target,
             work=work.id,
             kind=work.kind,
-            number=record.number,
+            attempt=record.number,
             verdict=outcome.verdict,
             reason=outcome.reason,
             base=record.base,
@@ -113,7 +111,13 @@ async def perform(step: Step, context: Context) -> StepResult:
         if is_over or (breaker and not breaker.allows()):
             return result
         context.run.emit(
-            StepRetried(work=context.work.id, step=step.spec.label, reason=result.reason, delay=settings.retry_delay)
+            StepRetried(
+                work=context.work.id,
+                attempt=context.record.number,
+                step=step.spec.label,
+                reason=result.reason,
+                delay=settings.retry_delay,
+            )
         )
         if not await pause(context.run, settings.retry_delay):
             return replace(result, verdict=Verdict.INTERRUPTED)

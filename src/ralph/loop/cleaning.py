@@ -84,7 +84,7 @@ async def _copies(workspace: Workspace, repos: list[Repo], wanted: Callable[[Wor
 
 def _logs(workspace: Workspace, wanted: Wanted) -> Iterator[Leftover]:
     for run in reader.runs(workspace.logs):
-        target = next((str(event.get("target", "")) for event in reader.events(run, "run_started")), "")
+        target = next((entry.target for entry in reader.events(run, "run_started")), "")
         if wanted.has(target, run.stat().st_mtime):
             name = f"{run.name} {target}".strip()
             yield Leftover(kind="log", name=name, bytes=size_of(run), stays=wanted.stays(target), path=run)
@@ -105,7 +105,7 @@ def _screenshots(workspace: Workspace, wanted: Wanted) -> Iterator[Leftover]:
 
 def _targets(workspace: Workspace) -> set[str]:
     runs = reader.runs(workspace.logs)
-    return {str(event.get("target", "")) for run in runs for event in reader.events(run, "run_started")}
+    return {entry.target for run in runs for entry in reader.events(run, "run_started")}
 
 
 def _shown(workspace: Workspace, target: str) -> set[str]:

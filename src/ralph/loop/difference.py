@@ -100,7 +100,7 @@ class Trial:
                     with suppress(RalphError, OSError):  # what cannot be read cannot be tried
                         await put(here, path, How.COPIED, explicit=True, variables={})
                 logs = Path(clean.variables["TMPDIR"])
-                bench = self.run.verifier.bench(clean, "trial", "")
+                bench = self.run.verifier.bench(clean, "trial")
                 bench = replace(bench, logs=logs, started=lambda _: None, ended=lambda _: None)
                 return not gates.red(await gates.run_all((self.gate,), bench))
             finally:

@@ -77,7 +77,7 @@ async def engage(
     with (
         interrupt.on_signals(),
         lock.hold(workspace.lock, owner) as left_by,
-        Journal(workspace.logs / run_id, secrets.text) as journal,
+        Journal(workspace.logs / run_id, secrets.text, wanted.target) as journal,
     ):
         for listener in listeners:
             journal.listen(listener)

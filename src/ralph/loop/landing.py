@@ -70,7 +70,7 @@ async def land(
             return settled
         commit = await _advance(run, branch, work, record, together, tree, tip)
         if commit:
-            run.emit(Landed(work=work.id, number=record.number, commit=commit))
+            run.emit(Landed(work=work.id, attempt=record.number, commit=commit))
             return replace(together, commit=commit)
         await _reclaim(run, branch)
     raise RalphError(f"Somebody else keeps moving {branch.name}.", remedy="Stop that, then run again.")
@@ -145,9 +145,9 @@ async def _verify_again(
         return outcome  # it has no gates: a set-up
     commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: together")
     task = run.plan.find(work.id)
-    label, gates, ui = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
+    label, gates, number = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
     checked = await cancellable(
-        run, run.verifier.check(commit, gates, label, work=work.id, task=task, ui=ui, site=site)
+        run, run.verifier.check(commit, gates, label, work=work.id, attempt=number, task=task, ui=number, site=site)
     )
     if checked is None:
         return replace(outcome, verdict=Verdict.INTERRUPTED)

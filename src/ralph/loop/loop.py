@@ -216,9 +216,8 @@ def _tell(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
     for task_id in (work.id, *outcome.reopened):
         task = run.plan.find(task_id)
         if task and task.state is TaskState.BLOCKED:
-            run.emit(
-                TaskBlocked(work=task.id, reason=task.notes, ref=attempt_ref(record.target, task.id, task.attempts))
-            )
+            ref = attempt_ref(record.target, task.id, task.attempts)
+            run.emit(TaskBlocked(work=task.id, attempt=task.attempts, reason=task.notes, ref=ref))
 
 
 def _tell_closed(run: Run, work: Work) -> None:
@@ -228,6 +227,7 @@ def _tell_closed(run: Run, work: Work) -> None:
         run.emit(
             SpecClosed(
                 work=spec.id,
+                attempt=spec.attempts,
                 title=spec.name,
                 state=spec.state,
                 tasks=len(tasks),

@@ -144,7 +144,7 @@ def planner(
     owner = lock.me(run_id, target)
     with (
         lock.hold(workspace.lock, owner) as left_by,
-        Journal(workspace.logs / run_id, Redactor(secrets_in(os.environ)).text) as journal,
+        Journal(workspace.logs / run_id, Redactor(secrets_in(os.environ)).text, f"plan-{target}") as journal,
     ):
         workspace.keep_out_of_git()
         asyncio.run(end_orphans(left_by, workspace.records))

@@ -273,7 +273,7 @@ class Run:
                 pages=_pages(tasks),
                 browser=self.browser,
                 shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")),
-                seen=lambda result: self.emit(PageChecked(work=work, number=number, result=result)),
+                seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
                 secrets=environment.secrets_in(os.environ),
             )
         return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)

@@ -98,6 +98,7 @@ class Verifier:
         label: str,
         *,
         work: str = "",
+        attempt: int = 0,
         task: Task | None = None,
         ui: int = -1,
         site: Site | None = None,
@@ -109,7 +110,7 @@ class Verifier:
         is_in_place = self.run.config.verify.where == IN_PLACE
         async with self._in_slot(commit, site) if is_in_place else self.clean_copy(commit) as place:
             watch = Watch(place.copy, self.run.config.protect)
-            bench = self.bench(place, label, work)
+            bench = self.bench(place, label, work, attempt)
             bench = replace(bench, in_place=is_in_place, fresh=None if is_in_place else watch.fresh)
             made = self.run.ui_work(place.services, task, work, ui) if ui >= 0 else None
             if made is None:
@@ -207,19 +208,25 @@ class Verifier:
         )
         return GateSite(copy=copy, services=services, services_temporary=temporary)
 
-    def bench(self, place: GateSite, label: str, work: str) -> Bench:
-        return self._bench(place.copy, place.variables, label, work, ui=place.services.variables)
+    def bench(self, place: GateSite, label: str, work: str = "", attempt: int = 0) -> Bench:
+        return self._bench(place.copy, place.variables, label, work, attempt, ui=place.services.variables)
 
     @contextmanager
-    def bench_in_slot(self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str) -> Iterator[Bench]:
+    def bench_in_slot(
+        self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int
+    ) -> Iterator[Bench]:
         """For command steps, which belong to the work."""
         with self.run.temporary() as temporary:
-            yield self._bench(copy, {**variables, "TMPDIR": str(temporary)}, label, work, ui={})
+            yield self._bench(copy, {**variables, "TMPDIR": str(temporary)}, label, work, attempt, ui={})
 
     def _bench(
-        self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, *, ui: dict[str, str]
+        self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int, *, ui: dict[str, str]
     ) -> Bench:
         run = self.run
+
+        def started(gate: Gate) -> None:
+            run.emit(GateStarted(work=work, attempt=attempt, gate=gate.name, command=gate.command))
+
         return Bench(
             cwd=copy.root,
             logs=run.logs,
@@ -227,6 +234,6 @@ class Verifier:
             label=label,
             environment=gate_environment(run.config, variables),
             ui_variables=ui,
-            started=lambda gate: run.emit(GateStarted(work=work, gate=gate.name, command=gate.command)),
-            ended=lambda result: run.emit(GateEnded(work=work, result=result)),
+            started=started,
+            ended=lambda result: run.emit(GateEnded(work=work, attempt=attempt, result=result)),
         )

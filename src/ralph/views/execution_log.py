@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from ralph import inside
 from ralph.errors import RalphError
+from ralph.journal import events as e
+from ralph.journal.decode import decode
 from ralph.journal.events import Event
+from ralph.plan.model import GateResult, is_in_place
+from ralph.plan.work import Ending, Verdict
 from ralph.stores.request_files import ERRORS, EXECUTION
-from ralph.validation import Json
 from ralph.views import words
 
-WRONG = ("failed", "blocked", "unfinished", "conflicted", "reopened")
+WRONG = (Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED, Verdict.CONFLICTED, Verdict.REOPENED)
 
 
 class ExecutionLog:
@@ -24,61 +27,65 @@ class ExecutionLog:
         self._errors = root / ERRORS
 
     def __call__(self, _: Event, line: str) -> None:
-        event: Json = json.loads(line) if line else {}
-        text = _told(event)
+        entry = decode(line) if line else None
+        if entry is None:
+            return
+        text = _told(entry.event)
         if text:
-            _append(self._execution, f"{event['at']} {text}\n")
-        wrong = _wrong(event)
+            _append(self._execution, f"{entry.at} {text}\n")
+        wrong = _wrong(entry.event)
         if wrong:
-            _append(self._errors, f"{event['at']} {wrong}\n\n")
+            _append(self._errors, f"{entry.at} {wrong}\n\n")
 
 
-def _told(event: Json) -> str:
+def _told(event: Event) -> str:
     """An event in one line; empty if it is not worth one."""
-    match event.get("event"):
-        case "run_started":
-            return f"run {event['run']} started: {event['passed']} of {event['tasks']} tasks passed, {event['branch']}"
-        case "attempt_started":
-            return f"{event['work']} attempt {event['number']} started: {event['title']}"
-        case "gate_ended" if isinstance(gate := event.get("result"), dict):
-            how = "green" if gate["passed"] else f"red, {gate['reason']}"
-            return f"{event['work'] or 'baseline'} gate {gate['name']}: {how}{_where([gate])}"
-        case "attempt_ended":
-            reason = words.cut(words.first_line(str(event["reason"])), 300)
-            commit = f", commit {str(event['commit'])[:10]}" if event["commit"] and event["verdict"] == "passed" else ""
-            said = f": {reason}" if reason else ""
-            where = _where(event.get("gates"))
-            return f"{event['work']} attempt {event['number']} {event['verdict']}{where}{commit}{said}"
-        case "reviewed" if isinstance(found := event.get("findings"), list):
-            summary = words.cut(words.first_line(str(event["summary"])), 300)
-            return f"{event['work']} review {event['verdict']}, {words.count(len(found), 'finding')}: {summary}"
-        case "landed":
-            return f"{event['work']} landed as {str(event['commit'])[:10]}"
-        case "noted":
-            return f"note: {event['text']}"
-        case "waited":
-            return f"waiting {event['seconds']:.0f} s: {words.first_line(str(event['reason']))}"
-        case "run_ended":
-            reason = words.cut(words.first_line(str(event["reason"])), 300)
-            said = f": {reason}" if reason else ""
-            return f"run {event['run']} {event['ending']}, {event['passed']} of {event['tasks']} tasks passed{said}"
+    match event:
+        case e.RunStarted():
+            return f"run {event.run} started: {event.passed} of {event.tasks} tasks passed, {event.branch}"
+        case e.AttemptStarted():
+            return f"{event.work} attempt {event.attempt} started: {event.title}"
+        case e.GateEnded():
+            gate = event.result
+            how = "green" if gate.passed else f"red, {gate.reason}"
+            return f"{event.work or 'baseline'} gate {gate.name}: {how}{_where((gate,))}"
+        case e.AttemptEnded():
+            commit = f", commit {event.commit[:10]}" if event.commit and event.verdict is Verdict.PASSED else ""
+            how = f"{event.verdict.value}{_where(event.gates)}{commit}{_because(event.reason)}"
+            return f"{event.work} attempt {event.attempt} {how}"
+        case e.Reviewed():
+            summary = words.cut(words.first_line(event.summary), 300)
+            return f"{event.work} review {event.verdict}, {words.count(len(event.findings), 'finding')}: {summary}"
+        case e.Landed():
+            return f"{event.work} landed as {event.commit[:10]}"
+        case e.Noted():
+            return f"note: {event.text}"
+        case e.Waited():
+            return f"waiting {event.seconds:.0f} s: {words.first_line(event.reason)}"
+        case e.RunEnded():
+            far = f"{event.passed} of {event.tasks} tasks passed"
+            return f"run {event.run} {event.ending.value}, {far}{_because(event.reason)}"
         case _:
             return ""
 
 
-def _where(gates: object) -> str:
+def _because(reason: str) -> str:
+    brief = words.cut(words.first_line(reason), 300)
+    return f": {brief}" if brief else ""
+
+
+def _where(gates: Iterable[GateResult]) -> str:
     """Whether gates ran where the agent worked."""
-    found = gates if isinstance(gates, list) else []
-    return f", {words.IN_PLACE}" if any(isinstance(gate, dict) and gate.get("in_place") for gate in found) else ""
+    return f", {words.IN_PLACE}" if is_in_place(gates) else ""
 
 
-def _wrong(event: Json) -> str:
+def _wrong(event: Event) -> str:
     """What went wrong, with all that is known of it."""
-    match event.get("event"):
-        case "attempt_ended" if event["verdict"] in WRONG:
-            return f"{event['work']} attempt {event['number']} {event['verdict']}\n{str(event['reason']).strip()}"
-        case "run_ended" if event["ending"] in ("halted", "stopped"):
-            return f"run {event['run']} {event['ending']}: {str(event['reason']).strip()}"
+    match event:
+        case e.AttemptEnded() if event.verdict in WRONG:
+            return f"{event.work} attempt {event.attempt} {event.verdict.value}\n{event.reason.strip()}"
+        case e.RunEnded() if event.ending in (Ending.HALTED, Ending.STOPPED):
+            return f"run {event.run} {event.ending.value}: {event.reason.strip()}"
         case _:
             return ""
 

@@ -156,7 +156,7 @@ class Reports:
         """The state after an event; None if it says nothing new."""
         match event:
             case e.AttemptStarted():
-                doing = Now(id=event.work, title=event.title, attempt=event.number)
+                doing = Now(id=event.work, title=event.title, attempt=event.attempt)
                 return state.model_copy(
                     update={"status": "running", "reason": "", "now": doing, "loop": state.loop + 1}
                 )

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ralph.ansi import plain
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.plan.model import TaskState, is_in_place
@@ -60,6 +61,10 @@ class TerminalView:
             self._who = str(getattr(event, "work", "")) if self._jobs > 1 else ""
             handler(event)
 
+    def close(self) -> None:
+        """Nothing more comes."""
+        self._living.clear()
+
     def tick(self) -> None:
         self._living.tick()
 
@@ -69,7 +74,7 @@ class TerminalView:
         self._living.clear()
         if self._who and text:
             text = f"{self._who:>8} │ {text.strip()}"
-        click.secho(text, **style)  # type: ignore[arg-type]  # click's own keywords
+        click.secho(plain(text), **style)  # type: ignore[arg-type]  # click's own keywords
 
     def _run_started(self, event: e.RunStarted) -> None:
         self._noun, self._jobs = words.noun(event.workflow), event.jobs
@@ -110,7 +115,7 @@ class TerminalView:
         far = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} "
         self._living.at = far + words.cut(event.title, 30) if self._jobs == 1 else far
         progress = far if event.tasks else ""
-        which = f" (attempt {event.number}{tries}{again})" if event.kind is not Kind.FINISH else " (all tasks settled)"
+        which = f" (attempt {event.attempt}{tries}{again})" if event.kind is not Kind.FINISH else " (all tasks settled)"
         if event.kind is Kind.SETUP and self._is_session and not tries:  # calls of different kinds, counted together
             which = ""
         self._line(f"\n▶ {progress}{name}{which}", bold=True)
@@ -171,7 +176,7 @@ class TerminalView:
         result = event.result
         shot = f" · {result.screenshot}" if result.screenshot else ""
         about = f"page {result.page} · {words.duration(result.seconds)}"
-        if event.work and not event.number:  # nobody has worked on it yet
+        if event.work and not event.attempt:  # nobody has worked on it yet
             found = words.count(len(result.findings), "finding") if result.findings else "nothing wrong"
             self._line(f"    before: page {result.page} · {found}{shot}", dim=True)
             return

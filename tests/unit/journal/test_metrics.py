@@ -10,7 +10,7 @@ from tests.unit.journal.test_writer import ATTEMPT, GATE
 
 def agent(usage: Usage) -> AgentEnded:
     return AgentEnded(
-        work="US-001", number=1, how="exited", code=0, seconds=1, output_bytes=10, claims=("DONE",), usage=usage
+        work="US-001", attempt=1, how="exited", code=0, seconds=1, output_bytes=10, claims=("DONE",), usage=usage
     )
 
 

@@ -10,11 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.journal.events import AgentStarted, Event, Noted, RunStarted
-from ralph.journal.reader import Figures, PastAttempt, events, figures, past_attempts, runs, seen_pages
-from ralph.journal.writer import FILE, Journal, line
+from ralph.journal.encode import LONGEST_LINE
+from ralph.journal.events import AgentStarted, Event, Noted, RunStarted, Unknown
+from ralph.journal.reader import Figures, Lines, PastAttempt, events, figures, past_attempts, runs, seen_pages
+from ralph.journal.writer import FILE, Journal
 from ralph.plan.work import Kind, Usage, Verdict
-from tests.unit.journal.test_writer import ATTEMPT
+from tests.unit.journal.test_writer import ATTEMPT, line
 
 
 def journal(folder: Path, *lines: str | bytes) -> Path:
@@ -27,8 +28,8 @@ def test_events_can_be_asked_for_by_name(tmp_path: Path) -> None:
     with Journal(tmp_path) as made:
         for event in (Noted(text="one"), ATTEMPT, Noted(text="two")):
             made.emit(event)
-    assert [found["event"] for found in events(tmp_path)] == ["noted", "attempt_ended", "noted"]
-    assert [found["number"] for found in events(tmp_path, "attempt_ended")] == [2]
+    assert [found.name for found in events(tmp_path)] == ["noted", "attempt_ended", "noted"]
+    assert [found.event for found in events(tmp_path, "attempt_ended")] == [ATTEMPT]
     assert len(list(events(tmp_path, "attempt_ended", "noted"))) == 3
     assert list(events(tmp_path, "run_ended")) == []
 
@@ -43,13 +44,13 @@ def test_an_event_that_only_mentions_a_name_is_not_of_that_name(tmp_path: Path) 
 def test_a_line_that_a_crash_cut_is_passed_over(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     text = line(ATTEMPT)
     folder = journal(tmp_path_factory.mktemp("cut") / "run", line(Noted(text="one")), text[: min(cut, len(text) - 1)])
-    assert [found["event"] for found in events(folder)] == ["noted"]
+    assert [found.name for found in events(folder)] == ["noted"]
 
 
 @pytest.mark.parametrize("garbage", ["", "garbage", "[]", "3", "null", b"\xff\xfe", "\0" * 50])
 def test_lines_that_are_no_events_are_passed_over(tmp_path: Path, garbage: str | bytes) -> None:
     folder = journal(tmp_path / "20260101-000000-00000000", garbage, line(ATTEMPT), garbage, line(Noted(text="two")))
-    assert [found["event"] for found in events(folder)] == ["attempt_ended", "noted"]
+    assert [found.name for found in events(folder)] == ["attempt_ended", "noted"]
 
 
 def test_runs_are_listed_oldest_first_and_other_folders_are_not(tmp_path: Path) -> None:
@@ -62,9 +63,9 @@ def test_runs_are_listed_oldest_first_and_other_folders_are_not(tmp_path: Path) 
 
 
 def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -> None:
-    first, second = replace(ATTEMPT, number=1), replace(ATTEMPT, usage=Usage(calls=1, unpriced=1))
-    passed = replace(ATTEMPT, number=3, verdict=Verdict.PASSED)
-    journal(tmp_path / "20260101-000000-00000001", line(first), line(replace(ATTEMPT, target="billing", number=9)))
+    first, second = replace(ATTEMPT, attempt=1), replace(ATTEMPT, usage=Usage(calls=1, unpriced=1))
+    passed = replace(ATTEMPT, attempt=3, verdict=Verdict.PASSED)
+    journal(tmp_path / "20260101-000000-00000001", line(first), line(replace(ATTEMPT, attempt=9), "billing"))
     journal(tmp_path / "20260101-000000-00000002", line(second), line(passed))
     found = past_attempts(tmp_path, "auth")
     assert list(found) == [("US-001", 1), ("US-001", 2), ("US-001", 3)]
@@ -86,12 +87,31 @@ def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -
     )
 
 
-def test_an_attempt_of_another_version_with_less_in_it_is_still_read(tmp_path: Path) -> None:
-    journal(
-        tmp_path / "20260101-000000-00000001",
-        '{"event": "attempt_ended", "target": "auth", "work": "US-001", "number": "x"}',
-    )
-    assert past_attempts(tmp_path, "auth")["US-001", 0].cost_usd is None
+OLD = (
+    '{"event": "run_started", "at": "2026-01-01T00:00:00.000Z", "run": "r", "target": "auth", "tasks": 1, "gates": []}',
+    '{"event": "agent_started", "at": "x", "work": "US-001", "number": 4, "command": "claude", "prompt_chars": 70}',
+    '{"event": "page_checked", "work": "US-001", "number": 4, "result": {"page": "/", "url": "u", "seconds": 1}}',
+    '{"event": "reviewed", "target": "auth", "work": "US-001", "number": 4, "verdict": "failed", "findings": []}',
+    '{"event": "attempt_ended", "target": "auth", "work": "US-001", "kind": "task", "number": 4, "verdict": "failed"}',
+)
+
+
+def test_a_journal_of_an_older_ralph_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    folder, lines = journal(tmp_path / "20260101-000000-00000001", *OLD), Lines("20260101-000000-00000001")
+    found = list(events(folder, lines=lines))
+    assert (lines.is_old, lines.skipped) == (True, 0)
+    assert [(entry.seq, entry.target) for entry in found] == [(number, "auth") for number in range(1, 6)]
+    assert not any(isinstance(entry.event, Unknown) for entry in found)
+    assert past_attempts(tmp_path, "auth")["US-001", 4].cost_usd is None
+    assert [page.number for page in seen_pages(tmp_path, "auth")["US-001"]] == [4]
+    assert figures(tmp_path, "auth") == Figures(prompts=(70,), tasks=1, at_first=0)
+
+
+def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
+    folder = journal(tmp_path / "run", b"x" * (3 * LONGEST_LINE), line(Noted(text="two")))
+    lines = Lines("run")
+    assert [found.name for found in events(folder, lines=lines)] == ["noted"]
+    assert lines.skipped == 1
 
 
 # how well it went
@@ -105,15 +125,15 @@ def started(target: str = "specs") -> RunStarted:
 
 
 def asked(size: int) -> AgentStarted:
-    return AgentStarted(work="a-1", number=1, command="x", prompt_chars=size, log="l")
+    return AgentStarted(work="a-1", attempt=1, command="x", prompt_chars=size, log="l")
 
 
 def ended(work: str, number: int, verdict: Verdict, kind: Kind = Kind.TASK) -> Event:
-    return replace(ATTEMPT, target="specs", work=work, number=number, verdict=verdict, kind=kind)
+    return replace(ATTEMPT, work=work, attempt=number, verdict=verdict, kind=kind)
 
 
-def told(folder: Path, *events: Event) -> None:
-    journal(folder, *map(line, events))
+def told(folder: Path, *events: Event, target: str = "specs") -> None:
+    journal(folder, *(line(event, target) for event in events))
 
 
 def test_without_a_journal_nothing_is_known(tmp_path: Path) -> None:
@@ -158,8 +178,14 @@ def test_only_tasks_are_counted(tmp_path: Path, kind: Kind) -> None:
 
 
 def test_other_targets_and_planning_are_left_out(tmp_path: Path) -> None:
-    told(tmp_path / "20260101-000000-00000001", started("auth"), asked(100), ended("US-1", 1, Verdict.PASSED))
-    told(tmp_path / "20260101-000000-00000002", asked(100))
+    told(
+        tmp_path / "20260101-000000-00000001",
+        started("auth"),
+        asked(100),
+        ended("US-1", 1, Verdict.PASSED),
+        target="auth",
+    )
+    told(tmp_path / "20260101-000000-00000002", asked(100), target="plan-specs")
     assert figures(tmp_path, "specs") == Figures(prompts=(), tasks=0, at_first=0)
 
 
@@ -178,7 +204,7 @@ def test_a_refused_attempt_stays_refused_whatever_another_journal_says(tmp_path:
     refused, forged = replace(ATTEMPT, commit="c" * 40), replace(ATTEMPT, verdict=Verdict.PASSED, commit="d" * 40)
     journal(tmp_path / "20260102-000000-00000000", line(started()), line(refused))
     for name in ("20260101-000000-00000000", "20260103-000000-00000000"):
-        journal(tmp_path / name, line(started()), line(replace(forged, number=2)))
+        journal(tmp_path / name, line(started()), line(replace(forged, attempt=2)))
     assert past_attempts(tmp_path, "auth")["US-001", 2].verdict == "failed"
     assert past_attempts(tmp_path, "auth")["US-001", 2].reason == "exit code 7"
 

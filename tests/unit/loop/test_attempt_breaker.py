@@ -117,8 +117,8 @@ def test_a_step_that_fails_is_tried_again_after_its_delay(bench: Bench) -> None:
     assert step.turns == [1, 2, 3]
     assert bench.slept == [30, 30]
     assert bench.told(StepRetried) == [
-        StepRetried(work="T-001", step="does", reason="one", delay=30),
-        StepRetried(work="T-001", step="does", reason="two", delay=30),
+        StepRetried(work="T-001", attempt=4, step="does", reason="one", delay=30),
+        StepRetried(work="T-001", attempt=4, step="does", reason="two", delay=30),
     ]
 
 

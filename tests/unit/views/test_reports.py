@@ -85,11 +85,10 @@ def started(**more: Any) -> e.RunStarted:
 
 def begun(work: str = "T-002", number: int = 1, kind: Kind = Kind.TASK) -> e.AttemptStarted:
     return e.AttemptStarted(
-        target="requirements",
         work=work,
         kind=kind,
         title=f"Title {work}",
-        number=number,
+        attempt=number,
         failures=0,
         max_failures=0,
         base="b",
@@ -100,10 +99,9 @@ def over(
     verdict: Verdict, work: str = "T-002", number: int = 1, kind: Kind = Kind.TASK, reason: str = ""
 ) -> e.AttemptEnded:
     return e.AttemptEnded(
-        target="requirements",
         work=work,
         kind=kind,
-        number=number,
+        attempt=number,
         verdict=verdict,
         reason=reason,
         base="b",
@@ -133,8 +131,8 @@ def ended(ending: Ending = Ending.DONE, usage: Usage | None = None, **more: Any)
     return e.RunEnded(**{**usual, **more})
 
 
-STEP = e.StepStarted(work="T-002", number=1, step="verify")
-BLOCKED = e.TaskBlocked(work="T-002", reason="Stuck", ref="r")
+STEP = e.StepStarted(work="T-002", attempt=1, step="verify")
+BLOCKED = e.TaskBlocked(work="T-002", attempt=1, reason="Stuck", ref="r")
 OPENED = e.BreakerChanged(step="work", state="open", failures=3, until=1060.5)
 CLOSED = e.BreakerChanged(step="work", state="closed", failures=0, until=None)
 
@@ -171,8 +169,8 @@ def test_what_happens_before_a_run_has_begun_leaves_no_file(watched: Watched) ->
 def test_the_work_and_its_step_are_shown_while_they_last(watched: Watched) -> None:
     watched.tell(started(), begun(number=4))
     assert watched.state["now"] == {"id": "T-002", "title": "Title T-002", "attempt": 4, "step": ""}
-    watched.tell(e.StepStarted(work="T-002", number=4, step="work"))
-    watched.tell(e.StepStarted(work="T-002", number=4, step="verify"))
+    watched.tell(e.StepStarted(work="T-002", attempt=4, step="work"))
+    watched.tell(e.StepStarted(work="T-002", attempt=4, step="verify"))
     assert watched.state["now"] == {"id": "T-002", "title": "Title T-002", "attempt": 4, "step": "verify"}
     watched.tell(over(Verdict.PASSED, number=4))
     assert watched.state["now"] is None
@@ -233,7 +231,9 @@ def test_the_newest_word_of_each_breaker_is_shown(watched: Watched) -> None:
 def test_an_event_that_says_nothing_new_writes_nothing(watched: Watched) -> None:
     watched.tell(started())
     (watched.folder / STATE).unlink()
-    watched.tell(e.Noted(text="hello"), e.AgentSpoke(work="US-001", text="hi"), e.GateEnded(result=GATE), STEP)
+    watched.tell(
+        e.Noted(text="hello"), e.AgentSpoke(work="US-001", attempt=1, text="hi"), e.GateEnded(result=GATE), STEP
+    )
     assert not (watched.folder / STATE).exists()
     watched.tell(begun())
     assert (watched.folder / STATE).exists()
@@ -393,7 +393,7 @@ NUMBERS = st.integers(1, 5)
 EVENTS = st.one_of(
     st.builds(begun, st.sampled_from(["T-001", "T-002"]), NUMBERS, st.sampled_from(Kind)),
     st.builds(over, st.sampled_from(Verdict), number=NUMBERS, kind=st.sampled_from(Kind), reason=TEXTS),
-    st.builds(e.StepStarted, work=st.just("T-001"), number=NUMBERS, step=TEXTS),
+    st.builds(e.StepStarted, work=st.just("T-001"), attempt=NUMBERS, step=TEXTS),
     st.builds(
         e.BreakerChanged,
         step=st.sampled_from(["work", "lint"]),

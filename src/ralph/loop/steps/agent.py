@@ -17,7 +17,7 @@ from ralph.agent.dialects.base import Trouble
 from ralph.checkout.subject import subject_of
 from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import Provider
-from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Noted, Undone
+from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
 from ralph.loop.owed import Owed
 from ralph.loop.protection import Protection, Violations, meddled, undo_protected
 from ralph.loop.record import StepResult
@@ -114,9 +114,9 @@ class AgentStep(Step):
             heard = self._with_claim(context, heard, violations.claimed)
         result = self._judge(context, heard, findings)
         for text in result.learnings:
-            context.run.emit(Learned(work=context.work.id, text=text))
+            context.run.emit(Learned(work=context.work.id, attempt=context.record.number, text=text))
         if findings.left_out and context.work.kind is Kind.TASK:
-            context.run.emit(Noted(text=_not_committed(findings.left_out), warning=True))
+            context.note(_not_committed(findings.left_out), warning=True)
         if owed is None:
             return result
         judged = owed.judge(result, context)
@@ -134,14 +134,15 @@ class AgentStep(Step):
         prompt = run.logs / f"{name}.prompt.md"
         with inside.open_new(prompt) as file:
             file.write(text.encode(errors="replace"))
-        log = run.logs / f"{name}.log"
+        log, words = run.logs / f"{name}.log", run.logs / f"{name}.words.txt"
         run.emit(
             AgentStarted(
                 work=context.work.id,
-                number=context.record.number,
+                attempt=context.record.number,
                 command=provider.command,
                 prompt_chars=len(text) + (len(wanted.context) if apart else 0),
                 log=str(log),
+                words=str(words),
             )
         )
         request = Call(
@@ -150,10 +151,11 @@ class AgentStep(Step):
             context=wanted.context if apart else "",
             tools=self.settings(Asking).allowed_tools or "",
             log=log,
+            words=words,
             cwd=context.cwd,
             owner=run.id,
             variables=_variables(context),
-            watcher=lambda line: run.emit(AgentSpoke(work=context.work.id, text=line)),
+            watcher=lambda line: run.emit(AgentSpoke(work=context.work.id, attempt=context.record.number, text=line)),
         )
         began = time.monotonic()
         try:
@@ -170,7 +172,7 @@ class AgentStep(Step):
         context.run.emit(
             AgentEnded(
                 work=context.work.id,
-                number=context.record.number,
+                attempt=context.record.number,
                 how="stopped",
                 code=-1,
                 seconds=seconds,
@@ -184,7 +186,7 @@ class AgentStep(Step):
         context.run.emit(
             AgentEnded(
                 work=context.work.id,
-                number=context.record.number,
+                attempt=context.record.number,
                 how=heard.ended.how.value,
                 code=heard.ended.code,
                 seconds=heard.ended.seconds,
@@ -198,9 +200,10 @@ class AgentStep(Step):
         """What it wrote into the plan is one more claim; the plan itself has been put back."""
         claimed = context.run.workflow.claimed(context.run.plan, context.work, data)
         if claimed.note:
-            context.run.emit(Noted(text=claimed.note, warning=True))
+            context.note(claimed.note, warning=True)
         if claimed.claims:
-            context.run.emit(Marked(work=context.work.id, claims=tuple(sorted(claimed.claims))))
+            claims = tuple(sorted(claimed.claims))
+            context.run.emit(Marked(work=context.work.id, attempt=context.record.number, claims=claims))
         return replace(heard, claims=heard.claims | claimed.claims, reason=heard.reason or claimed.reason)
 
     async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Findings]:
@@ -247,7 +250,7 @@ class AgentStep(Step):
             context.run.emit(
                 Undone(
                     work=context.work.id,
-                    number=context.record.number,
+                    attempt=context.record.number,
                     paths=violations.paths,
                     kept_in=str(violations.kept_in),
                 )

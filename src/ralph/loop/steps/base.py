@@ -10,6 +10,7 @@ from typing import ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from ralph.checkout.working_copy import WorkingCopy
+from ralph.journal.events import Noted
 from ralph.loop.record import Record, StepResult
 from ralph.loop.run import Run
 from ralph.loop.site import Site
@@ -57,6 +58,10 @@ class Context:
     @property
     def label(self) -> str:
         return f"{self.work.id}-{self.record.number}"
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """Tell what a person should know about this attempt."""
+        self.run.emit(Noted(text=text, warning=warning, work=self.work.id, attempt=self.record.number))
 
     def after(self, record: Record) -> Context:
         return replace(self, record=record)

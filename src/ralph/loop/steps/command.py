@@ -33,7 +33,8 @@ class CommandStep(Step):
         gate = Gate(name=self.spec.label, command=settings.command, timeout=settings.timeout or LONGEST)
         label = f"{context.label}-{self.spec.label}"
         undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
-        with run.verifier.bench_in_slot(context.copy, context.site.variables, label, context.work.id) as bench:
+        work, attempt = context.work.id, context.record.number
+        with run.verifier.bench_in_slot(context.copy, context.site.variables, label, work, attempt) as bench:
             async with Protection.around(run, context.site, context.work, undone) as protection:
                 results = await gates.run_all((gate,), bench)
         reasons = (

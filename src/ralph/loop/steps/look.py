@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from ralph.errors import RalphError
-from ralph.journal.events import Noted
 from ralph.loop.record import StepResult
 from ralph.loop.steps.base import Context, Step
 from ralph.verify.services import ServiceFailure
@@ -20,5 +19,5 @@ class LookStep(Step):
                 await context.run.verifier.screenshots(context.record.base, context.task, context.work.id)
             except (ServiceFailure, RalphError) as error:
                 said = str(error).split("\n", 1)[0]
-                context.run.emit(Noted(text=f"No screenshots before the first attempt: {said}"))
+                context.note(f"No screenshots before the first attempt: {said}")
         return self.passed()

@@ -9,7 +9,7 @@ from pathlib import Path
 from ralph.agent.call import Heard
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.errors import RalphError
-from ralph.journal.events import Noted, Reviewed
+from ralph.journal.events import Reviewed
 from ralph.loop.answer import clear, content, told
 from ralph.loop.record import StepResult
 from ralph.loop.steps.agent import Findings, failure
@@ -46,7 +46,7 @@ class ReviewStep(ReadOnlyAgentStep):
                 return result
             mistakes = result.reason
             brief = " ".join(result.reason.splitlines()[:2])
-            context.run.emit(Noted(text=f"The review cannot be used: {brief}", warning=True))
+            context.note(f"The review cannot be used: {brief}", warning=True)
         return replace(result, reason=f"The reviewer gave no usable answer in {TRIES} tries. {mistakes}")
 
     def guarded(self, context: Context) -> Work:
@@ -86,9 +86,8 @@ class ReviewStep(ReadOnlyAgentStep):
         found = tuple(sorted(answer.found, key=_weight))
         context.run.emit(
             Reviewed(
-                target=context.record.target,
                 work=context.work.id,
-                number=context.record.number,
+                attempt=context.record.number,
                 verdict=answer.verdict,
                 summary=answer.gist,
                 findings=found,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from dataclasses import replace
 
-from ralph.journal.events import Noted
 from ralph.loop.protection import Protection
 from ralph.loop.record import StepResult
 from ralph.loop.slots import set_aside
@@ -30,7 +29,7 @@ class VerifyStep(Step):
         async with Protection.around(run, context.site, context.work, undone) as protection:
             checked = await self._check(context, commit)
         if not checked.results and not checked.pages and not checked.problem:
-            run.emit(Noted(text="No gates are configured: this is unverified.", warning=True))
+            context.note("No gates are configured: this is unverified.", warning=True)
         self._say_unseen(context)
         reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), checked.reason)))
         if reason:
@@ -45,7 +44,7 @@ class VerifyStep(Step):
         run, task = context.run, context.task if context.work.kind is Kind.TASK else None
         why = why_unseen(task.criteria, run.config) if task and run.workflow.is_ui(run.plan, task) else ""
         if why:
-            run.emit(Noted(text=f"{context.work.id} is a UI story, and no page was looked at: {why}.", warning=True))
+            context.note(f"{context.work.id} is a UI story, and no page was looked at: {why}.", warning=True)
 
     async def _check(self, context: Context, commit: str) -> Checked:
         run, work = context.run, context.work
@@ -55,4 +54,6 @@ class VerifyStep(Step):
         with (
             nullcontext() if run.config.verify.where == IN_PLACE or not context.copy else set_aside(context.copy.folder)
         ):
-            return await run.verifier.check(commit, gates, context.label, work=work.id, task=task, ui=number, site=site)
+            return await run.verifier.check(
+                commit, gates, context.label, work=work.id, attempt=number, task=task, ui=number, site=site
+            )

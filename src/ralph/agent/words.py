@@ -1,0 +1,68 @@
+"""What an agent says, in a file that another process can read while the agent says it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from ralph import inside
+from ralph.ansi import plain
+from ralph.errors import RalphError
+from ralph.process.environment import Redactor
+
+MOST = 1 << 20
+"""Bytes in the file: it begins anew when it is full, for the log beside it has everything."""
+PACE = 1 << 18
+"""Bytes a second, more or less: of a flood, each second's first lines are written."""
+SKIPPED = b"[\xe2\x80\xa6]\n"
+
+
+class Words:
+    """Takes whole lines of an agent's speech; cleans them of secrets and of what is meant for terminals."""
+
+    def __init__(self, path: Path, secrets: Iterable[str]) -> None:
+        self._path = path
+        self._redactor = Redactor(secrets)  # an agent's output may spell a secret in pieces, which are one here
+        self._file: BinaryIO | None = None
+        self._size = 0
+        self._second, self._spent = 0, 0
+        self._skipping = False
+        with suppress(OSError, RalphError):
+            self._file = inside.open_new(path, buffering=0)
+
+    def feed(self, block: bytes) -> None:
+        if int(time.monotonic()) != self._second:
+            self._second, self._spent = int(time.monotonic()), 0
+        room = PACE - self._spent
+        cut = block if len(block) <= room else block[: block.rfind(b"\n", 0, max(room, 0)) + 1]
+        self._spent += len(cut)
+        if cut:
+            self._write(self._clean(self._redactor.feed(cut)))
+            self._skipping = False
+        if len(cut) < len(block) and not self._skipping:
+            self._skipping = True
+            self._write(SKIPPED)
+
+    def close(self) -> None:
+        self._write(self._clean(self._redactor.flush()))
+        if self._file:
+            self._file.close()
+        self._file = None
+
+    def _clean(self, data: bytes) -> bytes:
+        text = data.decode(errors="replace").replace("\r\n", "\n")
+        return plain(text).replace("\r", "").replace("\0", "").encode(errors="replace")
+
+    def _write(self, data: bytes) -> None:
+        """Nothing depends on this file: a disk that is full stops somebody else."""
+        if not data or not self._file:
+            return
+        with suppress(OSError, RalphError):
+            if self._size + len(data) > MOST:
+                old, self._file = self._file, inside.open_new(self._path, buffering=0)
+                old.close()
+                self._size = self._file.write(SKIPPED) or 0
+            self._size += self._file.write(data) or 0

@@ -1,0 +1,71 @@
+"""An event as one line of JSON: the envelope first, then what the event itself says."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import fields, is_dataclass
+from datetime import UTC, datetime
+from enum import Enum
+
+from ralph.journal.event import Event, Unknown
+
+VERSION = 1
+LONGEST_LINE = 1 << 20
+"""Bytes of a line: the writer cuts what would be longer, and readers skip it."""
+CUT_TEXT, CUT_LIST = 1_000, 100
+
+Clean = Callable[[str], str]
+_dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_known: dict[type, tuple[str, ...]] = {}  # the fields of each class that was written
+
+
+def encode(event: Event, *, seq: int, run: str, target: str, at: str = "", clean: Clean = str) -> bytes:
+    """An event as its line in a journal, with every text in it cleaned; a huge one has its texts and lists cut."""
+    head = {"v": VERSION, "seq": seq, "at": at or now(), "run": run, "target": target}
+    line = _line(head, event, clean)
+    if len(line) <= LONGEST_LINE:
+        return line
+    return _line(head, event, lambda text: clean(text)[:CUT_TEXT], CUT_LIST)
+
+
+def _line(head: dict[str, object], event: Event, clean: Clean, most: int | None = None) -> bytes:
+    if isinstance(event, Unknown):
+        name, body = event.called, {key: plain(value, clean, most) for key, value in event.values.items()}
+    else:
+        name, body = event.name(), {key: plain(getattr(event, key), clean, most) for key in _names(type(event))}
+    about = {key: body.pop(key) for key in ("work", "attempt") if key in body}
+    return (_dumps({**head, **about, "event": name, **body}) + "\n").encode(errors="replace")
+
+
+def plain(value: object, clean: Clean = str, most: int | None = None) -> object:
+    """A value of an event as plain JSON; of each list the first `most`."""
+    match value:
+        case str():
+            return clean(value)
+        case bool() | int() | None:
+            return value
+        case float():
+            return value if math.isfinite(value) else None
+        case Enum():
+            return value.value
+        case dict():
+            return {key: plain(item, clean, most) for key, item in value.items()}
+        case list() | tuple():
+            return [plain(item, clean, most) for item in value[:most]]
+        case _:
+            return {name: plain(getattr(value, name), clean, most) for name in _names(type(value))}
+
+
+def _names(of_class: type) -> tuple[str, ...]:
+    known = _known.get(of_class)
+    if known is None:
+        assert is_dataclass(of_class), "events consist of plain values and dataclasses"
+        known = _known[of_class] = tuple(field.name for field in fields(of_class))
+    return known
+
+
+def now() -> str:
+    """This moment, as every file of ours writes it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
