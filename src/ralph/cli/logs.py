@@ -9,11 +9,12 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.ansi import plain
+from ralph.cli.following import show_json, show_lines
 from ralph.errors import RalphError
 from ralph.journal import encode
 from ralph.journal import events as e
 from ralph.journal.decode import Entry
-from ralph.journal.reader import Lines, events, runs
+from ralph.journal.reader import RUN, Lines, events, runs
 from ralph.plan.model import GateResult, PageResult, is_in_place
 from ralph.stores import lock
 from ralph.stores.lock import Owner
@@ -28,24 +29,33 @@ SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target")
     epilog="""\b
 Examples:
   ralph logs            the last run, a line for each event
+  ralph logs --follow   the run that is at work, as its own terminal shows it
   ralph logs --list     every run
   ralph logs --json     the last run's events as JSON Lines""",
 )
 @click.argument("run", required=False)
+@click.option("--follow", "-f", is_flag=True, help="Show the run as it goes on, until it ends.")
 @click.option("--list", "list_runs", is_flag=True, help="List all runs.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON Lines.")
-def command(run: str | None, list_runs: bool, as_json: bool) -> int:
+def command(run: str | None, follow: bool, list_runs: bool, as_json: bool) -> int:
     """Show what happened in RUN, or in the last run. The full output of agents and gates lies beside it."""
     workspace = workspaces.find(Path.cwd())
     if list_runs:
         _list(workspace, as_json=as_json)
         return 0
+    owner = lock.holder(workspace.lock)
     known = runs(workspace.logs)
-    chosen = next((folder for folder in reversed(known) if run is None or folder.name == run), None)
+    if follow and owner and RUN.fullmatch(owner.run) and run in (None, owner.run):
+        chosen: Path | None = workspace.logs / owner.run  # its first event may be yet to come
+    else:
+        chosen = next((folder for folder in reversed(known) if run is None or folder.name == run), None)
     if chosen is None:
         what = f"There is no run {run!r}." if run else "There were no runs yet."
         raise RalphError(what, remedy="See `ralph logs --list`.")
-    _show(chosen, as_json=as_json)
+    if follow:
+        (show_json if as_json else show_lines)(workspace, chosen)
+    else:
+        _show(chosen, as_json=as_json)
     return 0
 
 

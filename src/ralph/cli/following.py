@@ -1,0 +1,81 @@
+"""A run that another process makes, shown here as it goes on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from ralph.ansi import plain
+from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted
+from ralph.journal.follow import Following, follow
+from ralph.journal.tail import Tail
+from ralph.stores import lock
+from ralph.views.terminal import TerminalView
+from ralph.workspace import Workspace
+
+LONGEST = 4_096  # of a line that an agent says
+
+
+def show_json(workspace: Workspace, folder: Path) -> None:
+    """Each event's line, as soon as it is written."""
+    for entry in follow(folder, alive=lambda: _is_at_work(workspace, folder)):
+        click.echo(entry.line)
+        sys.stdout.flush()
+
+
+def show_lines(workspace: Workspace, folder: Path) -> None:
+    """The lines that the run's own terminal shows; on a terminal also what its agents say."""
+    view, voices = TerminalView(folder=workspace.root), _Voices(folder)
+    with Following(folder, alive=lambda: _is_at_work(workspace, folder)) as run:
+        while True:
+            for entry in run.news():
+                view(entry.event, entry.line)
+                voices.hear_of(entry.event)
+            for spoken in voices.listen():
+                view(spoken)
+            sys.stdout.flush()
+            if run.is_over():
+                break
+            run.watch.paths = {run.path, *voices.paths}
+            run.watch.wait(run.pause)
+            view.tick()
+    view.close()
+    if not run.has_ended:
+        click.secho("The run was cut short: its process is gone.", fg="yellow", err=True)
+
+
+def _is_at_work(workspace: Workspace, folder: Path) -> bool:
+    owner = lock.holder(workspace.lock)
+    return owner is not None and owner.run == folder.name
+
+
+class _Voices:
+    """The agents that are at work, and what they say."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._tails: dict[tuple[str, int], Tail] = {}
+
+    @property
+    def paths(self) -> set[Path]:
+        return {tail.path for tail in self._tails.values()}
+
+    def hear_of(self, event: object) -> None:
+        match event:
+            case AgentStarted() if event.words:
+                # only a file of this run: a journal can be planted
+                self._tails[event.work, event.attempt] = Tail(self._folder / Path(event.words).name, LONGEST)
+            case AgentEnded():
+                tail = self._tails.pop((event.work, event.attempt), None)
+                if tail:
+                    tail.close()
+
+    def listen(self) -> list[AgentSpoke]:
+        """The last thing that each of them said since."""
+        spoken = []
+        for (work, attempt), tail in self._tails.items():
+            said = [text for line in tail.read() if (text := plain(line.decode(errors="replace")).strip())]
+            spoken += [AgentSpoke(work=work, attempt=attempt, text=text) for text in said[-1:]]
+        return spoken

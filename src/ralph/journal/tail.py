@@ -1,0 +1,88 @@
+"""What is added to a file that another process writes, line by line."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from ralph import inside
+
+PIECE = 1 << 16
+
+
+class Tail:
+    """Reads whole lines as they are added, also if the file comes later, is replaced, or is cut meanwhile."""
+
+    def __init__(self, path: Path, longest: int) -> None:
+        self.path, self._longest = path, longest
+        self._file = -1
+        self._partial = b""
+        self._skipping = False  # the rest of a line that is too long
+
+    def __enter__(self) -> Tail:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+    def read(self) -> Iterator[bytes]:
+        """The lines that were added, without their ends; one that has no end yet waits for it."""
+        self._renew()
+        while self._file >= 0 and (data := os.read(self._file, PIECE)):
+            *whole, rest = data.split(b"\n")
+            for line in whole:
+                text, skipping = self._partial + line, self._skipping
+                self._partial, self._skipping = b"", False
+                if not skipping:
+                    yield text
+            self._partial += rest
+            if len(self._partial) > self._longest:
+                text, skipping = self._partial[: self._longest + 1], self._skipping
+                self._partial, self._skipping = b"", True
+                if not skipping:
+                    yield text  # its beginning, which is too long already
+
+    def rewind(self) -> None:
+        """Read everything again."""
+        os.lseek(self._file, 0, os.SEEK_SET)
+        self._partial, self._skipping = b"", False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether there was anything to read."""
+        return self._file >= 0 and os.fstat(self._file).st_size > 0
+
+    def is_held(self) -> bool | None:
+        """Whether the process that writes it lives, by its lock on it; None: this file system has no locks."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        except BlockingIOError:
+            return True
+        except OSError:
+            return None
+        return False
+
+    def _renew(self) -> None:
+        """Begin again where another file bears the name, or where the file is shorter than what was read of it."""
+        if self._file >= 0:
+            ours = os.fstat(self._file)
+            if ours.st_size < os.lseek(self._file, 0, os.SEEK_CUR):
+                self.rewind()
+            try:
+                if os.path.samestat(ours, self.path.lstat()):
+                    return
+            except OSError:
+                return  # it was removed: what we have may still be written to
+        with suppress(OSError), inside.open_old(self.path) as file:
+            self.close()
+            self._file = os.dup(file.fileno())
+            self._partial, self._skipping = b"", False

@@ -1,0 +1,70 @@
+"""Waiting until files change: woken by the kernel where it can do that, else ten looks a second."""
+
+from __future__ import annotations
+
+import asyncio
+import ctypes
+import os
+import select
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+POLL = 0.1  # seconds between looks where the kernel does not wake us
+MODIFY, ATTRIB, CLOSE_WRITE, MOVED_TO, CREATE, DELETE_SELF, MOVE_SELF = 0x2, 0x4, 0x8, 0x80, 0x100, 0x400, 0x800
+IN_FILE = MODIFY | ATTRIB | CLOSE_WRITE | DELETE_SELF | MOVE_SELF
+IN_FOLDER = CREATE | MOVED_TO | DELETE_SELF | MOVE_SELF
+FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
+
+
+class Watch:
+    """Waits for files, also for one that does not exist yet: then for what is made in the nearest folder above it."""
+
+    def __init__(self, *paths: Path) -> None:
+        self.paths = set(paths)
+        self._libc = ctypes.CDLL(None)
+        self._descriptor = self._libc.inotify_init1(FLAGS) if sys.platform == "linux" else -1
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+        self._descriptor = -1
+
+    def arm(self) -> None:
+        """Watch what is there now. Read the files after this, then wait: what happens in between wakes us."""
+        for path in self.paths if self._descriptor >= 0 else ():
+            there = next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
+            mask = IN_FILE if there == path else IN_FOLDER
+            self._libc.inotify_add_watch(self._descriptor, os.fsencode(there), mask)  # if it fails, time wakes us
+
+    def wait(self, seconds: float) -> None:
+        """Until something happened, but no longer than this."""
+        if self._descriptor < 0:
+            time.sleep(min(POLL, seconds))
+        elif select.select([self._descriptor], [], [], seconds)[0]:
+            self._drain()
+
+    async def happened(self, seconds: float) -> None:
+        """The same, while other things go on."""
+        if self._descriptor < 0:
+            await asyncio.sleep(min(POLL, seconds))
+            return
+        loop, woken = asyncio.get_running_loop(), asyncio.Event()
+        loop.add_reader(self._descriptor, woken.set)
+        try:
+            async with asyncio.timeout(seconds):
+                await woken.wait()
+            self._drain()
+        except TimeoutError:
+            pass
+        finally:
+            loop.remove_reader(self._descriptor)
+
+    def _drain(self) -> None:
+        with suppress(BlockingIOError):
+            while os.read(self._descriptor, 1 << 16):
+                pass

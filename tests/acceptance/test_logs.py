@@ -1,0 +1,149 @@
+"""`ralph logs`: what a run did, from its journal, also from another terminal while it does it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import RALPH, VERIFIED, Project, does, processes_in, wait_for
+
+OLD = "20200101-000000-00000000"
+
+
+def lines_of(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line.strip()]
+
+
+@pytest.fixture
+def waiting(project: Project) -> Project:
+    """Two stories whose agents go on only when the test says so."""
+    project.config("true")
+    project.stories("One", "Two")
+    project.script(waits("US-001", "one.txt"), waits("US-002", "two.txt"), VERIFIED)
+    return project
+
+
+def waits(story: str, name: str) -> dict[str, Any]:
+    run = f"touch $RALPH_ROOT/{story}.begun; while ! test -f $RALPH_ROOT/{story}.go; do sleep 0.02; done"
+    return does(story, name, say=[f"I work on {story}."], run=[run])
+
+
+def test_a_run_is_followed_from_another_terminal_line_by_line(waiting: Project) -> None:
+    run = waiting.start("run", "auth")
+    wait_for(lambda: waiting.exists("US-001.begun"))
+    follower = waiting.start("logs", "--follow")
+    as_json = waiting.start("logs", "-f", "--json")
+    for story in ("US-001", "US-002"):
+        wait_for(lambda story=story: waiting.exists(f"{story}.begun"))
+        waiting.write(f"{story}.go", "")
+    told, _ = run.communicate(timeout=120)
+    followed, _ = follower.communicate(timeout=60)
+    assert run.returncode == follower.returncode == 0, told + followed
+    shown = lines_of(followed)
+    assert shown == lines_of(told)[: len(shown)]
+    assert "auth: complete" in followed
+    assert any(line.startswith("  ✓ US-002 passed") for line in shown)
+    found = [json.loads(line) for line in as_json.communicate(timeout=60)[0].splitlines()]
+    assert found == waiting.events()
+    assert [event["seq"] for event in found] == list(range(1, len(found) + 1))
+
+
+def test_every_event_of_an_attempt_says_which_and_names_the_agents_words(waiting: Project) -> None:
+    for story in ("US-001", "US-002"):
+        waiting.write(f"{story}.go", "")
+    waiting.ralph("run", "auth")
+    events = waiting.events()
+    assert {event["target"] for event in events} == {"auth"}
+    assert {event["run"] for event in events} == {path.name for path in (waiting.path / ".ralph/logs").glob("2*")}
+    for name in ("step_started", "agent_started", "agent_ended", "gate_started", "gate_ended", "landed"):
+        found = [event for event in waiting.events(name) if event["work"].startswith("US-")]
+        assert {(event["work"], event["attempt"]) for event in found} == {("US-001", 1), ("US-002", 1)}, name
+    first = waiting.events("agent_started")[0]
+    assert Path(first["words"]).name == "US-001-1.agent.words.txt"
+    assert "I work on US-001." in Path(first["words"]).read_text()
+
+
+def test_a_killed_run_ends_what_follows_it(waiting: Project) -> None:
+    run = waiting.start("run", "auth")
+    wait_for(lambda: waiting.exists("US-001.begun"))
+    follower = waiting.start("logs", "--follow")
+    assert follower.stdout
+    wait_for_line(follower, "US-001 One")
+    run.kill()
+    run.communicate(timeout=60)
+    rest, _ = follower.communicate(timeout=60)
+    assert follower.returncode == 0
+    assert "The run was cut short: its process is gone." in rest
+    waiting.write("US-001.go", "")  # its agent outlived it
+    wait_for(lambda: not processes_in(waiting.path))
+
+
+def wait_for_line(process: subprocess.Popen[str], text: str) -> None:
+    assert process.stdout
+    for line in process.stdout:
+        if text in line:
+            return
+    raise AssertionError(f"it never said {text!r}")
+
+
+def test_on_a_terminal_the_agents_own_words_are_shown(waiting: Project) -> None:
+    run = waiting.start("run", "auth")
+    wait_for(lambda: waiting.exists("US-001.begun"))
+    ours, theirs = pty.openpty()
+    command = [str(RALPH), "logs", "--follow"]
+    env = {**waiting.env, "COLUMNS": "200"}
+    follower = subprocess.Popen(command, cwd=waiting.path, env=env, stdin=theirs, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while b"I work on US-001." not in shown:
+        shown += os.read(ours, 4096)
+    follower.send_signal(signal.SIGINT)
+    for story in ("US-001", "US-002"):
+        waiting.write(f"{story}.go", "")
+    assert follower.wait(timeout=60) == 130
+    os.close(ours)
+    run.communicate(timeout=120)
+    assert run.returncode == 0, "whoever follows a run does not disturb it"
+
+
+def test_a_run_that_has_ended_can_be_followed_to_its_end(waiting: Project) -> None:
+    for story in ("US-001", "US-002"):
+        waiting.write(f"{story}.go", "")
+    told = lines_of(waiting.ralph("run", "auth").stdout)
+    shown = lines_of(waiting.ralph("logs", "--follow").stdout)
+    assert shown == told[: len(shown)]
+    assert len(shown) > 8
+
+
+def test_an_old_journal_and_a_damaged_one_are_shown_as_far_as_they_can_be_read(project: Project) -> None:
+    folder = f".ralph/logs/{OLD}"
+    project.write(
+        f"{folder}/journal.jsonl",
+        '{"event": "run_started", "at": "2020-01-01T10:11:12.000Z", "run": "x", "target": "auth", "tasks": 1}\n'
+        '{"event": "gate_ended", "work": "US-001", "result": {"name": "t", "command": "make", "passed": true, '
+        '"seconds": 1}}\n'
+        '{"event": "from_the_future", "colour": "\\u001b[31mred\\u001b]0;title\\u0007"}\n'
+        '{"event": "attempt_ended", "verdict"',
+    )
+    done = project.ralph("logs")
+    assert "10:11:12 run_started" in done.stdout
+    assert "✓ make" in done.stdout
+    assert "from_the_future  colour=red" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert "written by an older Ralph" in done.stderr
+    assert "1 line of the journal could not be read" in done.stderr
+    assert f"{OLD}  auth" in project.ralph("logs", "--list").stdout
+    assert "auth" in project.ralph("logs", "--follow").stdout
+    assert project.ralph("logs", "--json").stdout.count("\n") == 3
+
+
+def test_a_run_that_is_unknown_is_said_to_be(project: Project) -> None:
+    assert "There were no runs yet." in project.ralph("logs", "--follow", code=1).stderr
+    assert "There is no run 'nonsense'." in project.ralph("logs", "nonsense", code=1).stderr
