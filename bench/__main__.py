@@ -8,7 +8,7 @@ import os
 import sys
 from pathlib import Path
 
-from bench import browser, iteration, output, parallel, size, start, table, verification
+from bench import browser, iteration, journal, output, parallel, size, start, table, verification
 
 GROUPS = {
     "iteration": iteration.rows,
@@ -18,6 +18,7 @@ GROUPS = {
     "parallel": parallel.rows,
     "verification": verification.rows,
     "browser": browser.rows,
+    "journal": journal.rows,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,9 @@ import pytest
 from ralph import config, prompts
 from ralph.cli.app import SECTIONS
 from ralph.journal import events
+from ralph.journal.encode import encode
+from ralph.plan.model import Finding, GateResult, PageResult
+from ralph.plan.usage import Usage
 from ralph.testing.script import Script
 
 ROOT = Path(__file__).parents[2]
@@ -34,26 +38,44 @@ def test_example_configurations_are_valid(example: Path) -> None:
     config.parse(example.read_bytes())
 
 
-def test_every_setting_every_command_and_every_event_is_documented() -> None:
+def test_every_setting_and_every_command_is_documented() -> None:
     reference = ROOT / "docs/reference"
     settings = (reference / "configuration.md").read_text()
     for name in config.schema()["properties"]:  # type: ignore[attr-defined]
         assert name == "$schema" or f"`{name}" in settings, name
     commands = (reference / "commands.md").read_text()
     assert {name for name in COMMANDS if f"ralph {name}" not in commands} == set()
-    told = (reference / "events.md").read_text()
-    for event in vars(events).values():
-        if (
-            isinstance(event, type)
-            and issubclass(event, events.Event)
-            and event not in (events.Event, events.AgentSpoke)
-        ):
-            assert f"`{event.name()}`" in told, event
     listed = (reference / "prompts.md").read_text()
     for name in prompts.NAMES:
         used = re.findall(r"\{[{%][^}]*?\b([a-z][A-Za-z]+)\b", prompts.source(name, ROOT).read_text())
         for variable in set(used) - {"if", "else", "endif", "not"}:
             assert f"`{variable}`" in listed, (name, variable)
+
+
+ENVELOPE = {"v", "seq", "at", "run", "target", "work", "attempt", "event"}
+
+
+def rows(page: str) -> dict[str, set[str]]:
+    """The tables of a page: the names in each row's second cell, by what is in its first."""
+    found = re.findall(r"^\| ([^|]+) \| (.+) \|$", (ROOT / "docs/reference" / page).read_text(), re.MULTILINE)
+    return {first.strip("`"): set(re.findall(r"`([a-z_]+)`", second)) for first, second in found}
+
+
+@pytest.mark.parametrize("event", [event for event in events.EVENTS.values() if event.kept], ids=lambda e: e.name())
+def test_every_event_is_documented_with_each_of_its_fields(event: type[events.Event]) -> None:
+    documented = rows("events.md")
+    assert documented[event.name()] >= {field.name for field in fields(event)} - ENVELOPE
+
+
+def test_nothing_is_documented_as_an_event_or_a_field_of_the_envelope_that_is_none() -> None:
+    documented = rows("events.md")
+    written = json.loads(encode(events.StepStarted(work="a", attempt=1, step="s"), seq=1, run="r", target="t"))
+    assert {*written} - {"step"} == ENVELOPE <= documented.keys()
+    values = {"a gate's `result", "a page's `result", "a review's finding", "usage", "event", "field", "value", "---"}
+    assert documented.keys() - ENVELOPE - values == {name for name, event in events.EVENTS.items() if event.kept}
+    for name, value in (("a gate's `result", GateResult), ("a page's `result", PageResult), ("usage", Usage)):
+        assert documented[name] >= {field.name for field in fields(value)}, name
+    assert documented["a review's finding"] >= {field.name for field in fields(Finding)}
 
 
 def test_the_guides_script_is_a_valid_script() -> None:

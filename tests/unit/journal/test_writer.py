@@ -250,8 +250,8 @@ def test_an_event_that_is_huge_is_cut_so_that_it_can_be_read(tmp_path: Path) -> 
     assert entry.event.paths[3].startswith("3/xxx")
 
 
-def test_emitting_an_event_takes_less_than_50_microseconds(tmp_path: Path) -> None:
-    """By processor time, for other programs run meanwhile; the aim is 50, a busy machine gets some slack."""
+def test_emitting_an_event_is_cheap(tmp_path: Path) -> None:
+    """By processor time, with slack for a busy machine; `python -m bench journal` holds the limit of 50 µs."""
     secrets = Redactor(["hunter2222", "correct-horse"]).text
     with Journal(tmp_path, secrets) as journal:
         spent = []
