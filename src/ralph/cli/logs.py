@@ -21,7 +21,7 @@ from ralph.stores.lock import Owner
 from ralph.views import words
 from ralph.workspace import Workspace
 
-SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target")
+SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target", "words")
 
 
 @click.command(
