@@ -9,7 +9,6 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.ansi import plain
-from ralph.cli.following import show_json, show_lines
 from ralph.errors import RalphError
 from ralph.journal import encode
 from ralph.journal import events as e
@@ -52,10 +51,12 @@ def command(run: str | None, follow: bool, list_runs: bool, as_json: bool) -> in
     if chosen is None:
         what = f"There is no run {run!r}." if run else "There were no runs yet."
         raise RalphError(what, remedy="See `ralph logs --list`.")
-    if follow:
-        (show_json if as_json else show_lines)(workspace, chosen)
-    else:
+    if not follow:
         _show(chosen, as_json=as_json)
+        return 0
+    from ralph.cli import following
+
+    (following.show_json if as_json else following.show_lines)(workspace, chosen)
     return 0
 
 
