@@ -46,7 +46,7 @@ def read(path: Path) -> bytes:
 def parse(model: type[M], data: bytes, *, name: str, rules: Rules | None = None, remedy: str = "") -> M:
     """`data` as a `model`; every mistake of shape, and every rule it breaks, in one error."""
     document = parse_object(data, name=name)
-    checked, mistakes = check(model, _without_mark(data))
+    checked, mistakes = check(model, without_mark(data))
     mistakes += list(rules(document)) if rules else []
     if mistakes or checked is None:
         raise Mistakes(name, mistakes, remedy)
@@ -68,7 +68,7 @@ def parse_object(data: bytes, *, name: str) -> Json:
     from pydantic_core import from_json
 
     try:
-        document = from_json(_without_mark(data), allow_inf_nan=False)
+        document = from_json(without_mark(data), allow_inf_nan=False)
     except ValueError as error:
         raise Mistakes(name, [f"not valid JSON: {error}"], "Correct it at that place.") from None
     except RecursionError:
@@ -95,7 +95,7 @@ def _with_nul(value: object, where: tuple[int | str, ...] = ()) -> Iterator[tupl
             yield from _with_nul(below, spot)
 
 
-def _without_mark(data: bytes) -> bytes:
+def without_mark(data: bytes) -> bytes:
     """Some editors put a byte order mark in front."""
     return data.removeprefix(b"\xef\xbb\xbf")
 

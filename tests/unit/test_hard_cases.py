@@ -19,7 +19,8 @@ from ralph.loop.settle import Policy, accept_by_hand, settle
 from ralph.plan.model import Plan, Review, Task, TaskState
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.process.environment import Redactor, secrets_in
-from ralph.stores import atomic, lock, prd, prd_schema
+from ralph.stores import atomic, lock, prd
+from ralph.stores.formats import PRD
 from ralph.verify.guard import Guard
 from ralph.verify.output import useful
 from ralph.workflows.prd import merge
@@ -166,7 +167,7 @@ def test_prd_snake_case_keys_do_not_crash_a_save():
 def test_prd_depends_on_in_snake_case_is_not_used_unchecked():
     content = json.dumps(doc(userStories=[{"id": "a", "title": "t", "depends_on": ["zzz"]}])).encode()
     try:
-        assert prd_schema.parse(content, name="x").user_stories[0].depends_on == []
+        assert PRD.check(content, name="x")[1].tasks[0].depends_on == ()
     except validation.Mistakes:
         pass
 
@@ -407,7 +408,7 @@ def test_prd_half_a_character_does_not_crash_a_save():
 def test_prd_store_and_schema_agree_about(key):
     data = json.dumps(doc(**{key: 5})).encode()
     with pytest.raises(validation.Mistakes):
-        prd_schema.parse(data, name="x")
+        PRD.check(data, name="x")
     with pytest.raises(validation.Mistakes):
         prd.PrdStore(Path("x"), "x").load(data)
 

@@ -19,9 +19,9 @@ from ralph.loop.plan_files import plan_files
 from ralph.plan.phases import GOING_ON, UNPLANNED
 from ralph.process.now import hand_over
 from ralph.stores import atomic, lock
-from ralph.stores import request_schema as schema
-from ralph.stores.request import TARGET, rendered
+from ralph.stores.request import TARGET, load
 from ralph.stores.request_files import PRD, STATE, TASKS, OnDisk, task_file, task_names
+from ralph.stores.task_codec import render
 from ralph.validation import Json
 from ralph.workflows.requests import Located
 from ralph.workspace import RALPH, Workspace
@@ -73,7 +73,7 @@ class _Editing:
         tasks = {path.name: path.read_bytes() for path in sorted((self.copies / "tasks").glob("*.json"))}
         state = self._state([name.removesuffix(".json") for name in tasks])
         try:
-            schema.parse(rendered(state), tasks, name=RALPH)
+            load(render(state), tasks, name=RALPH)
         except validation.Mistakes as error:
             remedy = f"Nothing was changed. `ralph plan --edit` goes on with what you wrote; it is in {self.copies}."
             raise validation.Mistakes("What you wrote", error.mistakes, remedy) from None
@@ -84,7 +84,7 @@ class _Editing:
             atomic.write(self.root / path, wanted[path])
         removed = [name for name in task_names(OnDisk(self.root)) if name not in tasks]
         if changed or removed:
-            atomic.write(self.root / STATE, rendered(state))
+            atomic.write(self.root / STATE, render(state))
         for name in removed:
             (self.root / TASKS / name).unlink()
         return [*changed, *(f"{TASKS}/{name}" for name in removed)]

@@ -18,7 +18,8 @@ from ralph.cli.complete import features
 from ralph.errors import RalphError
 from ralph.loop.planning import planner
 from ralph.process.now import hand_over
-from ralph.stores import atomic, prd_schema
+from ralph.stores import atomic
+from ralph.stores.formats import PRD
 from ralph.views import words
 from ralph.views.terminal import TerminalView
 from ralph.workflows.features import everything
@@ -195,7 +196,7 @@ def _check_edited(maker: PrdMaker) -> None:
     """What a person wrote, if it is a plan; else it does not count, and is kept."""
     data = validation.read(maker.prd_json)
     try:
-        prd_schema.parse(data, name=maker.feature.prd_json)
+        PRD.load(data, name=maker.feature.prd_json)
     except validation.Mistakes as error:
         kept = maker.planner.run.logs / "prd.json"
         atomic.write(kept, data)

@@ -19,7 +19,7 @@ from ralph.errors import RalphError
 from ralph.git import look
 from ralph.journal.events import RunEnded
 from ralph.loop.engine import Options
-from ralph.stores import prd
+from ralph.stores.formats import PRD
 from ralph.workflows import features
 from ralph.workflows.feature import FeatureWorkflow
 from ralph.workflows.features import is_outdated
@@ -134,7 +134,7 @@ def run_requirements(
             remedy=bad[0].remedy,
         )
     data = requirements_source(workspace).read(steps.plan)
-    app = Layout(workspace=workspace, plan=steps.plan).read(data).app
+    app = str(Layout(workspace=workspace, plan=steps.plan).read(data)[0].get("app", ""))
     held = look.top(workspace.root / app) == look.top(workspace.root)
 
     def make(root: Path) -> RequirementsWorkflow:
@@ -169,7 +169,7 @@ def _feature_job(workspace: Workspace, config: Config, name: str, options: Optio
     data = located.read(workspace.root, feature.prd_json)
     if data is None:
         raise no_plan(name)
-    document, plan = prd.read(data, name, name=f"{feature.prd_json} ({located.where})")
+    document, plan = PRD.load(data, name=f"{feature.prd_json} ({located.where})")
     if is_outdated(document, located.read(workspace.root, feature.prd_md)):
         click.secho(f"! prd.md has changed since prd.json was made from it: `ralph prd {name}`", fg="yellow", err=True)
     if not plan.branch.startswith(BRANCH_PREFIX):

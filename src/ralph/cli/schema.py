@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from importlib import import_module
+from operator import attrgetter
 
 import click
 
 SCHEMAS = {
     "config": ("ralph.config", "schema_text", "ralph.config.json"),
-    "prd": ("ralph.stores.prd_schema", "schema_text", "a feature's prd.json"),
-    "tasks": ("ralph.stores.tasks_schema", "schema_text", "the requirements' .ralph/prd.json"),
-    "implementation": ("ralph.stores.implementation_schema", "schema_text", "the specs' implementation.json"),
-    "request": ("ralph.stores.request_schema", "state_schema", "a request's .ralph/state.json"),
-    "request-task": ("ralph.stores.request_schema", "task_schema", "a request's .ralph/tasks/*.json"),
+    "prd": ("ralph.stores.formats", "PRD.schema_text", "a feature's prd.json"),
+    "tasks": ("ralph.stores.formats", "TASKS.schema_text", "the requirements' .ralph/prd.json"),
+    "implementation": ("ralph.stores.formats", "SPECS.schema_text", "the specs' implementation.json"),
+    "request": ("ralph.stores.formats", "STATE.schema_text", "a request's .ralph/state.json"),
+    "request-task": ("ralph.stores.formats", "REQUEST_TASK.schema_text", "a request's .ralph/tasks/*.json"),
     "research": ("ralph.stores.request_answers", "research_schema", "a request's .ralph/research.json"),
     "decisions": ("ralph.stores.request_answers", "decisions_schema", "a request's .ralph/decisions.json"),
     "session": ("ralph.workflows.session_report", "schema", "what `ralph session --json` prints"),
-    "review": ("ralph.stores.review", "schema_text", "what a reviewer answers about a task"),
+    "review": ("ralph.stores.review", "ANSWER.schema_text", "what a reviewer answers about a task"),
     "steps": ("ralph.loop.pipeline", "schema_text", "a step configuration, .ralph/configs/*.json"),
     "run-state": ("ralph.views.reports", "state_schema", ".ralph/run_state.json"),
     "aggregate": ("ralph.views.reports", "aggregate_schema", ".ralph/aggregate.json"),
@@ -30,5 +31,5 @@ LISTED = "\b\nNAME is one of:\n" + "\n".join(f"  {name:14} {what}" for name, (_,
 def command(name: str) -> int:
     """Print the JSON Schema of a file."""
     module, function, _ = SCHEMAS[name]
-    click.echo(getattr(import_module(module), function)(), nl=False)
+    click.echo(attrgetter(function)(import_module(module))(), nl=False)
     return 0

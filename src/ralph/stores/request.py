@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph import validation
 from ralph.errors import RalphError
 from ralph.journal.writer import now
-from ralph.plan.model import Failure, GateResult, Plan, Result, Task, TaskState
+from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.phases import FOLLOWING, GOING_ON, Phase, may_follow, reached
-from ralph.plan.usage import Usage
 from ralph.stores import atomic
-from ralph.stores import request_schema as schema
-from ralph.stores.document import update
-from ralph.stores.findings import finding_entries
+from ralph.stores.formats import REQUEST_CODEC as CODEC
+from ralph.stores.formats import REQUEST_STATES as STATES
+from ralph.stores.formats import REQUEST_TASK, RequestState
+from ralph.stores.formats import STATE as STATE_FILE
+from ralph.stores.plan_rules import STATE as STATE_NAME
+from ralph.stores.plan_rules import TASKS as TASKS_FOLDER
+from ralph.stores.plan_rules import of_request, refuse_other_request
 from ralph.stores.request_files import ERRORS, STATE, Files, OnDisk, result_file, task_file, task_names
-from ralph.validation import Json
+from ralph.stores.task_codec import Unusual, parse, render
+from ralph.validation import Json, Mistakes
 from ralph.workspace import RALPH
 
 TARGET = "request"
-STATES = {
-    "pending": TaskState.PENDING,
-    "in_progress": TaskState.PENDING,
-    "completed": TaskState.PASSED,
-    "failed": TaskState.BLOCKED,
-}
 
 
 @dataclass
@@ -44,14 +43,11 @@ class RequestStore:
         if data is None:
             raise RalphError(f"{self.root / STATE} does not exist.", remedy='Begin with `ralph plan "REQUEST"`.')
         documents = {name: files.read(f"{RALPH}/tasks/{name}") or b"" for name in task_names(files)}
-        state, tasks = schema.parse(data, documents, name=RALPH)
-        self._state = validation.parse_object(data, name=STATE)
-        self._tasks = {
-            task_id: validation.parse_object(documents[f"{task_id}.json"], name=task_file(task_id)) for task_id in tasks
-        }
+        read = load(data, documents, name=RALPH)
+        self._state, self._tasks = read.document, read.entries
         if self.branch:
             self._state["branch"] = self.branch
-        return plan_of(state, tasks, self.branch)
+        return _plan(read, self.branch)
 
     def save(self, plan: Plan) -> None:
         """The state first and each task's own file last: that one says which attempts have been settled."""
@@ -60,7 +56,7 @@ class RequestStore:
         for task in plan:
             if task.state is not TaskState.PENDING:
                 self._write(result_file(task.id), result_entry(task))
-            update(self._tasks[task.id], _task_entry(task))
+            CODEC.update(REQUEST_TASK.part, self._tasks[task.id], task)
             self._write(task_file(task.id), self._tasks[task.id])
 
     def _update_state(self, plan: Plan) -> None:
@@ -68,16 +64,13 @@ class RequestStore:
         self._state["phase"] = moved(Phase(self._state["phase"]), phase).value
         self._state["updated_at"] = now()
         self._state["task_statuses"] = {task.id: _status(task, plan.current) for task in plan}
-        failure = plan.failure
-        update(self._state, {"last_failure": _failure_entry(failure) if failure else None})
-        if plan.started_at or "started_at" in self._state:
-            self._state["started_at"] = plan.started_at or None
-        if plan.learnings or "learnings" in self._state:
-            self._state["learnings"] = list(plan.learnings)
+        CODEC.update(STATE_FILE.part, self._state, plan)
+        if plan.failure:
+            self._state["last_failure"] |= {"log_file": ERRORS}  # type: ignore[operator]  # it was written just now
 
     def _write(self, path: str, document: Json) -> None:
         """Only what has changed: a request can have hundreds of tasks, and one attempt changes one of them."""
-        data = rendered(document)
+        data = render(document)
         if OnDisk(self.root).read(path) != data:
             atomic.write(self.root / path, data)
 
@@ -93,133 +86,92 @@ def moved(phase: Phase, to: Phase) -> Phase:
     )
 
 
-def rendered(document: Json) -> bytes:
-    from pydantic_core import to_json
+@dataclass(frozen=True, kw_only=True)
+class Read:
+    """A request's files: as they stand there, and what they say."""
 
-    return to_json(document, indent=2) + b"\n"
+    document: Json
+    state: RequestState
+    entries: dict[str, Json]
+    tasks: dict[str, Task]
 
 
-def plan_of(state: schema.State, tasks: dict[str, schema.TaskFile], branch: str = "") -> Plan:
-    order = [(tasks[name], state.task_statuses.get(name, "pending")) for name in state.task_order]
-    failure = state.last_failure
+def load(data: bytes, documents: Mapping[str, bytes], *, name: str) -> Read:
+    """A state and the task files beside it, by their names; or one error with the mistakes of all of them."""
+    try:
+        state, files = parse(data), {file: parse(text) for file, text in sorted(documents.items())}
+        if any(True for _ in of_request(state, list(files.items()))):
+            raise Unusual
+        tasks = {file: REQUEST_TASK.codec.read(REQUEST_TASK.part, entry) for file, entry in files.items()}
+        read = CODEC.read(STATE_FILE.part, state)
+    except (Unusual, ValueError, RecursionError):
+        state, files, read, tasks = _explained(data, documents, name)
+    by_id = {task.id: file for file, task in tasks.items()}
+    return Read(
+        document=state,
+        state=read,
+        entries={name: files[file] for name, file in by_id.items()},
+        tasks={name: tasks[file] for name, file in by_id.items()},
+    )
+
+
+Explained = tuple[Json, dict[str, Json], RequestState, dict[str, Task]]
+
+
+def _explained(data: bytes, documents: Mapping[str, bytes], name: str) -> Explained:
+    """The same by the schemas, which take longer."""
+    state = validation.parse_object(data, name=f"{name}/{STATE_NAME}")
+    refuse_other_request(state, f"{name}/{STATE_NAME}")
+    read, mistakes = STATE_FILE.explain(data)
+    mistakes = [f"{STATE_NAME}: {mistake}" for mistake in mistakes]
+    files: dict[str, Json] = {}
+    tasks: dict[str, Task] = {}
+    for file, text in sorted(documents.items()):
+        wrong: list[str] = []
+        try:
+            files[file] = validation.parse_object(text, name=file)
+            task, wrong = REQUEST_TASK.explain(text)
+        except Mistakes as error:
+            files[file], task, wrong = {}, None, error.mistakes
+        mistakes += [f"{TASKS_FOLDER}/{file}: {mistake}" for mistake in wrong]
+        if task:
+            tasks[file] = task
+    mistakes += of_request(state, list(files.items()))
+    if mistakes or read is None:
+        remedy = "`ralph schema request` and `ralph schema request-task` describe every field."
+        raise Mistakes(f"The request in {name}", mistakes, remedy)
+    return state, files, read, tasks
+
+
+def _plan(read: Read, branch: str) -> Plan:
+    state = read.state
+    statuses = {name: state.statuses.get(name, "pending") for name in state.order}
     return Plan(
         target=TARGET,
-        branch=branch or state.branch or "",
-        description=" ".join(state.original_request.split()),
-        tasks=tuple(_task(task, status) for task, status in order),
-        current=next((task.id for task, status in order if status == "in_progress"), None),
-        started_at=state.started_at or "",
-        learnings=tuple(state.learnings),
-        failure=Failure(
-            task=failure.task_id, title=failure.task_title, message=failure.error_message, at=failure.failed_at
-        )
-        if failure
-        else None,
+        branch=branch or state.branch,
+        description=" ".join(state.request.split()),
+        tasks=tuple(replace(read.tasks[name], state=STATES.read((status,))) for name, status in statuses.items()),
+        current=next((name for name, status in statuses.items() if (status,) == STATES.begun), None),
+        started_at=state.started_at,
+        learnings=state.learnings,
+        failure=state.failure,
     )
-
-
-def _task(entry: schema.TaskFile, status: str) -> Task:
-    used = Usage(**{name: getattr(entry.usage, name) for name in Usage.__dataclass_fields__})
-    return Task(
-        id=entry.id,
-        title=entry.title,
-        description=entry.description,
-        criteria=tuple(entry.acceptance_criteria),
-        depends_on=tuple(entry.dependencies),
-        state=STATES[status],
-        failures=entry.retries,
-        attempts=entry.attempts,
-        base=entry.base_commit,
-        notes=entry.notes,
-        tried=tuple(entry.tried),
-        rounds=entry.review_rounds,
-        findings=tuple(one.finding for one in entry.findings),
-        seconds=entry.seconds,
-        usage=used,
-        result=_result(entry.result),
-    )
-
-
-def _result(result: schema.Result | None) -> Result | None:
-    if result is None:
-        return None
-    gates = tuple(
-        GateResult(
-            name=gate.name,
-            command=gate.command,
-            passed=gate.passed,
-            required=gate.required,
-            seconds=gate.seconds,
-            in_place=gate.in_place,
-        )
-        for gate in result.gates
-    )
-    return Result(completed_at=result.completed_at, commit=result.commit, summary=result.summary, gates=gates)
 
 
 def _status(task: Task, current: str | None) -> str:
-    match task.state:
-        case TaskState.PASSED:
-            return "completed"
-        case TaskState.BLOCKED:
-            return "failed"
-        case _:
-            return "in_progress" if task.id == current else "pending"
-
-
-def _failure_entry(failure: Failure) -> Json:
-    return {
-        "task_id": failure.task,
-        "task_title": failure.title,
-        "error_message": failure.message,
-        "failed_at": failure.at,
-        "log_file": ERRORS,
-    }
-
-
-def _task_entry(task: Task) -> Json:
-    """What Ralph owns of a task."""
-    return {
-        "retries": task.failures,
-        "attempts": task.attempts,
-        "notes": task.notes,
-        "tried": list(task.tried),
-        "review_rounds": task.rounds,
-        "findings": finding_entries(task.findings),
-        "base_commit": task.base,
-        "seconds": round(task.seconds, 3),
-        "usage": schema.Used(**asdict(task.usage)).model_dump(),
-        "result": _result_entry(task.result),
-    }
-
-
-def _result_entry(result: Result | None) -> Json | None:
-    if result is None:
-        return None
-    gates = [
-        {
-            "name": gate.name,
-            "command": gate.command,
-            "passed": gate.passed,
-            "required": gate.required,
-            "seconds": round(gate.seconds, 3),
-            **({"in_place": True} if gate.in_place else {}),
-        }
-        for gate in result.gates
-    ]
-    return {"completed_at": result.completed_at, "commit": result.commit, "summary": result.summary, "gates": gates}
+    return str(STATES.write(task.state, begun=task.id == current)[0])
 
 
 def result_entry(task: Task) -> Json:
     """What a task came to, for whoever looks at results/."""
-    entry = _result_entry(task.result) or {"commit": None, "gates": []}
+    entry = CODEC.write(REQUEST_TASK.part, task)
+    result = entry["result"] or {"commit": None, "gates": []}
+    assert isinstance(result, dict), "a result is an object"
     return {
         "task_id": task.id,
         "task_title": task.title,
         "status": _status(task, None),
-        **entry,
+        **result,
         "error_message": task.notes or None,
-        "attempts": task.attempts,
-        "seconds": round(task.seconds, 3),
-        "usage": schema.Used(**asdict(task.usage)).model_dump(),
+        **{key: entry[key] for key in ("attempts", "seconds", "usage")},
     }

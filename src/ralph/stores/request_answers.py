@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from ralph import validation
-from ralph.stores.prd_rules import STORY_ID
-from ralph.stores.request_schema import Part, TaskId, Text
+from ralph.stores.plan_rules import LONGEST_ID, STORY_ID
+from ralph.stores.plan_schema import text
 from ralph.validation import Json
 
 MOST_TASKS, MOST_DECISIONS = 500, 20
+TaskId = Annotated[str, Field(pattern=STORY_ID, max_length=LONGEST_ID)]
+Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$", max_length=2000)]
+
+
+class Part(BaseModel):
+    """A part of a file; what we do not know survives."""
+
+    model_config = ConfigDict(extra="allow")
 
 
 class Source(Part):
@@ -134,13 +141,8 @@ def _objects(listed: object) -> list[Json]:
 
 
 def research_schema() -> str:
-    return _schema(Research, "research.json")
+    return text(Research, "research.json")
 
 
 def decisions_schema() -> str:
-    return _schema(Decisions, "decisions.json")
-
-
-def _schema(model: type[BaseModel], title: str) -> str:
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps({**head, **model.model_json_schema(), "title": title}, indent=2) + "\n"
+    return text(Decisions, "decisions.json")

@@ -9,10 +9,11 @@ from ralph import validation
 from ralph.journal.writer import now
 from ralph.plan.phases import Phase
 from ralph.stores import atomic, request_answers
-from ralph.stores import request_schema as schema
-from ralph.stores.request import moved, rendered
+from ralph.stores.plan_rules import REQUEST_VERSION
+from ralph.stores.request import load, moved
 from ralph.stores.request_answers import Decision, Proposal, Research
 from ralph.stores.request_files import DECISIONS, PRD, RESEARCH, STATE, OnDisk, task_file, task_names
+from ralph.stores.task_codec import render
 from ralph.validation import Json
 from ralph.workspace import RALPH
 
@@ -33,7 +34,7 @@ class Draft:
         draft = cls(
             root,
             {
-                "version": schema.VERSION,
+                "version": REQUEST_VERSION,
                 "created_at": at,
                 "updated_at": at,
                 "phase": Phase.RESEARCH.value,
@@ -48,9 +49,7 @@ class Draft:
 
     @classmethod
     def load(cls, root: Path) -> Draft:
-        data = validation.read(root / STATE)
-        schema.parse(data, {}, name=RALPH)
-        return cls(root, validation.parse_object(data, name=STATE))
+        return cls(root, load(validation.read(root / STATE), {}, name=RALPH).document)
 
     @property
     def phase(self) -> Phase:
@@ -121,4 +120,4 @@ class Draft:
         self._write(STATE, self.state)
 
     def _write(self, path: str, document: Json) -> None:
-        atomic.write(self.root / path, rendered(document))
+        atomic.write(self.root / path, render(document))

@@ -2,52 +2,27 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
-from typing import Annotated, Literal
+from dataclasses import dataclass, replace
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from ralph import validation
 from ralph.plan.model import Finding, Severity
-from ralph.stores.findings import LONGEST_FILE, LONGEST_TEXT
+from ralph.stores.fields import Choice, ListOf, Part, given
+from ralph.stores.formats import FINDING, SHORT
+from ralph.stores.task_codec import Codec, Format
+from ralph.text import one_line
 from ralph.validation import Json
 
 MOST_FINDINGS = 100
 SEVERITIES = tuple(severity.value for severity in Severity)
-Text = Annotated[str, Field(min_length=1, max_length=LONGEST_TEXT, pattern=r"\S")]
 
 
-class FindingEntry(BaseModel):
-    """One thing that a reviewer found."""
-
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    severity: Literal["critical", "major", "minor"]
-    file: Annotated[str, Field(max_length=LONGEST_FILE)] = Field(default="", description="Where; empty: no one file.")
-    line: Annotated[int, Field(ge=1)] | None = None
-    problem: Text = Field(description="What is wrong, in a sentence or two.")
-    remedy: Annotated[str, Field(max_length=LONGEST_TEXT)] = Field(default="", description="What would put it right.")
-
-    @property
-    def finding(self) -> Finding:
-        return Finding(
-            severity=Severity(self.severity),
-            file=_plain(self.file),
-            line=self.line,
-            problem=_plain(self.problem),
-            remedy=_plain(self.remedy),
-        )
-
-
-class Answer(BaseModel):
+@dataclass(frozen=True, kw_only=True)
+class Answer:
     """The file that a reviewer writes."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
-
-    verdict: Literal["qualified", "failed"] = Field(description="Whether the work can stay as it is.")
-    findings: Annotated[list[FindingEntry], Field(max_length=MOST_FINDINGS)]
-    summary: Text = Field(description="The review in a sentence or two.")
+    verdict: str
+    findings: tuple[Finding, ...]
+    summary: str
 
     @property
     def qualified(self) -> bool:
@@ -56,16 +31,27 @@ class Answer(BaseModel):
     @property
     def gist(self) -> str:
         """The summary in one plain line, without a full stop."""
-        return _plain(self.summary).rstrip(".")
+        return one_line(self.summary).rstrip(".")
 
-    @property
-    def found(self) -> tuple[Finding, ...]:
-        return tuple(entry.finding for entry in self.findings)
+
+ANSWER = Format(
+    title="review",
+    codec=Codec(),
+    part=Part(
+        "Answer",
+        "The file that a reviewer writes.",
+        Answer,
+        given("verdict", Choice(("qualified", "failed")), about="Whether the work can stay as it is.", required=True),
+        given("findings", ListOf(of=FINDING, longest=MOST_FINDINGS), required=True),
+        given("summary", SHORT, about="The review in a sentence or two.", required=True),
+    ),
+)
 
 
 def parse(data: bytes, blocking: Iterable[Severity]) -> Answer:
     """A reviewer's answer, or all of its mistakes; a verdict that its own findings contradict is one of them."""
-    return validation.parse(Answer, data, name="the review", rules=_rules({one.value for one in blocking}))
+    judged = replace(ANSWER, rules=_rules({one.value for one in blocking}))
+    return judged.load(data, name="the review")[1]
 
 
 def _rules(blocking: set[str]) -> Callable[[Json], Iterable[str]]:
@@ -83,13 +69,3 @@ def _rules(blocking: set[str]) -> Callable[[Json], Iterable[str]]:
             yield f"verdict: failed, but no finding is {' or '.join(names)}: name what has to change, or say qualified"
 
     return rules
-
-
-def _plain(text: str) -> str:
-    """In one line, and without what a terminal would obey."""
-    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
-
-
-def schema_text() -> str:
-    head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return json.dumps({**head, **Answer.model_json_schema(), "title": "review"}, indent=2) + "\n"

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph import validation
 from ralph.errors import RalphError
-from ralph.stores.prd_rules import LONGEST_ID
+from ralph.stores.plan_rules import LONGEST_ID
 from ralph.stores.spec_headings import Role
 from ralph.stores.spec_lists import Item, Listed, outline
 

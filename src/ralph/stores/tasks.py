@@ -8,18 +8,12 @@ from pathlib import Path
 
 from ralph import validation
 from ralph.plan import learnings
-from ralph.plan.model import GateResult, Plan, Result, Setup, Task, TaskState
-from ralph.stores import atomic, tasks_schema
-from ralph.stores.document import update
-from ralph.stores.findings import finding_entries
+from ralph.plan.model import Plan
+from ralph.stores import atomic
+from ralph.stores.formats import TASK, TASKS
+from ralph.stores.task_codec import entries, render
 from ralph.validation import Json
 
-STATES = {
-    "todo": TaskState.PENDING,
-    "in_progress": TaskState.PENDING,
-    "done": TaskState.PASSED,
-    "failed": TaskState.BLOCKED,
-}
 LARGEST_NOTES = 1 << 20
 
 
@@ -36,12 +30,11 @@ class TasksStore:
 
     def load(self, data: bytes | None = None) -> Plan:
         data = validation.read(self.path) if data is None else data
-        file = tasks_schema.parse(data, name=str(self.path))
-        self._document = validation.parse_object(data, name=str(self.path))
+        self._document, plan = read(data, name=str(self.path))
         self._learned = tuple(learnings.entries(notes(self.learnings)))
-        plan = plan_of(file, self.target)
         done = frozenset(name for name, marker in self.markers.items() if marker.exists())
-        return replace(plan, learnings=self._learned, setup=replace(plan.setup, done=done))
+        setup = replace(plan.setup, done=done)
+        return replace(plan, target=self.target, learnings=self._learned, setup=setup)
 
     def save(self, plan: Plan) -> None:
         """What was learned and the markers first: the plan is what says that all of it counts."""
@@ -52,18 +45,10 @@ class TasksStore:
         atomic.write(self.path, self.render(plan))
 
     def render(self, plan: Plan) -> bytes:
-        from pydantic_core import to_json
-
-        tasks = self._document["tasks"]
-        assert isinstance(tasks, list), "load has checked"
-        for entry, task in zip(tasks, plan.tasks, strict=True):
-            update(entry, _entry(task, plan.current))
-        self._document["started_at"] = plan.started_at or None
-        setup = plan.setup
-        if "setup" in self._document or setup.attempts:
-            state = {"attempts": setup.attempts, "failures": setup.failures, "notes": setup.notes}
-            update(self._document, {"setup": state})
-        return to_json(self._document, indent=2) + b"\n"
+        for entry, task in zip(entries(self._document, "tasks"), plan.tasks, strict=True):
+            TASKS.codec.update(TASK, entry, task, begun=task.id == plan.current)
+        TASKS.codec.update(TASKS.part, self._document, plan)
+        return render(self._document)
 
     def _write_learnings(self, known: tuple[str, ...]) -> None:
         """Add what was said in markers; what agents wrote or took out themselves stays as it is."""
@@ -90,94 +75,7 @@ def notes(path: Path) -> str:
         return ""
 
 
-def plan_of(file: tasks_schema.Tasks, target: str) -> Plan:
-    return Plan(
-        target=target,
-        description=file.description,
-        tasks=tuple(_task(entry) for entry in file.tasks),
-        current=next((entry.id for entry in file.tasks if entry.status == "in_progress"), None),
-        started_at=file.started_at or "",
-        setup=Setup(attempts=file.setup.attempts, failures=file.setup.failures, notes=file.setup.notes),
-    )
-
-
-def _task(entry: tasks_schema.Task) -> Task:
-    return Task(
-        id=entry.id,
-        title=entry.title,
-        description=entry.description,
-        criteria=tuple(entry.acceptance_criteria),
-        depends_on=tuple(entry.depends_on),
-        state=STATES[entry.status],
-        failures=entry.loops,
-        idle=entry.idle_loops,
-        attempts=entry.attempts,
-        base=entry.base_commit,
-        notes=entry.notes,
-        tried=tuple(entry.tried),
-        rounds=entry.review_rounds,
-        findings=tuple(one.finding for one in entry.findings),
-        result=_result(entry.result),
-    )
-
-
-def _result(result: tasks_schema.Result | None) -> Result | None:
-    if result is None:
-        return None
-    gates = tuple(
-        GateResult(
-            name=gate.name,
-            command=gate.command,
-            passed=gate.passed,
-            seconds=gate.seconds,
-            in_place=gate.in_place,
-        )
-        for gate in result.verify
-    )
-    return Result(completed_at=result.completed_at, commit=result.commit, summary=result.summary, gates=gates)
-
-
-def _entry(task: Task, current: str | None) -> Json:
-    """What Ralph owns of a task."""
-    return {
-        "status": _status(task, current),
-        "notes": task.notes,
-        "tried": list(task.tried),
-        "review_rounds": task.rounds,
-        "findings": finding_entries(task.findings),
-        "loops": task.failures,
-        "idle_loops": task.idle,
-        "attempts": task.attempts,
-        "base_commit": task.base,
-        "result": _result_entry(task.result),
-    }
-
-
-def _status(task: Task, current: str | None) -> str:
-    match task.state:
-        case TaskState.PASSED:
-            return "done"
-        case TaskState.BLOCKED:
-            return "failed"
-        case _:
-            return "in_progress" if task.id == current else "todo"
-
-
-def _result_entry(result: Result | None) -> Json | None:
-    if result is None:
-        return None
-    return {
-        "completed_at": result.completed_at,
-        "commit": result.commit,
-        "summary": result.summary,
-        "verify": [
-            {
-                "name": g.name,
-                "command": g.command,
-                "passed": g.passed,
-                "seconds": round(g.seconds, 3),
-                **({"in_place": True} if g.in_place else {}),
-            }
-            for g in result.gates
-        ],
-    }
+def read(data: bytes, *, name: str) -> tuple[Json, Plan]:
+    """The document and its plan, without the files beside it; or an error with all of its mistakes."""
+    document, plan = TASKS.load(data, name=name)
+    return document, replace(plan, current=TASKS.codec.begun(entries(document, "tasks")))

@@ -14,11 +14,13 @@ from pydantic_core import to_json
 from ralph import validation
 from ralph.errors import RalphError
 from ralph.loop.planning import Planner
-from ralph.stores import atomic, prd_schema
+from ralph.stores import atomic
+from ralph.stores.formats import PRD, STORY
+from ralph.stores.task_codec import render
 from ralph.validation import Json
 from ralph.workspace import Feature
 
-STATE_FIELDS = ("passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit")
+STATE_FIELDS = PRD.codec.owned(STORY)
 CONTENT_FIELDS = ("title", "description", "acceptanceCriteria", "tags", "dependsOn")
 SHORTEST_PRD = 40
 T = TypeVar("T")
@@ -91,11 +93,11 @@ class PrdMaker:
         def read(data: bytes) -> Json:
             document = validation.parse_object(data, name="prd.json")
             merged = merge(document, old, branch=str(variables["branchName"]), prd=source)
-            prd_schema.parse(to_json(merged), name="prd.json")
+            PRD.check(to_json(merged), name="prd.json")
             return merged
 
         document = await self._ask("prd-finalize", "Turning the PRD into stories", "prd-finalize", variables, read)
-        atomic.write(self.prd_json, to_json(document, indent=2) + b"\n")
+        atomic.write(self.prd_json, render(document))
         stories = document["userStories"]
         return len(stories) if isinstance(stories, list) else 0
 
@@ -110,18 +112,16 @@ class PrdMaker:
         if not self.prd_json.is_file():
             return {}
         data = validation.read(self.prd_json)
-        prd_schema.parse(data, name=str(self.prd_json))
-        return validation.parse_object(data, name=str(self.prd_json))
+        return PRD.load(data, name=str(self.prd_json))[0]
 
     def _prd(self) -> str:
         """The PRD; where only prd.json is there, what it says."""
         if self.prd_md.exists() or not self.prd_json.exists():
             return validation.read(self.prd_md).decode(errors="replace")
-        plan = prd_schema.parse(validation.read(self.prd_json), name=self.feature.prd_json)
+        _, plan = PRD.load(validation.read(self.prd_json), name=self.feature.prd_json)
         stories = [
-            f"## {one.id}: {one.title}\n\n{one.description}\n\n"
-            + "".join(f"- {text}\n" for text in one.acceptance_criteria)
-            for one in plan.user_stories
+            f"## {one.id}: {one.title}\n\n{one.description}\n\n" + "".join(f"- {text}\n" for text in one.criteria)
+            for one in plan
         ]
         return "\n\n".join((f"# {self.feature.name}", plan.description, *stories))
 

@@ -33,8 +33,8 @@ def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Itera
     app: str | None = None
     try:
         data = requirements_source(workspace).read(pipeline.plan)
-        plan = layout.read(data)
-        app = plan.app
+        document, plan = layout.read(data)
+        app = str(document.get("app", ""))
         yield Check("good", f"{pipeline.plan}: {len(plan.tasks)} task{'s' if len(plan.tasks) != 1 else ''}")
         yield from _names([task.id for task in plan.tasks], pipeline)
     except RalphError as error:

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ralph.loop.planning import Planner
 from ralph.plan.phases import Phase
-from ralph.stores.prd_rules import task_rules
+from ralph.stores.plan_rules import task_rules
 from ralph.stores.request_answers import (
     Decision,
     NewTask,

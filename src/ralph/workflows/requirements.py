@@ -17,7 +17,7 @@ from ralph.plan.learnings import choose
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Kind, StepSpec, Verdict, Work
-from ralph.stores import tasks_schema
+from ralph.stores import tasks as tasks_store
 from ralph.stores.tasks import TasksStore, notes
 from ralph.validation import Json
 from ralph.verify.gates import Gate, default_gates, plain_gates
@@ -48,10 +48,10 @@ class Layout:
         root = self.workspace.root
         return TasksStore(root / self.plan, TARGET, root / LEARNINGS, markers(root, pipeline) if pipeline else {})
 
-    def read(self, data: bytes | None = None) -> tasks_schema.Tasks:
-        """The plan; `data`: as a branch has it."""
+    def read(self, data: bytes | None = None) -> tuple[Json, Plan]:
+        """The plan's document, and the plan; `data`: as a branch has it."""
         found = validation.read(self.workspace.root / self.plan) if data is None else data
-        return tasks_schema.parse(found, name=self.plan)
+        return tasks_store.read(found, name=self.plan)
 
 
 def carried(workspace: Workspace, plan: str) -> tuple[str, ...]:

@@ -6,14 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ralph.plan.wording import says
+from ralph.stores.formats import SPEC, SPEC_TASK, SPECS
 from ralph.stores.spec_files import SpecFile
+from ralph.stores.task_codec import entries
 from ralph.validation import Json
 
-TASK_STATE = (
-    *("status", "notes", "tried", "retries", "attempts", "reviewRounds", "findings"),
-    *("baseCommit", "seconds", "usage", "result"),
-)
-SPEC_STATE = ("status", "notes", "attempts", "failures", "result")
+TASK_STATE, SPEC_STATE = SPECS.codec.owned(SPEC_TASK), SPECS.codec.owned(SPEC)
 CLOSED = ("completed", "blocked")
 
 
@@ -40,22 +38,22 @@ def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
             merging.mistakes.append(f"{file}: the plan has two specs for this file; join them")
         given[file] = entry
     before = merging.by_file(_specs(old), specs)
-    entries = []
+    joined: list[Json] = []
     for number, spec in enumerate(specs, 1):
         was, says_now = before.get(spec.file, {}), given.get(spec.file)
         if says_now is None:
             if was or any(not task.done for task in spec.tasks) or not spec.tasks:
                 merging.mistakes.append(f"{spec.file}: the plan has no spec for this file; add it with id {spec.id!r}")
             continue
-        entries.append(merging.spec(spec, says_now, was, number))
+        joined.append(merging.spec(spec, says_now, was, number))
     on_disk = {spec.file for spec in specs}
     for file in given:
         if file not in on_disk and file not in before:
             merging.mistakes.append(f"{file or 'a spec without a file'}: there is no such spec file")
     for file, was in before.items():
         if file not in on_disk:
-            entries += merging.spec_without_file(was)
-    document = {**old, "version": 1, "specs": entries}
+            joined += merging.spec_without_file(was)
+    document = {**old, "version": 1, "specs": joined}
     return Merged(
         document=document,
         mistakes=tuple(merging.mistakes),
@@ -155,7 +153,7 @@ class _Merging:
         listed = given.get("acceptanceCriteria", [])
         if not isinstance(listed, list):
             return listed
-        theirs = [text for task in tasks if isinstance(task, dict) for text in _texts(task, "acceptanceCriteria")]
+        theirs = [text for task in tasks if isinstance(task, dict) for text in texts(task, "acceptanceCriteria")]
         known = [*(text for text in listed if isinstance(text, str)), *theirs]
         missing = [item.text for item in spec.criteria if not any(says(text, item.text) for text in known)]
         self.added_criteria += len(missing)
@@ -193,15 +191,11 @@ def _spec_status(was: Json, tasks: Iterable[object]) -> str:
 
 
 def _specs(document: Json) -> list[Json]:
-    return objects(document.get("specs"))
+    return entries(document, "specs")
 
 
 def _tasks(spec: Json) -> list[Json]:
-    return objects(spec.get("tasks"))
-
-
-def objects(listed: object) -> list[Json]:
-    return [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    return entries(spec, "tasks")
 
 
 def _text(entry: Json, key: str) -> str:
@@ -209,6 +203,6 @@ def _text(entry: Json, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(entry: Json, key: str) -> list[str]:
+def texts(entry: Json, key: str) -> list[str]:
     value = entry.get(key)
     return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -14,11 +14,12 @@ from ralph.loop.planning import Planner
 from ralph.plan.model import Plan, TaskState
 from ralph.plan.wording import says
 from ralph.stores import atomic
-from ralph.stores import implementation_schema as schema
-from ralph.stores.implementation import plan_of
+from ralph.stores.formats import SPECS
+from ralph.stores.implementation import read as read_plan
 from ralph.stores.spec_files import Listed, SpecFile, read_all
+from ralph.stores.task_codec import entries, render
 from ralph.validation import Json, Mistakes
-from ralph.workflows.spec_merge import Merged, merge, objects
+from ralph.workflows.spec_merge import Merged, merge, texts
 from ralph.workflows.spec_state import fingerprint
 from ralph.workspace import SPECS_PLAN
 
@@ -59,9 +60,9 @@ class SpecPlanner:
             return check(validation.parse_object(data, name="the plan"), old, self.specs)
 
         merged = await self.planner.ask("plan", "Turning the specs into tasks", "specs-plan", variables, read)
-        data = to_json(_stamped(merged.document, texts), indent=2) + b"\n"
-        plan = plan_of(schema.parse(data))
-        if _content(validation.parse_object(data, name=SPECS_PLAN)) != _content(old):
+        data = render(_stamped(merged.document, texts))
+        document, plan = read_plan(data)
+        if _content(document) != _content(old):
             atomic.write(self.root / SPECS_PLAN, data)
         return Planned(
             plan=plan,
@@ -79,7 +80,7 @@ def _content(document: Json) -> Json:
 
 def _stamped(document: Json, texts: Mapping[str, str]) -> Json:
     """With the time, and which text of each spec it was planned from: by now it may be another."""
-    for entry in objects(document.get("specs")):
+    for entry in entries(document, "specs"):
         file = str(entry["file"])
         if file in texts:
             entry["specHash"] = texts[file]
@@ -91,9 +92,7 @@ def existing(root: Path) -> Json:
     path = root / SPECS_PLAN
     if not path.exists():
         return {}
-    data = validation.read(path)
-    schema.parse(data)  # a broken one is told before anybody is asked
-    return validation.parse_object(data, name=SPECS_PLAN)
+    return read_plan(validation.read(path))[0]  # a broken one is told before anybody is asked
 
 
 def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
@@ -101,12 +100,12 @@ def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
     merged = merge(answer, old, specs)
     mistakes = list(merged.mistakes)
     try:
-        file = schema.parse(to_json(merged.document), name="the plan")
+        SPECS.check(to_json(merged.document), name="the plan")
     except Mistakes as error:
         raise Mistakes("the plan", [*mistakes, *error.mistakes]) from None
-    entries = {entry.file: entry for entry in file.specs}
+    planned = {str(entry["file"]): entry for entry in entries(merged.document, "specs")}
     for spec in specs:
-        entry = entries.get(spec.file)
+        entry = planned.get(spec.file)
         if entry is not None:
             mistakes += [_forgotten(spec, listed) for listed in spec.tasks if not _is_planned(listed, entry)]
     if mistakes:
@@ -114,10 +113,11 @@ def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
     return merged
 
 
-def _is_planned(listed: Listed, entry: schema.SpecEntry) -> bool:
+def _is_planned(listed: Listed, entry: Json) -> bool:
     if listed.done:
         return True
-    return any(says(text, listed.text) for task in entry.tasks for text in (task.description, *task.covers))
+    said = [(task["description"], *texts(task, "covers")) for task in entries(entry, "tasks")]
+    return any(says(str(text), listed.text) for texts in said for text in texts)
 
 
 def _forgotten(spec: SpecFile, listed: Listed) -> str:
@@ -146,6 +146,6 @@ def _listed(old: Json) -> str:
     """The tasks that exist, with their state, as an agent needs to see them."""
     if not old:
         return ""
-    plan = plan_of(schema.parse(to_json(old)))
+    _, plan = read_plan(to_json(old))
     marks = {TaskState.PASSED: "completed", TaskState.BLOCKED: "blocked", TaskState.PENDING: "pending"}
     return "\n".join(f"- `{task.id}` ({marks[task.state]}, spec `{task.spec}`): {task.title}" for task in plan)

@@ -13,9 +13,12 @@ from ralph.errors import RalphError
 from ralph.git import look
 from ralph.journal.events import Noted
 from ralph.loop.planning import Planner
-from ralph.stores import atomic, tasks_schema
-from ralph.stores.tasks import notes, plan_of
-from ralph.stores.tasks_schema import NewTask
+from ralph.stores import atomic, tasks_answers
+from ralph.stores.formats import TASKS
+from ralph.stores.task_codec import entries, render
+from ralph.stores.tasks import notes
+from ralph.stores.tasks import read as read_tasks
+from ralph.stores.tasks_answers import NewTask
 from ralph.validation import Json, Mistakes
 from ralph.workflows.requirements import ARCHIVE, LEARNINGS, REQUIREMENTS, TARGET, Layout, listed
 
@@ -51,14 +54,14 @@ class TaskMaker:
         """A new plan from requirements; nothing is written."""
 
         def read(data: bytes) -> Json:
-            proposal = tasks_schema.parse_proposal(data)
+            proposal = tasks_answers.parse_proposal(data)
             document: Json = {
                 "version": 1,
                 "project": proposal.project,
                 "description": proposal.description,
                 "tasks": numbered(proposal.tasks, taken=set()),
             }
-            tasks_schema.parse(to_json(document), name="the tasks")
+            TASKS.check(to_json(document), name="the tasks")
             return document
 
         return await self.planner.ask(
@@ -68,27 +71,26 @@ class TaskMaker:
     async def add(self, work: str) -> Added:
         """New tasks into the plan, done ones into the archive; all or nothing."""
         data = validation.read(self.root / self.layout.plan)
-        file = tasks_schema.parse(data, name=self.layout.plan)
-        document = validation.parse_object(data, name=self.layout.plan)
+        document, plan = read_tasks(data, name=self.layout.plan)
         archive = Archive.load(self.root)
-        taken = {*archive.ids, *(task.id for task in file.tasks), *self._tried(file.app)}
+        taken = {*archive.ids, *(task.id for task in plan), *self._tried(str(document.get("app", "")))}
         variables = {
             "work": work,
             "requirements": notes(self.root / REQUIREMENTS),
-            "tasks": listed(plan_of(file, TARGET)),
+            "tasks": listed(plan),
             "nextId": next_id(taken),
         }
 
         def read(answer: bytes) -> tuple[list[Json], Json]:
-            new = numbered(tasks_schema.parse_proposal(answer).tasks, taken)
+            new = numbered(tasks_answers.parse_proposal(answer).tasks, taken)
             grown = extended(document, new, archived=archive.ids)
-            tasks_schema.parse(to_json(grown), name="the tasks")
+            TASKS.check(to_json(grown), name="the tasks")
             return new, grown
 
         new, grown = await self.planner.ask("add", "Turning the work into tasks", "tasks-add", variables, read)
-        done = [entry for entry in _entries(document) if entry.get("status") == "done"]
+        done = [entry for entry in entries(document, "tasks") if entry.get("status") == "done"]
         archive.save(done)  # first: whatever happens now, they are in one of the two files
-        atomic.write(self.root / self.layout.plan, to_json(grown, indent=2) + b"\n")
+        atomic.write(self.root / self.layout.plan, render(grown))
         return Added(tasks=new, archived=len(done), compacted=await self._try_to_compact())
 
     async def _try_to_compact(self) -> bool:
@@ -149,14 +151,14 @@ class Archive:
 
     @property
     def ids(self) -> set[str]:
-        return {str(entry.get("id")) for entry in _entries(self.document)}
+        return {str(entry.get("id")) for entry in entries(self.document, "tasks")}
 
     def save(self, done: list[Json]) -> None:
         """Add what is not there yet: after a crash between two files a task can be in both."""
-        new = [entry for entry in done if entry not in _entries(self.document)]
+        new = [entry for entry in done if entry not in entries(self.document, "tasks")]
         if new:
-            document = {**self.document, "tasks": [*_entries(self.document), *new]}
-            atomic.write(self.path, to_json(document, indent=2) + b"\n")
+            document = {**self.document, "tasks": [*entries(self.document, "tasks"), *new]}
+            atomic.write(self.path, render(document))
 
 
 def numbered(tasks: list[NewTask], taken: set[str]) -> list[Json]:
@@ -175,9 +177,9 @@ def numbered(tasks: list[NewTask], taken: set[str]) -> list[Json]:
 
 def extended(document: Json, new: list[Json], *, archived: set[str]) -> Json:
     """The plan without what is done, and with new tasks; a dependency on what is done is met."""
-    entries = _entries(document)
-    done = {*archived, *(str(entry.get("id")) for entry in entries if entry.get("status") == "done")}
-    kept = [entry for entry in entries if entry.get("status") != "done"]
+    known = entries(document, "tasks")
+    done = {*archived, *(str(entry.get("id")) for entry in known if entry.get("status") == "done")}
+    kept = [entry for entry in known if entry.get("status") != "done"]
     tasks = [
         {**entry, "depends_on": _unmet(entry, done)} if "depends_on" in entry else entry for entry in (*kept, *new)
     ]
@@ -198,8 +200,3 @@ def _content(task: NewTask) -> Json:
 def _unmet(entry: Json, done: set[str]) -> list[object]:
     wanted = entry.get("depends_on")
     return [name for name in wanted if name not in done] if isinstance(wanted, list) else []
-
-
-def _entries(document: Json) -> list[Json]:
-    tasks = document.get("tasks")
-    return [entry for entry in tasks if isinstance(entry, dict)] if isinstance(tasks, list) else []

@@ -17,12 +17,12 @@ from hypothesis import strategies as st
 from ralph.errors import RalphError
 from ralph.plan.model import Finding, GateResult, Plan, Result, Severity, Spec, Task, TaskState
 from ralph.plan.usage import Usage
-from ralph.stores import implementation_schema as schema
+from ralph.stores.formats import SPECS
 from ralph.stores.implementation import ImplementationStore
 from ralph.validation import Mistakes
 
 Json = dict[str, Any]
-SCHEMA = jsonschema.Draft202012Validator(json.loads(schema.schema_text()))
+SCHEMA = jsonschema.Draft202012Validator(json.loads(SPECS.schema_text()))
 OF_A_TASK = {"status", "notes", "tried", "retries", "attempts", "baseCommit", "seconds", "usage", "result"} | {
     *("reviewRounds", "findings")
 }
@@ -57,7 +57,7 @@ def saved(content: Json) -> Json:
 
 def mistakes(content: object) -> list[str]:
     with pytest.raises(Mistakes) as found:
-        schema.parse(json.dumps(content).encode())
+        SPECS.check(json.dumps(content).encode(), name="implementation.json")
     assert "ralph schema implementation" in found.value.remedy
     return found.value.mistakes
 
@@ -443,7 +443,7 @@ def test_a_file_that_is_not_there_is_told_as_such(tmp_path: Path) -> None:
 
 def accepted(content: object) -> bool:
     try:
-        schema.parse(json.dumps(content).encode())
+        SPECS.check(json.dumps(content).encode(), name="implementation.json")
     except RalphError:
         return False
     return True

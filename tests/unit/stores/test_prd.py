@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 from ralph.errors import RalphError
 from ralph.plan.model import Finding, GateResult, Plan, Result, Review, Severity, Task, TaskState
-from ralph.stores import prd_schema as prd
+from ralph.stores.formats import PRD
 from ralph.stores.prd import PrdStore
 from ralph.validation import Mistakes
 
 OWNED = {"passes", "retries", "blocked", "lastResult", "notes", "attempts", "baseCommit", "reviewRounds", "findings"}
-SCHEMA = jsonschema.Draft202012Validator(json.loads(prd.schema_text()))
+SCHEMA = jsonschema.Draft202012Validator(json.loads(PRD.schema_text()))
 
 
 def document(*stories: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def store(content: dict[str, Any]) -> tuple[PrdStore, Plan]:
 
 def mistakes(content: object) -> list[str]:
     with pytest.raises(Mistakes) as found:
-        prd.parse(json.dumps(content).encode(), name="prd.json")
+        PRD.check(json.dumps(content).encode(), name="prd.json")
     return found.value.mistakes
 
 
@@ -95,7 +95,7 @@ def test_the_smallest_file_is_a_plan_with_nothing_done() -> None:
 
 
 def test_a_file_with_a_byte_order_mark_is_read() -> None:
-    assert prd.parse(b"\xef\xbb\xbf" + json.dumps(document()).encode(), name="x").branch_name == "ralph/auth"
+    assert PRD.check(b"\xef\xbb\xbf" + json.dumps(document()).encode(), name="x")[1].branch == "ralph/auth"
 
 
 ANY = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
@@ -263,7 +263,7 @@ def test_a_plan_is_read_exactly_when_the_schema_takes_it(path: tuple[str | int, 
             parent[path[-1]] = value
         data = json.dumps(content).encode()
         try:
-            prd.parse(data, name="prd.json")
+            PRD.check(data, name="prd.json")
         except Mistakes as mistakes:
             with pytest.raises(Mistakes) as found:
                 PrdStore(Path("prd.json"), "auth").load(data)
@@ -369,14 +369,14 @@ def test_ordinary_story_ids_are_taken(name: str) -> None:
 
 def test_text_that_is_no_json_is_one_mistake_with_its_line() -> None:
     with pytest.raises(Mistakes, match="1 mistake") as found:
-        prd.parse(b'{\n  "schemaVersion": 2,\n  oops\n}', name="prd.json")
+        PRD.check(b'{\n  "schemaVersion": 2,\n  oops\n}', name="prd.json")
     assert "line 3" in found.value.mistakes[0]
 
 
 @pytest.mark.parametrize(("data", "kind"), [(b"[]", "a list of 0"), (b"null", "null"), (b"3", "number 3")])
 def test_a_file_that_is_no_object_is_refused(data: bytes, kind: str) -> None:
     with pytest.raises(Mistakes) as found:
-        prd.parse(data, name="prd.json")
+        PRD.check(data, name="prd.json")
     assert found.value.mistakes == [f"expected an object at the top, found {kind}"]
 
 

@@ -16,7 +16,7 @@ from ralph.loop.settle import Policy, is_settled, settle
 from ralph.plan.model import Failure, Finding, GateResult, Plan, Result, Severity, TaskState
 from ralph.plan.work import Kind, Outcome, Verdict, Work
 from ralph.stores import request_answers as answers
-from ralph.stores import request_schema as schema
+from ralph.stores.formats import REQUEST_TASK, STATE
 from ralph.stores.request import RequestStore
 from ralph.stores.request_files import OnDisk, all_paths
 from ralph.validation import Mistakes
@@ -86,8 +86,8 @@ def test_a_plan_comes_back_as_it_was_saved_and_unknown_fields_survive(tmp_path: 
     assert (told["task_id"], told["status"], told["commit"], told["attempts"]) == ("t-1", "completed", "c1", 1)
     assert told["gates"][0]["passed"] and told["seconds"] == 2.0 and told["usage"]["cost_usd"] is None
     assert not (tmp_path / ".ralph/results/t-2.json").exists()
-    jsonschema.validate(saved, json.loads(schema.state_schema()))
-    jsonschema.validate(read(tmp_path, "tasks/t-1.json"), json.loads(schema.task_schema()))
+    jsonschema.validate(saved, json.loads(STATE.schema_text()))
+    jsonschema.validate(read(tmp_path, "tasks/t-1.json"), json.loads(REQUEST_TASK.schema_text()))
 
 
 def test_a_failure_is_told_completely_and_taken_back(tmp_path: Path) -> None:
@@ -243,4 +243,4 @@ def test_rounds_and_findings_survive_a_save(tmp_path: Path) -> None:
     plan = store.load().change("task-001", lambda one: replace(one, rounds=2, findings=(found,)))
     store.save(plan)
     assert RequestStore(tmp_path).load().tasks[0] == plan.tasks[0]
-    jsonschema.validate(read(tmp_path, "tasks/task-001.json"), json.loads(schema.task_schema()))
+    jsonschema.validate(read(tmp_path, "tasks/task-001.json"), json.loads(REQUEST_TASK.schema_text()))

@@ -16,7 +16,7 @@ from ralph.validation import Mistakes
 
 Json = dict[str, Any]
 USUAL = frozenset({Severity.CRITICAL, Severity.MAJOR})
-SCHEMA = jsonschema.Draft202012Validator(json.loads(review.schema_text()))
+SCHEMA = jsonschema.Draft202012Validator(json.loads(review.ANSWER.schema_text()))
 FULL = {"severity": "major", "file": "a.py", "line": 3, "problem": "It is wrong", "remedy": "Mend it"}
 
 
@@ -37,17 +37,17 @@ def mistakes(content: object, blocking: frozenset[Severity] = USUAL) -> list[str
 def test_a_whole_answer() -> None:
     answer = parsed(document(FULL, {"severity": "minor", "problem": "Short"}))
     assert not answer.qualified
-    assert answer.found == (
+    assert answer.findings == (
         Finding(severity=Severity.MAJOR, file="a.py", line=3, problem="It is wrong", remedy="Mend it"),
         Finding(severity=Severity.MINOR, problem="Short"),
     )
-    assert [str(finding) for finding in answer.found] == ["major a.py:3: It is wrong → Mend it", "minor: Short"]
+    assert [str(finding) for finding in answer.findings] == ["major a.py:3: It is wrong → Mend it", "minor: Short"]
 
 
 def test_what_reaches_prompts_and_terminals_is_one_plain_line() -> None:
     answer = parsed(document({**FULL, "problem": "one\n\x1b[31mtwo\n- three", "file": "a\nb.py", "line": None}))
     assert parsed(document(FULL, summary="It\n\x1b[2Jis\tbad. ")).gist == "It [2Jis bad"
-    assert str(answer.found[0]) == "major a b.py: one [31mtwo - three → Mend it"
+    assert str(answer.findings[0]) == "major a b.py: one [31mtwo - three → Mend it"
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.errors import RalphError
-from ralph.stores.prd_rules import LONGEST_ID, STORY_ID
+from ralph.stores.plan_rules import LONGEST_ID, STORY_ID
 from ralph.stores.spec_files import FOLDER, Listed, SpecFile, parse, read_all
 from ralph.stores.spec_headings import Role, role_of
 from ralph.validation import Mistakes

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from ralph.errors import RalphError
 from ralph.plan.model import Finding, GateResult, Plan, Result, Setup, Severity, Task, TaskState
-from ralph.stores import tasks_schema
+from ralph.stores import tasks_answers
+from ralph.stores.formats import TASKS
 from ralph.stores.tasks import LARGEST_NOTES, TasksStore, notes
 from ralph.validation import Mistakes
 
@@ -24,7 +25,7 @@ Json = dict[str, Any]
 OWNED = {"status", "notes", "tried", "loops", "idle_loops", "attempts", "base_commit", "result"} | {
     *("review_rounds", "findings")
 }
-SCHEMA = jsonschema.Draft202012Validator(json.loads(tasks_schema.schema_text()))
+SCHEMA = jsonschema.Draft202012Validator(json.loads(TASKS.schema_text()))
 NOWHERE = Path("/nowhere/at/all")
 VERIFY = [{"name": "t", "command": "make", "passed": True, "seconds": 2.5}]
 RESULT = {"completed_at": "then", "commit": "c1", "summary": "s", "verify": VERIFY}
@@ -47,7 +48,7 @@ def saved(content: Json, change: Callable[[Plan], Plan] = lambda plan: plan) -> 
 
 def mistakes(content: object) -> list[str]:
     with pytest.raises(Mistakes) as found:
-        tasks_schema.parse(json.dumps(content).encode(), name="prd.json")
+        TASKS.check(json.dumps(content).encode(), name="prd.json")
     return found.value.mistakes
 
 
@@ -547,7 +548,7 @@ def test_what_the_shape_alone_cannot_say_is_checked(content: Json, mistake: str)
 
 @pytest.mark.parametrize("app", ["", "greeter", "apps/greeter", "./greeter"])
 def test_the_application_may_be_the_root_or_any_folder_below_it(app: str) -> None:
-    assert tasks_schema.parse(json.dumps(document(app=app)).encode(), name="x").app == app
+    assert TASKS.check(json.dumps(document(app=app)).encode(), name="x")[0]["app"] == app
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"\x00" * 100, b'{"version": 1, "tasks": [{}'])
@@ -609,7 +610,7 @@ def test_the_published_schema_takes_exactly_what_ralph_takes_and_such_a_plan_can
             parent[path[-1]] = value
         data = json.dumps(content).encode()
         try:
-            tasks_schema.parse(data, name="prd.json")
+            TASKS.check(data, name="prd.json")
         except Mistakes as error:
             by_rules_alone = all(any(words in line for words in BY_RULES) for line in error.mistakes)
             assert SCHEMA.is_valid(content) is by_rules_alone, (value, error.mistakes)
@@ -624,14 +625,14 @@ def test_the_published_schema_takes_exactly_what_ralph_takes_and_such_a_plan_can
 @given(documents())
 def test_the_published_schema_takes_any_plan_that_is_right(content: Json) -> None:
     SCHEMA.validate(content)
-    tasks_schema.parse(json.dumps(content).encode(), name="prd.json")
+    TASKS.check(json.dumps(content).encode(), name="prd.json")
 
 
 # proposals
 
 
 def test_a_proposal_needs_only_titles() -> None:
-    proposal = tasks_schema.parse_proposal(b'{"tasks": [{"title": "One"}, {"id": "T-9", "title": "Two"}]}')
+    proposal = tasks_answers.parse_proposal(b'{"tasks": [{"title": "One"}, {"id": "T-9", "title": "Two"}]}')
     assert [(task.id, task.title) for task in proposal.tasks] == [(None, "One"), ("T-9", "Two")]
 
 
@@ -650,4 +651,4 @@ def test_a_proposal_needs_only_titles() -> None:
 )
 def test_a_proposal_that_cannot_become_tasks_is_refused(content: Json) -> None:
     with pytest.raises(Mistakes):
-        tasks_schema.parse_proposal(json.dumps(content).encode())
+        tasks_answers.parse_proposal(json.dumps(content).encode())

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.stores import prd_schema as prd
+from ralph.stores.formats import PRD
 from ralph.workflows.prd import CONTENT_FIELDS, STATE_FIELDS, digest, merge
 
 Json = dict[str, Any]
@@ -56,7 +56,7 @@ def test_a_first_plan_starts_with_nothing_done_on_the_features_branch() -> None:
     assert made["prdHash"] == digest(SOURCE)
     assert made["run"] == {"startedAt": None, "currentStoryId": None, "learnings": []}
     assert made["project"] == "p"
-    assert prd.parse(json.dumps(made).encode(), name="prd.json").user_stories[0].id == "a"
+    assert PRD.check(json.dumps(made).encode(), name="prd.json")[1].tasks[0].id == "a"
 
 
 @given(st.dictionaries(st.sampled_from(STATE_FIELDS), st.booleans() | st.integers(0, 9) | st.text(max_size=3)))
@@ -68,6 +68,15 @@ def test_an_agent_cannot_make_a_story_pass_by_writing_so(claims: Json) -> None:
     assert {key: again[key] for key in FRESH} == FRESH
     [kept] = merged([content("a", **claims)], old_plan({**content("a"), **PROVEN}))["userStories"]
     assert {key: kept[key] for key in PROVEN} == PROVEN
+
+
+def test_what_was_tried_and_found_is_ralphs_too() -> None:
+    known = {"tried": ["1: failed"], "reviewRounds": 2, "findings": [{"severity": "minor", "problem": "p"}]}
+    claims = {"tried": ["I did it"], "reviewRounds": 0, "findings": []}
+    [kept] = merged([content("a", **claims)], old_plan({**content("a"), **PROVEN, **known}))["userStories"]
+    assert {key: kept[key] for key in known} == known
+    [new] = merged([content("b", **claims)])["userStories"]
+    assert not known.keys() & new.keys()
 
 
 @pytest.mark.parametrize("field", CONTENT_FIELDS)

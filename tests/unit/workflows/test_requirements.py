@@ -18,8 +18,8 @@ from ralph.loop.settle import Policy
 from ralph.loop.workflow import Assignment, Claimed, Occasion
 from ralph.plan.model import Plan, Setup, Task, TaskState
 from ralph.plan.work import Ending, Finished, Kind, Verdict, Work
-from ralph.stores import tasks_schema
-from ralph.stores.tasks_schema import NewTask
+from ralph.stores.formats import TASKS
+from ralph.stores.tasks_answers import NewTask
 from ralph.validation import Mistakes
 from ralph.workflows.requirements import (
     LEARNINGS,
@@ -504,11 +504,11 @@ def test_a_plan_that_grew_is_a_plan(tasks: list[tuple[str, set[int]]], more: lis
     known = {f"T-{number}" for number in range(len(tasks))}
     wanted = [new(depends_on=[f"T-{number}" for number in needs if f"T-{number}" in known]) for needs in more]
     grown = extended(document, numbered(wanted, known), archived=set())
-    read = tasks_schema.parse(json.dumps(grown).encode(), name="prd.json")
+    _, read = TASKS.check(json.dumps(grown).encode(), name="prd.json")
     open_before = [entry["id"] for entry in document["tasks"] if entry["status"] != "done"]
     assert [one.id for one in read.tasks][: len(open_before)] == open_before
     assert len(read.tasks) == len(open_before) + len(more)
-    assert all(one.status != "done" for one in read.tasks)
+    assert all(one.state is not TaskState.PASSED for one in read)
 
 
 # the archive

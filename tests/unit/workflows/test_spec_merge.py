@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.stores import implementation_schema as schema
+from ralph.stores.formats import SPECS
 from ralph.stores.spec_files import SpecFile, parse
 from ralph.validation import Mistakes
 from ralph.workflows.spec_merge import TASK_STATE, Merged, merge
@@ -318,7 +318,7 @@ def answered(answer: Json, old: Json) -> Merged | None:
 def test_any_answer_is_either_a_plan_or_a_list_of_mistakes(answer: Json, old: Json) -> None:
     merged = answered(answer, old)
     if merged:
-        schema.parse(json.dumps(merged.document).encode())
+        SPECS.check(json.dumps(merged.document).encode(), name="the plan")
 
 
 @given(ANSWERS | sensible(), plans())

@@ -83,7 +83,7 @@ class ReviewStep(ReadOnlyAgentStep):
             file = _answer(context)
             reason = told(error).replace(str(file), os.path.relpath(file, context.cwd))
             return replace(result, verdict=Verdict.FAILED, reason=reason)
-        found = tuple(sorted(answer.found, key=_weight))
+        found = tuple(sorted(answer.findings, key=_weight))
         context.run.emit(
             Reviewed(
                 work=context.work.id,

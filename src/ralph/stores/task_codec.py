@@ -1,0 +1,350 @@
+"""Reads and writes plans by the tables of their formats, and keeps all that the tables do not name.
+
+Reading is plain and strict: what is in any way unusual goes to `plan_schema`, which makes pydantic models of the
+same tables and explains every mistake. A plan that is as it should be costs no more than reading its JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from ralph import validation
+from ralph.stores.fields import (
+    ITS_FIELDS,
+    ONLY_CHECKED,
+    TEXT,
+    Choice,
+    Field,
+    Flag,
+    Kind,
+    ListOf,
+    Maybe,
+    Number,
+    Part,
+    States,
+    TableOf,
+    Text,
+    Value,
+)
+from ralph.validation import Json, Rules
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+T = TypeVar("T")
+Read = Callable[[Value], Value]
+EXACT = 1 << 53  # no whole number up to here changes if it becomes a float
+DIGITS = 3
+REQUIRED: Value = object()
+
+
+class Unusual(Exception):
+    """Not what is usual; perhaps right all the same, perhaps not: the schema knows."""
+
+
+class _IfKnown:
+    """A value that says nothing: it is written only where the file has the field."""
+
+    def __init__(self, value: object) -> None:
+        self.value = value
+
+
+@dataclass(eq=False)
+class Codec:
+    """The names and states of one format, and how its parts are read and written."""
+
+    camel: bool = False  # names are in camel case
+    states: States | None = None
+    _readers: dict[tuple[Kind, bool], Read] = field(default_factory=dict, repr=False)
+
+    def key(self, name: str) -> str:
+        """A field's name as the format has it."""
+        first, *rest = name.split("_")
+        return first + "".join(map(str.capitalize, rest)) if self.camel else name
+
+    def owned(self, part: Part[T]) -> tuple[str, ...]:
+        """What of a part is Ralph's, as the format names it."""
+        return tuple(self.key(one.name) for one in part.fields if one.own)
+
+    def begun(self, entries: Iterable[Json]) -> str | None:
+        """The first task that says that it is under way."""
+        names, wanted = (self.states.fields, self.states.begun) if self.states else ((), None)
+        return next((str(entry["id"]) for entry in entries if tuple(map(entry.get, names)) == wanted), None)
+
+    def read(self, part: Part[T], entry: Value, *, checked: bool = False) -> T:
+        """What an entry says, or `Unusual`; `checked`: the schema has accepted it."""
+        made: T = self._reader(part, checked)(entry)
+        return made
+
+    def _reader(self, kind: Kind, checked: bool) -> Read:
+        known = self._readers.get((kind, checked))
+        if known is None:
+            known = self._readers[kind, checked] = self._make_reader(kind, checked)
+        return known
+
+    def _make_reader(self, kind: Kind, checked: bool) -> Read:
+        match kind:
+            case Text():
+                return _text(kind, checked)
+            case Number():
+                return _number(kind, checked)
+            case Flag():
+                return _of_type(bool)
+            case Choice():
+                return _choice(kind)
+            case Maybe(of, none):
+                some = self._reader(of, checked)
+                return lambda value: none if value is None else some(value)
+            case ListOf():
+                return _list(kind, self._reader(kind.of, checked), checked)
+            case TableOf(of=of):
+                one, table = self._reader(of, checked), _of_type(dict)
+                return lambda value: {name: one(held) for name, held in table(value).items()}
+            case _:
+                return self._part(kind, checked)
+
+    def _part(self, part: Part[T], checked: bool) -> Callable[[Value], T]:
+        readers = [(one, self._reader(one.kind, checked)) for one in part.fields]
+        plan = [
+            (self.key(one.name), one.attr, REQUIRED if one.required else inner(one.absent), inner)
+            for one, inner in readers
+        ]
+        states = self._states(part)
+
+        def read(entry: Value) -> T:
+            if type(entry) is not dict:
+                raise Unusual
+            values: dict[str, Value] = {}
+            for key, attr, absent, one in plan:
+                value = one(entry[key]) if key in entry else absent
+                if value is REQUIRED:
+                    raise Unusual
+                if attr == ITS_FIELDS:
+                    values |= value
+                elif attr != ONLY_CHECKED:
+                    values[attr] = value
+            if states:
+                values["state"] = states.read(tuple(map(values.pop, states.fields)))
+            return part.into(**values)
+
+        return read
+
+    def write(self, part: Part[T], value: object) -> Json:
+        """What Ralph writes of a part, by itself."""
+        made: Json = {}
+        self.update(part, made, value)
+        return made
+
+    def update(self, part: Part[T], known: Json, value: object, *, begun: bool = False) -> None:
+        """Write what is Ralph's into an entry; the rest of it, also further inside, stays as it is."""
+        _update(known, self._entry(part, value, begun))
+
+    def _entry(self, part: Part[T], value: Value, begun: bool = False) -> Json:
+        states = self._states(part)
+        held = dict(zip(states.fields, states.write(value.state, begun=begun), strict=True)) if states else {}
+        entry: Json = {}
+        for one in part.fields:
+            if one.own and one.name in held:
+                entry[self.key(one.name)] = held[one.name]
+            elif one.own:
+                entry[self.key(one.name)] = self._field(
+                    one, value if one.attr == ITS_FIELDS else getattr(value, one.attr)
+                )
+        return entry
+
+    def _field(self, one: Field, value: Value) -> object:
+        written = self._written(one.kind, value)
+        if not one.when_set:
+            return written
+        nothing = self._written(one.kind, self._reader(one.kind, True)(one.absent))
+        return _IfKnown(written) if written == nothing else written
+
+    def _written(self, kind: Kind, value: Value) -> object:
+        match kind:
+            case Maybe(of, none):
+                return None if value is None or value == none else self._written(of, value)
+            case Number(rounded=True):
+                return round(value, DIGITS)
+            case Choice(into=into):
+                return value.value if into else value
+            case ListOf(of=of):
+                return [self._written(of, one) for one in value]
+            case Part():
+                return self._entry(kind, value)
+            case _:
+                return value
+
+    def _states(self, part: Part[T]) -> States | None:
+        """How a part says where it stands, if it does."""
+        names = {one.name for one in part.fields}
+        return self.states if self.states and names.issuperset(self.states.fields) else None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Format(Generic[T]):
+    """One kind of file: its codec, the part that all of it is, and what its shape alone cannot say."""
+
+    codec: Codec
+    part: Part[T]
+    title: str  # of the published schema
+    remedy: str = ""
+    rules: Rules = lambda _document: ()
+    refuse: Callable[[Json, str], None] = lambda _document, _name: None  # a version that this Ralph does not know
+
+    def load(self, data: bytes, *, name: str) -> tuple[Json, T]:
+        """The document and what it says, or an error with all of its mistakes."""
+        try:
+            document = parse(data)
+            if any(True for _ in self.rules(document)):
+                raise Unusual
+            return document, self.codec.read(self.part, document)
+        except (Unusual, ValueError, RecursionError):
+            return self.check(data, name=name)
+
+    def check(self, data: bytes, *, name: str) -> tuple[Json, T]:
+        """The same by the schema, which takes longer."""
+        document = validation.parse_object(data, name=name)
+        self.refuse(document, name)
+        value, mistakes = self.explain(data)
+        mistakes += self.rules(document)
+        if mistakes or value is None:
+            raise validation.Mistakes(name, mistakes, self.remedy)
+        return document, value
+
+    def explain(self, data: bytes) -> tuple[T | None, list[str]]:
+        """What a file says by the schema, or every mistake of its shape."""
+        checked, mistakes = validation.check(self.model, validation.without_mark(data))
+        if checked is None:
+            return None, mistakes
+        try:
+            json.loads(data.decode("utf-8-sig"), parse_float=_finite)
+        except Unusual:
+            return None, ["a number is larger than any computer's"]
+        return self.codec.read(self.part, checked.model_dump(by_alias=True), checked=True), []
+
+    @property
+    def model(self) -> type[BaseModel]:
+        from ralph.stores import plan_schema
+
+        return plan_schema.model(self.codec, self.part)
+
+    def schema_text(self) -> str:
+        from ralph.stores import plan_schema
+
+        return plan_schema.text(self.model, self.title)
+
+
+def parse(data: bytes) -> Json:
+    """A file as JSON, if there is nothing unusual about it."""
+    document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
+    if b"\\ud" in data.lower() or validation.NUL in data or type(document) is not dict:
+        raise Unusual
+    return document
+
+
+def entries(document: Json, key: str) -> list[Json]:
+    """The objects in a list of a document, as they stand in it."""
+    listed = document.get(key)
+    return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+
+
+def render(document: Json) -> bytes:
+    """A document as its file's bytes."""
+    from pydantic_core import to_json
+
+    return to_json(document, indent=2) + b"\n"
+
+
+def _refuse(constant: str) -> object:
+    raise Unusual(constant)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if value in (float("inf"), float("-inf")):
+        raise Unusual(number)
+    return value
+
+
+def _of_type(wanted: type, other: type | None = None) -> Read:
+    def read(value: Value) -> Value:
+        if type(value) is not wanted and type(value) is not other:
+            raise Unusual
+        return value
+
+    return read
+
+
+def _text(kind: Text, checked: bool) -> Read:
+    if checked or kind == TEXT:
+        return _of_type(str)
+    matches = re.compile(kind.pattern).search
+
+    def read(value: Value) -> Value:
+        if type(value) is not str or not kind.shortest <= len(value) <= kind.longest:
+            raise Unusual
+        if not matches(value) or value.endswith("\n"):
+            raise Unusual
+        return value
+
+    return read
+
+
+def _number(kind: Number, checked: bool) -> Read:
+    types = (int,) if kind.whole else (int, float)
+    if checked:
+        return _of_type(*types)
+    least = -EXACT if kind.least is None else kind.least
+
+    def read(value: Value) -> Value:
+        if type(value) not in types or not least <= value <= EXACT:
+            raise Unusual
+        return value
+
+    return read
+
+
+def _choice(kind: Choice) -> Read:
+    known = {(type(value), value): kind.into(value) if kind.into else value for value in kind.values}
+
+    def read(value: Value) -> Value:
+        if type(value) not in (str, int) or (type(value), value) not in known:
+            raise Unusual
+        return known[type(value), value]
+
+    return read
+
+
+def _list(kind: ListOf, one: Read, checked: bool) -> Read:
+    into, shortest, longest = kind.into, kind.shortest, kind.longest
+
+    def read(value: Value) -> Value:
+        if type(value) is not list or (not checked and not shortest <= len(value) <= longest):
+            raise Unusual
+        return into([one(item) for item in value])
+
+    return read
+
+
+def _update(known: Json, new: Json) -> None:
+    for key, value in new.items():
+        if not isinstance(value, _IfKnown):
+            known[key] = _joined(known.get(key), value)
+        elif key in known:
+            known[key] = _joined(known[key], value.value)
+
+
+def _joined(known: object, new: object) -> object:
+    """What is new, with the fields of what was known that we do not know."""
+    if isinstance(new, dict):
+        entry = known if isinstance(known, dict) else {}
+        _update(entry, new)
+        return entry
+    if isinstance(new, list):
+        beside = known if isinstance(known, list) and len(known) == len(new) else [None] * len(new)
+        return [_joined(old, fresh) for old, fresh in zip(beside, new, strict=True)]
+    return new

@@ -1,0 +1,8 @@
+"""What other programs wrote, made fit to be written down and shown."""
+
+from __future__ import annotations
+
+
+def one_line(text: str) -> str:
+    """In one line, and without what a terminal would obey."""
+    return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
