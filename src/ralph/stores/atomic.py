@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
@@ -9,6 +10,8 @@ from pathlib import Path
 
 from ralph import inside
 from ralph.errors import RalphError
+
+TRIES = 3  # at a name that is not taken
 
 
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
@@ -19,7 +22,8 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
     After a power cut it may be the old one again, which is as whole as the new one: every order of our writes
     allows for that, so the folder itself is not synced.
 
-    Nobody can guess the temporary file's name, so nobody can have put a link there.
+    An agent may put anything beside `path`, so the temporary file is one that was not there before: a name that is
+    taken is left alone, and no link is followed.
     """
     try:
         with inside.folder(path.parent) as folder:
@@ -34,9 +38,8 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def _replace(name: str, folder: int, data: bytes, *, sync: bool) -> None:
-    temporary = f".{name}.{os.urandom(4).hex()}.tmp"
+    temporary, descriptor = _temporary(name, folder)
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | inside.NEW, 0o644, dir_fd=folder)
         try:
             _keep_mode(name, folder, descriptor)
             view = memoryview(data)
@@ -51,6 +54,15 @@ def _replace(name: str, folder: int, data: bytes, *, sync: bool) -> None:
         with suppress(OSError):
             os.unlink(temporary, dir_fd=folder)
         raise
+
+
+def _temporary(name: str, folder: int) -> tuple[str, int]:
+    """A new file and its name: at most a few that an agent guessed can be taken."""
+    for _ in range(TRIES):
+        temporary = f".{name}.{os.urandom(8).hex()}.tmp"
+        with suppress(FileExistsError):
+            return temporary, os.open(temporary, os.O_WRONLY | inside.NEW, 0o644, dir_fd=folder)
+    raise FileExistsError(errno.EEXIST, "every temporary name is taken")
 
 
 def sweep(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,35 @@ def test_a_link_at_any_name_that_can_be_guessed_is_not_written_through(tmp_path:
     assert not (folder / "plan.json").is_symlink()
     assert mine.read_text() == "a person's"
     assert not os.access(folder / "plan.json", os.X_OK)  # it has no mode of the link's
+
+
+@pytest.mark.parametrize("guesses", [1, 3], ids=["one name", "every name"])
+@pytest.mark.parametrize("kind", ["link", "file", "pipe"])
+def test_a_name_that_was_guessed_is_neither_written_through_nor_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, guesses: int, kind: str
+) -> None:
+    mine, path = tmp_path / "mine", tmp_path / ".ralph" / "plan.json"
+    mine.write_bytes(b"mine")
+    path.parent.mkdir()
+    numbers = [bytes([number]) * 8 for number in range(4)]
+    planted = [path.parent / f".plan.json.{number.hex()}.tmp" for number in numbers[:guesses]]
+    plant: dict[str, Callable[[Path], object]] = {
+        "link": lambda name: name.symlink_to(mine),
+        "file": lambda name: name.write_bytes(b"theirs"),
+        "pipe": os.mkfifo,
+    }
+    for name in planted:
+        plant[kind](name)
+    drawn = iter(numbers)
+    monkeypatch.setattr(os, "urandom", lambda size: next(drawn)[:size])
+    if guesses == 1:
+        atomic.write(path, b"new")
+        assert path.read_bytes() == b"new"
+    else:
+        with pytest.raises(RalphError, match="every temporary name is taken"):
+            atomic.write(path, b"new")
+    assert mine.read_bytes() == b"mine"
+    assert all(os.path.lexists(name) for name in planted), "what is not ours stays"
 
 
 def test_what_a_killed_writer_left_is_swept_away(tmp_path: Path) -> None:
