@@ -34,8 +34,8 @@ async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Recor
                 run.note(record)
                 context = context.after(record)
             run.emit(StepStarted(work=work.id, attempt=record.number, step=spec.label))
-            result = _printable(await perform(step, context))
-            record = record.add(result)
+            record = record.add(await perform(step, context))
+            result = record.steps[-1]
             if result.verdict is not Verdict.INTERRUPTED and not step.repeatable:
                 run.note(record)
             context = context.after(record)
@@ -78,12 +78,6 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             reopened=outcome.reopened,
         )
     )
-
-
-def _printable(result: StepResult) -> StepResult:
-    """Names of files can be any bytes; what is written down and shown is text."""
-    reason, summary = (text.encode(errors="backslashreplace").decode() for text in (result.reason, result.summary))
-    return replace(result, reason=reason, summary=summary)
 
 
 def _goes_on(spec: StepSpec, result: StepResult) -> bool:

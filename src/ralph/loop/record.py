@@ -11,6 +11,7 @@ from ralph.plan.model import Finding, GateResult
 from ralph.plan.usage import Usage
 from ralph.plan.work import Kind, Verdict
 from ralph.stores import atomic
+from ralph.text import readable
 
 SUFFIX = ".attempt.json"
 
@@ -75,16 +76,12 @@ def _readable(result: StepResult) -> StepResult:
     """File names and commit subjects may be no text at all: where people and agents read them, they are."""
     return replace(
         result,
-        reason=_text(result.reason),
-        summary=_text(result.summary),
-        hooked_subject=_text(result.hooked_subject),
-        trailers=tuple(map(_text, result.trailers)),
-        touched=tuple(map(_text, result.touched)),
+        reason=readable(result.reason),
+        summary=readable(result.summary),
+        hooked_subject=readable(result.hooked_subject),
+        trailers=tuple(map(readable, result.trailers)),
+        touched=tuple(map(readable, result.touched)),
     )
-
-
-def _text(text: str) -> str:
-    return text.encode(errors="surrogatepass").decode(errors="replace").replace("\0", "")
 
 
 _adapter: TypeAdapter[Record] = TypeAdapter(Record)

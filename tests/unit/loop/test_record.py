@@ -79,4 +79,5 @@ def test_names_that_are_no_text_can_be_written_down(tmp_path: Path) -> None:
     record = replace(FULL, steps=()).add(result)
     records.save(tmp_path, record)
     assert records.load(tmp_path, record.target) == [record]
-    assert record.steps[0].touched == ("caf\ufffd\ufffd\ufffd.txt",)
+    step, shown = record.steps[0], "caf\\udce9.txt"
+    assert (step.touched, step.summary, step.reason) == ((shown,), shown, f"it took {shown}"), "by one rule"
