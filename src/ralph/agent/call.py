@@ -19,7 +19,7 @@ from ralph.agent.words import Words
 from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.process import environment, spawn
-from ralph.process.spawn import Child, Ended, How, Limits
+from ralph.process.spawn import Child, Ended, Limits
 
 PASSED_ON = ("RALPH_*",)
 
@@ -37,11 +37,6 @@ class Heard:
     errors: str
     report: Report
     output_bytes: int
-
-    @property
-    def completed(self) -> bool:
-        """Whether the agent came to its own end: it exited, or it was done and only failed to exit."""
-        return self.ended.how in (How.EXITED, How.LINGERED)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from ralph.config import NAME
 from ralph.workspace import RALPH
 
 
@@ -47,7 +46,6 @@ class OwnFiles:
 
 
 RUNS = tuple(f"{RALPH}/{name}/" for name in ("run", "logs", "worktrees", "screenshots"))
-CONFIGURATION = NAME
 
 
 def _files_below(root: Path, path: Path) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ralph.journal.events import AgentEnded, AttemptEnded, Event, GateEnded
+from ralph.journal.events import AgentEnded, AttemptEnded, Event
 from ralph.plan.usage import Usage
 from ralph.plan.work import Kind
 
@@ -14,14 +14,11 @@ class Metrics:
     """Listens to a journal and counts."""
 
     attempts: int = 0
-    gates: int = 0
     usage: Usage = field(default_factory=Usage)
 
     def __call__(self, event: Event, _line: str = "") -> None:
         match event:
             case AttemptEnded() if event.kind is not Kind.FINISH:
                 self.attempts += 1
-            case GateEnded():
-                self.gates += 1
             case AgentEnded():
                 self.usage += event.usage

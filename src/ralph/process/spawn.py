@@ -362,7 +362,7 @@ class _Deadlines:
 
     def __init__(self, child: Child, limits: Limits) -> None:
         self._loop = asyncio.get_running_loop()
-        self._child, self._limits = child, limits
+        self._child = child
         self._timers: list[asyncio.TimerHandle] = []
         self.ending: asyncio.Future[How] = self._loop.create_future()
         child.watch(lambda: self._over(How.EXITED))

@@ -14,7 +14,7 @@ def agent(usage: Usage) -> AgentEnded:
     )
 
 
-def test_attempts_gates_and_usage_are_counted_and_nothing_else() -> None:
+def test_attempts_and_usage_are_counted_and_nothing_else() -> None:
     metrics = Metrics()
     for event in (
         agent(Usage(calls=1, cost_usd=0.5, input_tokens=10)),
@@ -26,7 +26,7 @@ def test_attempts_gates_and_usage_are_counted_and_nothing_else() -> None:
         ATTEMPT,
     ):
         metrics(event)
-    assert (metrics.attempts, metrics.gates) == (2, 2)
+    assert metrics.attempts == 2
     assert metrics.usage == Usage(calls=2, unpriced=1, cost_usd=0.5, input_tokens=10)
 
 
