@@ -70,9 +70,26 @@ def test_answers_come_from_a_file_and_a_missing_one_is_named(planned: Project) -
     planned.ralph("prd", "auth", "--answers", "answers.json")
     assert "Beauty, above all" in next(text for text in planned.prompts() if "The Person's Answers" in text)
 
+
+def test_everything_that_is_wrong_with_answers_is_told_as_for_a_request(planned: Project) -> None:
     planned.write("answers.json", json.dumps({"answers": {}}))
-    done = planned.ralph("prd", "billing", "--answers", "answers.json", code=1)
-    assert "goal" in done.stderr or "no usable answer" in done.stderr
+    done = planned.ralph("prd", "auth", "--answers", "answers.json", code=1)
+    assert "answers.json has no answer to 1 of 1 questions:" in done.stderr
+    assert "goal: What is it for? (Speed / Beauty)" in done.stderr
+
+    planned.write("answers.json", json.dumps({"answers": {"gaol": "Beauty"}}))
+    done = planned.ralph("prd", "auth", "--yes", "--answers", "answers.json", code=1)
+    assert "answers.gaol: nobody asked that; did you mean 'goal'?" in done.stderr
+    assert not any("The Person's Answers" in text for text in planned.prompts()), "nothing was written from it"
+
+    for wrong in ({"answers": {"goal": 3}}, {"answers": {"goal": " "}}, {"goal": "Beauty"}, [1]):
+        planned.write("answers.json", json.dumps(wrong))
+        assert "answers.json has 1 mistake" in planned.ralph("prd", "auth", "--answers", "answers.json", code=1).stderr
+
+    planned.write("answers.json", json.dumps({"answers": {"goal": "beauty"}}))
+    planned.ralph("prd", "auth", "--answers", "answers.json")
+    told = next(text for text in planned.prompts() if "The Person's Answers" in text)
+    assert "What is it for?\n  Beauty" in told, "an option, whatever its case"
 
 
 def test_an_answer_with_mistakes_goes_back_to_the_agent_and_the_old_plan_stays(planned: Project) -> None:

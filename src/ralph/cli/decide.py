@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 import sys
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,18 @@ import click
 
 from ralph import validation
 from ralph.errors import EXIT_INTERRUPTED, RalphError
-from ralph.stores.request_answers import Decision, Option
 from ralph.validation import Mistakes, nearest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """One question to a person."""
+
+    id: str
+    question: str
+    options: Mapping[str, str]  # with what follows from each
+    recommendation: str
+    why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,46 +34,51 @@ class Deciding:
     file: str = ""
     yes: bool = False
     silent: bool = False  # standard output is for a program
+    what: str = "decisions"
+    interrupted: str = "The answers you gave are kept: `ralph plan` goes on."
 
     @property
     def can_ask(self) -> bool:
         return sys.stdin.isatty() and not self.silent
 
+    @property
+    def has_a_way(self) -> bool:
+        return self.yes or self.answers is not None or self.can_ask
+
     def need_a_way(self) -> None:
         """Before anybody is called for nothing."""
-        if not (self.yes or self.answers is not None or self.can_ask):
+        if not self.has_a_way:
             raise RalphError(
                 "There is no terminal to ask you in, and decisions are open.",
                 remedy="Take the recommended answers with --yes, or give yours with --answers FILE.",
             )
 
-    def check(self, decisions: list[Decision]) -> None:
+    def check(self, asked: Iterable[Asked], answered: Collection[str] = ()) -> None:
         """Answers to what nobody asked, and open questions without any way to ask."""
-        known = [decision.id for decision in decisions]
-        stray = [name for name in self.answers or {} if name not in known]
+        known = {one.id: one for one in asked}
+        answers = self.answers or {}
+        stray = [name for name in answers if name not in known]
         if stray:
             mistakes = [f"answers.{name}: nobody asked that{nearest(name, known)}" for name in stray]
             raise Mistakes(self.file, mistakes, f"Asked was: {', '.join(known) or 'nothing'}.")
-        open_ones = [one for one in decisions if one.answer is None and one.id not in (self.answers or {})]
+        open_ones = [one for one in known.values() if one.id not in answered and one.id not in answers]
         if open_ones and not self.yes and not self.can_ask:
             raise RalphError(
-                f"{self.file} has no answer to {len(open_ones)} of {len(decisions)} decisions:",
-                details=tuple(f"{one.id}: {one.question} ({' / '.join(_names(one))})" for one in open_ones),
+                f"{self.file} has no answer to {len(open_ones)} of {len(known)} {self.what}:",
+                details=tuple(f"{one.id}: {one.question} ({' / '.join(one.options)})" for one in open_ones),
                 remedy="Add them to the file given with --answers, or take the recommended ones with --yes.",
             )
 
-    def __call__(self, decision: Decision) -> tuple[str, str]:
-        given = (self.answers or {}).get(decision.id)
+    def __call__(self, asked: Asked) -> tuple[str, str]:
+        given = (self.answers or {}).get(asked.id)
         if given is not None:
-            return _meant(decision, given), "answers"
+            return _meant(asked, given), "answers"
         if self.yes:
-            return decision.recommendation, "recommendation"
+            return asked.recommendation, "recommendation"
         try:
-            return _ask(decision), "person"
+            return _ask(asked), "person"
         except click.Abort:
-            raise RalphError(
-                "Interrupted.", remedy="The answers you gave are kept: `ralph plan` goes on.", code=EXIT_INTERRUPTED
-            ) from None
+            raise RalphError("Interrupted.", remedy=self.interrupted, code=EXIT_INTERRUPTED) from None
 
 
 def read_answers(path: Path | None) -> dict[str, str] | None:
@@ -84,30 +100,27 @@ def _is_answer(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _names(decision: Decision) -> list[str]:
-    return [option.option for option in decision.options]
-
-
-def _meant(decision: Decision, answer: str) -> str:
+def _meant(asked: Asked, answer: str) -> str:
     """An option whatever its case, else the person's own words."""
     wanted = answer.strip().casefold()
-    return next((name for name in _names(decision) if name.casefold() == wanted), answer.strip())
+    return next((name for name in asked.options if name.casefold() == wanted), answer.strip())
 
 
-def _ask(decision: Decision) -> str:
-    options = sorted(decision.options, key=lambda option: option.option != decision.recommendation)
-    click.secho(f"\n{decision.question}", bold=True)
+def _ask(asked: Asked) -> str:
+    options = sorted(asked.options, key=lambda option: option != asked.recommendation)
+    click.secho(f"\n{asked.question}", bold=True)
     for letter, option in zip(string.ascii_uppercase, options, strict=False):
-        _show(letter, option, decision)
-    click.echo("  or in your own words")
-    answer = str(click.prompt("Answer", default="A")).strip()
+        _show(letter, option, asked)
+    click.echo("  or in your own words" if options else "")
+    answer = str(click.prompt("Answer", default="A" if options else None)).strip()
     position = string.ascii_uppercase.find(answer.upper()) if len(answer) == 1 else -1
-    return options[position].option if 0 <= position < len(options) else _meant(decision, answer)
+    return options[position] if 0 <= position < len(options) else _meant(asked, answer)
 
 
-def _show(letter: str, option: Option, decision: Decision) -> None:
-    is_recommended = option.option == decision.recommendation
-    click.echo(f"  {letter}. {option.option}" + (click.style("  (recommended)", fg="green") if is_recommended else ""))
-    click.echo(f"     {option.consequence}")
-    if is_recommended and decision.why:
-        click.echo(f"     why: {decision.why}")
+def _show(letter: str, option: str, asked: Asked) -> None:
+    is_recommended = option == asked.recommendation
+    click.echo(f"  {letter}. {option}" + (click.style("  (recommended)", fg="green") if is_recommended else ""))
+    if asked.options[option]:
+        click.echo(f"     {asked.options[option]}")
+    if is_recommended and asked.why:
+        click.echo(f"     why: {asked.why}")

@@ -10,7 +10,7 @@ import click
 from ralph import config as configuration
 from ralph import prompts
 from ralph import workspace as workspaces
-from ralph.cli.decide import Deciding, read_answers
+from ralph.cli.decide import Asked, Deciding, read_answers
 from ralph.cli.running import put_back_what_agents_changed
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
@@ -22,6 +22,7 @@ from ralph.loop.recover import end_orphans
 from ralph.plan.phases import GOING_ON, UNPLANNED, Phase
 from ralph.stores import lock
 from ralph.stores.request import TARGET
+from ralph.stores.request_answers import Decision
 from ralph.stores.request_draft import Draft
 from ralph.views import words
 from ralph.views.execution_log import ExecutionLog
@@ -119,7 +120,21 @@ def _plan(
 
     with planner(workspace, config, TARGET, listen) as opened:
         maker = RequestPlanner(opened, _draft(workspace, request))
-        maker.make(researching, deciding.check, deciding)
+
+        def check(decisions: list[Decision]) -> None:
+            deciding.check(map(_asked, decisions), [one.id for one in decisions if one.answer is not None])
+
+        maker.make(researching, check, lambda decision: deciding(_asked(decision)))
+
+
+def _asked(decision: Decision) -> Asked:
+    return Asked(
+        id=decision.id,
+        question=decision.question,
+        options={one.option: one.consequence for one in decision.options},
+        recommendation=decision.recommendation,
+        why=decision.why,
+    )
 
 
 def _check_request(workspace: Workspace, request: str | None) -> None:

@@ -15,6 +15,7 @@ from ralph import config as configuration
 from ralph import validation
 from ralph import workspace as workspaces
 from ralph.cli.complete import features
+from ralph.cli.decide import Asked, Deciding, read_answers
 from ralph.errors import RalphError
 from ralph.loop.planning import planner
 from ralph.process.now import hand_over
@@ -57,7 +58,14 @@ It can be called again at any time: it sees how far the plan has come and offers
 def command(feature: str, request: str, answers: Path | None, yes: bool, action: str | None) -> int:
     """Make or change the plan of FEATURE."""
     workspace = workspaces.find(Path.cwd())
-    conversation = Conversation(request=request, answers=_answers(answers), yes=yes, action=action)
+    deciding = Deciding(
+        answers=read_answers(answers),
+        file=str(answers or ""),
+        yes=yes,
+        what="questions",
+        interrupted=f"`ralph prd {feature}` asks again.",
+    )
+    conversation = Conversation(request=request, deciding=deciding, action=action)
     config = configuration.load(workspace.root)
     found, branch = _feature(workspace, check_name(feature))
     with planner(workspace, config, feature, TerminalView(folder=workspace.root), branch=branch) as opened:
@@ -77,24 +85,25 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
 class Conversation:
     """What a person wants, asked for in a terminal or given beforehand."""
 
-    def __init__(self, *, request: str, answers: dict[str, str] | None, yes: bool, action: str | None) -> None:
+    def __init__(self, *, request: str, deciding: Deciding, action: str | None) -> None:
         self.request = request
-        self.answers = answers
-        self.yes = yes
+        self.deciding = deciding
+        self.given = deciding.yes or deciding.answers is not None
         self.action = action
         self.interactive = sys.stdin.isatty()
 
     def new(self, maker: PrdMaker) -> bool:
         """State 1: nothing is there yet."""
         click.echo(f'Starting PRD for "{maker.feature.name}"...')
-        if not (self.request or self.yes or self.answers) and self.interactive:
+        if not (self.request or self.given) and self.interactive:
             self.request = click.prompt("What should it do? (a sentence or two)", default="", show_default=False)
-        self._need_a_person("--yes or --answers FILE", self.yes or self.answers is not None)
-        questions = maker.planner.wait(maker.questions(self.request))
-        told = "\n".join(f"- {question.question}\n  {self._answer(question)}" for question in questions)
+        self._need_a_person("--yes or --answers FILE", self.given)
+        asked = [_asked(question) for question in maker.planner.wait(maker.questions(self.request))]
+        self.deciding.check(asked)
+        told = "\n".join(f"- {one.question}\n  {self.deciding(one)[0]}" for one in asked)
         maker.planner.wait(maker.draft(self.request, told or "- (no questions)"))
         click.echo(f"\nSaved to {maker.feature.prd_md}\n")
-        if self.yes or self.answers is not None or click.confirm("Ready to finalize?", default=True):
+        if self.given or click.confirm("Ready to finalize?", default=True):
             self._finalize(maker)
         else:
             click.echo(f"Run 'ralph prd {maker.feature.name}' to continue.")
@@ -135,7 +144,7 @@ class Conversation:
         click.secho(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")
 
     def _choose(self, maker: PrdMaker, menu: dict[str, str], finalized: bool) -> str | None:
-        if self.yes:
+        if self.deciding.yes:
             if not finalized:
                 return "finalize"
             click.echo(f"Nothing to do. Run 'ralph run {maker.feature.name}'.")
@@ -148,19 +157,6 @@ class Conversation:
         chosen = click.prompt("Choice", type=click.Choice(list(letters), case_sensitive=False), show_choices=False)
         return list(menu)[letters.index(chosen.upper())]
 
-    def _answer(self, question: Question) -> str:
-        given = (self.answers or {}).get(question.id)
-        if given is not None:
-            return given
-        if self.answers is not None and not self.yes:
-            raise RalphError(
-                f"The answers have none for {question.id!r}: {question.question}",
-                remedy=f"Add it ({' / '.join(question.options)}), or use --yes for the recommended one.",
-            )
-        if self.yes:
-            return question.options[0] if question.options else "As you recommend."
-        return _ask_person(question)
-
     def _what_to_change(self) -> str:
         if self.request:
             return self.request
@@ -172,14 +168,12 @@ class Conversation:
             raise RalphError("There is no terminal to ask you in.", remedy=f"Use {instead}.")
 
 
-def _ask_person(question: Question) -> str:
-    click.echo(f"\n{question.question}")
-    for letter, option in zip(string.ascii_uppercase, question.options, strict=False):
-        click.echo(f"  {letter}. {option}")
-    click.echo("  or in your own words" if question.options else "")
-    answer = str(click.prompt("Answer", default="A" if question.options else None)).strip()
-    position = string.ascii_uppercase.find(answer.upper()) if len(answer) == 1 else -1
-    return question.options[position] if 0 <= position < len(question.options) else answer
+def _asked(question: Question) -> Asked:
+    """The first option is the one that the agent recommends."""
+    first = question.options[0] if question.options else "As you recommend."
+    return Asked(
+        id=question.id, question=question.question, options=dict.fromkeys(question.options, ""), recommendation=first
+    )
 
 
 def _feature(workspace: Workspace, name: str) -> tuple[Feature, str]:
@@ -202,16 +196,6 @@ def _check_edited(maker: PrdMaker) -> None:
         atomic.write(kept, data)
         remedy = f"What you wrote is in {kept}."
         raise validation.Mistakes(maker.feature.prd_json, error.mistakes, remedy) from None
-
-
-def _answers(path: Path | None) -> dict[str, str] | None:
-    if path is None:
-        return None
-    document = validation.parse_object(validation.read(path), name=str(path))
-    answers = document.get("answers")
-    if not isinstance(answers, dict) or not all(isinstance(value, str) for value in answers.values()):
-        raise RalphError(f"{path} has no answers.", remedy='It should look like {"answers": {"goal": "…"}}.')
-    return answers
 
 
 def _edit(path: Path) -> None:
