@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
+import unicodedata
+from functools import lru_cache
 
-from ralph.plan.wording import significant
-
+SAYING_NOTHING = (
+    "a an and are as at be been but by can did do does for from given had has have how if in into is it its may "
+    "must not of on only or our shall should so such than that the their them then there these they this those "
+    "to via was we were when where which while will with would you your"
+)
+COMMON = frozenset(SAYING_NOTHING.split())
+HIRAGANA, KATAKANA, HAN = "\u3041-\u309f", "\u30a0-\u30ff", "\u3400-\u4dbf\u4e00-\u9fff"
+WORD = re.compile(rf"[{HAN}]{{1,2}}|[{KATAKANA}]+|(?:(?![{HIRAGANA}{KATAKANA}{HAN}])\w)+")
+HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|_+")
+VOWEL = re.compile(r"[aeiouy]")
 BULLET = re.compile(r"\s{0,3}(?:[-*+]|\d+[.)])\s+")
 
 
@@ -42,3 +52,26 @@ def choose(text: str, about: str, limit: int) -> str:
             lines.append(line)
             left -= len(line) + 1
     return "\n".join(lines)
+
+
+def significant(text: str) -> frozenset[str]:
+    """The stems of the words that tell what a text is about; names in code are several words."""
+    whole = text if text.isascii() else unicodedata.normalize("NFKC", text)
+    words = {part.casefold() for match in WORD.finditer(whole) for part in HUMP.split(match[0]) if part}
+    return frozenset(map(stem, words - COMMON))
+
+
+@lru_cache(maxsize=8192)
+def stem(word: str) -> str:
+    """A word without its endings. Rough on purpose: both texts are cut alike, so that a stem need not be a word."""
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        word = word[:-1]
+    for ending, instead in (("ied", "y"), ("ie", "y"), ("ing", ""), ("ed", ""), ("tion", "t")):
+        rest = word.removesuffix(ending)
+        if rest != word and len(rest) > 2 and VOWEL.search(rest) and not word.endswith("eed"):
+            word = rest + instead
+            break
+    if len(word) > 3 and word.endswith("e"):
+        word = word[:-1]
+    doubled = len(word) > 2 and word[-1] == word[-2] and word[-1] not in "lsz0123456789"
+    return word[:-1] if doubled else word

@@ -259,7 +259,7 @@ SPEC_TASK = Part(
     given("description", FILLED, "title", required=True),
     SPEC_STATUS,
     CRITERIA,
-    given("covers", TEXTS, ONLY_CHECKED, "Tasks of the spec, word for word, that this one does as well."),
+    given("covers", TEXTS, ONLY_CHECKED, "Which of the tasks that the spec lists it does: a.1 is the first of spec a."),
     own("notes", about="Set by Ralph: why it has not passed, or why it is blocked."),
     *_tried("attempts"),
     RETRIES,
@@ -298,6 +298,7 @@ SPEC = Part(
     own("attempts", COUNT, about="Set by Ralph: attempts at committing it."),
     own("failures", COUNT, about="Set by Ralph: how many of them failed in a row."),
     SPEC_RESULT,
+    given("listed", TEXTS, ONLY_CHECKED, "Set by Ralph: the tasks that its file listed when it was planned."),
 )
 SPECS = Format(
     title="implementation.json",

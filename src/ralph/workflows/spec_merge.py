@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ralph.plan.wording import says
 from ralph.stores.formats import SPEC, SPEC_TASK, SPECS
 from ralph.stores.spec_files import SpecFile
 from ralph.stores.task_codec import entries
-from ralph.validation import Json
+from ralph.validation import Json, nearest
+from ralph.workflows.spec_covers import kept, named, numbers, same, texts
 
 TASK_STATE, SPEC_STATE = SPECS.codec.owned(SPEC_TASK), SPECS.codec.owned(SPEC)
 CLOSED = ("completed", "blocked")
@@ -95,8 +95,9 @@ class _Merging:
         }
         if not was:
             self.changes.append(f"new spec {content['id']}")
-        tasks = self._tasks(given, was)
+        tasks = self._tasks(spec, given, was)
         content["tasks"] = tasks
+        content["listed"] = [listed.text for listed in spec.tasks]
         content["acceptanceCriteria"] = self._criteria(spec, given, tasks)
         return {**content, "status": _spec_status(was, tasks)}
 
@@ -113,40 +114,54 @@ class _Merging:
         """A new spec's id; a task or another spec may have had it first."""
         return f"{name}-spec" if name in self.known or name in self.names else name
 
-    def _tasks(self, given: Json, was: Json) -> list[object]:
+    def _tasks(self, spec: SpecFile, given: Json, was: Json) -> list[object]:
         listed = given.get("tasks")
+        before = [_covering(task, kept(spec, was, texts(task, "covers"))) for task in _tasks(was)]
         if not isinstance(listed, list):
-            return list(_tasks(was))
-        joined: list[object] = [self._task(task, was) for task in listed]
+            return list(before)
+        joined: list[object] = [self._task(spec, task, before) for task in listed]
         ids = {_text(task, "id") for task in joined if isinstance(task, dict)}
-        missing = [task for task in _tasks(was) if task.get("id") not in ids]
-        kept = [task for task in missing if _was_tried(task)]
-        gone = [_text(task, "id") for task in missing if task not in kept]
+        missing = [task for task in before if task.get("id") not in ids]
+        tried = [task for task in missing if _was_tried(task)]
+        gone = [_text(task, "id") for task in missing if task not in tried]
         if gone:
             self.changes.append(f"removed {', '.join(gone)}")
-        return _in_place(joined, kept, _tasks(was))
+        return _in_place(joined, tried, before)
 
-    def _task(self, task: object, was: Json) -> object:
+    def _task(self, spec: SpecFile, task: object, here: list[Json]) -> object:
         if not isinstance(task, dict):
             return task
         own = {key: value for key, value in task.items() if key not in TASK_STATE}
-        before = self.known.get(_text(task, "id"))
-        if before is None:
-            self.changes.append(f"new task {_text(task, 'id')}: {_text(task, 'description')}")
+        if isinstance(own.get("covers"), list):
+            own["covers"] = self._covers(spec, task)
+        name = _text(task, "id")
+        if name not in self.known:
+            self.changes.append(f"new task {name}: {_text(task, 'description')}")
             return {**own, "status": "pending"}
-        name, old, new = _text(before, "id"), _text(before, "description"), _text(own, "description")
-        state = {"status": "pending", **{key: before[key] for key in TASK_STATE if key in before}}
-        if before not in _tasks(was):
+        before = next((other for other in here if other.get("id") == name), None)
+        if before is None:
             self.mistakes.append(f"the task id {name!r} belongs to another spec; give this one another id")
-            return {**own, **state}
-        if before.get("status") == "completed" and (says(new, old) or says(old, new)):
-            return before
-        if _was_tried(before) and not (says(new, old) or says(old, new)):
+            return {**own, **_state(self.known[name])}
+        old, new = _text(before, "description"), _text(own, "description")
+        is_same = _is_same(spec, before, own)
+        if before.get("status") == "completed" and is_same:
+            return {**before, **{key: own[key] for key in ("covers",) if key in own}}
+        if _was_tried(before) and not is_same:
             what = f"it is {before.get('status')} and says {old!r}"
-            self.mistakes.append(f"the task id {name!r} is taken: {what}; give the new task another id")
+            self.mistakes.append(
+                f"the task id {name!r} is taken: {what}; keep its words or what it covers, or take another id"
+            )
         elif new != old:
             self.changes.append(f"{name} now says: {new}")
-        return {**before, **own, **state}
+        return {**before, **own, **_state(before)}
+
+    def _covers(self, spec: SpecFile, task: Json) -> list[str]:
+        covers, known = named(spec, texts(task, "covers")), numbers(spec)
+        for name in covers:
+            if name not in known:
+                asked = f"{nearest(name, known)}" or f"; it lists {', '.join(known) or 'no tasks'}"
+                self.mistakes.append(f"{_text(task, 'id')}: covers: {spec.file} lists no {name!r}{asked}")
+        return covers
 
     def _criteria(self, spec: SpecFile, given: Json, tasks: Iterable[object]) -> object:
         """The spec's criteria, and those that the file lists and the answer has nowhere."""
@@ -155,7 +170,8 @@ class _Merging:
             return listed
         theirs = [text for task in tasks if isinstance(task, dict) for text in texts(task, "acceptanceCriteria")]
         known = [*(text for text in listed if isinstance(text, str)), *theirs]
-        missing = [item.text for item in spec.criteria if not any(says(text, item.text) for text in known)]
+        there = set(map(same, known))
+        missing = [item.text for item in spec.criteria if same(item.text) not in there]
         self.added_criteria += len(missing)
         return [*listed, *missing]
 
@@ -176,6 +192,23 @@ def _file_of(entry: Json, specs: list[SpecFile]) -> str:
     if file in (spec.file for spec in specs):
         return file
     return next((spec.file for spec in specs if spec.id == _text(entry, "id")), file)
+
+
+def _state(task: Json) -> Json:
+    return {"status": "pending", **{key: task[key] for key in TASK_STATE if key in task}}
+
+
+def _covering(task: Json, covers: list[str]) -> Json:
+    return {**task, "covers": covers} if "covers" in task else task
+
+
+def _is_same(spec: SpecFile, before: Json, now: Json) -> bool:
+    """Whether an id still means what it did: by its words, or by what it covers of a spec that lists anything."""
+    if same(_text(before, "description")) == same(_text(now, "description")):
+        return True
+    if not spec.tasks:
+        return before.get("status") != "completed"
+    return bool(set(texts(before, "covers")) & set(texts(now, "covers")))
 
 
 def _was_tried(task: Json) -> bool:
@@ -201,8 +234,3 @@ def _tasks(spec: Json) -> list[Json]:
 def _text(entry: Json, key: str) -> str:
     value = entry.get(key, "")
     return value if isinstance(value, str) else ""
-
-
-def texts(entry: Json, key: str) -> list[str]:
-    value = entry.get(key)
-    return [text for text in value if isinstance(text, str)] if isinstance(value, list) else []

@@ -12,14 +12,14 @@ from ralph import validation
 from ralph.journal.writer import now
 from ralph.loop.planning import Planner
 from ralph.plan.model import Plan, TaskState
-from ralph.plan.wording import says
 from ralph.stores import atomic
 from ralph.stores.formats import SPECS
 from ralph.stores.implementation import read as read_plan
 from ralph.stores.spec_files import Listed, SpecFile, read_all
 from ralph.stores.task_codec import entries, render
 from ralph.validation import Json, Mistakes
-from ralph.workflows.spec_merge import Merged, merge, texts
+from ralph.workflows.spec_covers import missing, numbers
+from ralph.workflows.spec_merge import Merged, merge
 from ralph.workflows.spec_state import fingerprint
 from ralph.workspace import SPECS_PLAN
 
@@ -107,35 +107,31 @@ def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
     for spec in specs:
         entry = planned.get(spec.file)
         if entry is not None:
-            mistakes += [_forgotten(spec, listed) for listed in spec.tasks if not _is_planned(listed, entry)]
+            forgotten = missing(spec, entries(entry, "tasks"))
+            mistakes += [_forgotten(spec, number, listed) for number, listed in forgotten.items()]
     if mistakes:
         raise Mistakes("the plan", mistakes)
     return merged
 
 
-def _is_planned(listed: Listed, entry: Json) -> bool:
-    if listed.done:
-        return True
-    said = [(task["description"], *texts(task, "covers")) for task in entries(entry, "tasks")]
-    return any(says(str(text), listed.text) for texts in said for text in texts)
-
-
-def _forgotten(spec: SpecFile, listed: Listed) -> str:
+def _forgotten(spec: SpecFile, number: str, listed: Listed) -> str:
     return (
         f"{spec.file}:{listed.line}: no task does {listed.text!r}; add one, "
-        f'or name it in "covers" of the task that does it as well'
+        f'or name {number!r} in "covers" of the task that does it'
     )
 
 
 def _shown(specs: list[SpecFile]) -> str:
-    """Every spec with its text; of very many, only where they are and what they list."""
-    whole = "\n\n".join(f"{_head(spec)}\n\n<spec>\n{spec.text.strip()}\n</spec>" for spec in specs)
+    """Every spec with its text and the numbers of what it lists; of very many, only where they are."""
+    whole = "\n\n".join(f"{_head(spec)}\n\n<spec>\n{spec.text.strip()}\n</spec>{_numbered(spec)}" for spec in specs)
     if len(whole) <= LONGEST_PROMPT:
         return whole
-    return "\n\n".join(
-        "\n".join((_head(spec), "", "Read that file. It lists:", *(f"- {task.text}" for task in spec.tasks)))
-        for spec in specs
-    )
+    return "\n\n".join(f"{_head(spec)}\n\nRead that file.{_numbered(spec)}" for spec in specs)
+
+
+def _numbered(spec: SpecFile) -> str:
+    lines = [f"- `{number}` {listed.text}" for number, listed in numbers(spec).items() if not listed.done]
+    return "\n".join(("\n\nIt lists:\n", *lines)) if lines else ""
 
 
 def _head(spec: SpecFile) -> str:

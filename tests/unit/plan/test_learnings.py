@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.plan.learnings import choose, entries
+from ralph.plan.learnings import choose, entries, significant, stem
 
 NOTES = """# Learnings
 
@@ -155,3 +155,30 @@ def test_the_most_relevant_come_first_and_the_newest_among_them(
 def test_notes_hold_every_line_that_is_neither_empty_nor_a_heading(text: str) -> None:
     wanted = [line.rstrip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     assert [line for entry in entries(text) for line in entry.split("\n")] == wanted
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "upload uploads uploaded uploading",
+        "query queries queried querying",
+        "validate validates validation validating",
+        "cache caches cached caching",
+        "log logs logged logging",
+        "box boxes",
+        "address addresses",
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len(set(map(stem, forms.split()))) == 1
+
+
+@pytest.mark.parametrize("word", ["string", "status", "class", "need", "analysis", "100", "s3"])
+def test_what_only_looks_like_an_ending_stays(word: str) -> None:
+    assert stem(word) == word
+
+
+def test_the_words_that_tell_what_a_text_is_about() -> None:
+    wanted = {"avatar", "url", "user", "s3", "id"}
+    assert significant("The avatarUrl of the users is in S3, and not in user_id") == wanted
+    assert significant("要件を追加") & significant("新しい要件"), "a script without spaces"

@@ -71,27 +71,40 @@ def test_what_nobody_has_begun_may_change_or_go_and_that_is_told() -> None:
 
 
 def test_a_completed_task_in_other_words_stays_as_it_was() -> None:
-    done = task("a-1", "Add a login page", covers=["and its style"], **DONE)
-    merged = merge(plan(entry("a", task("a-1", "Create the login page"))), plan(entry("a", done)), [file("a")])
+    done = task("a-1", "Add a login page", covers=["a.1"], **DONE)
+    said = task("a-1", "Create the login page", covers=["a.1"])
+    merged = merge(plan(entry("a", said)), plan(entry("a", done)), [file("a", "Login")])
     assert listed(merged.document) == [done]
     assert (merged.changes, merged.mistakes) == ((), ())
 
 
+def test_a_completed_task_can_be_found_to_cover_more() -> None:
+    done = task("a-1", "Add a login page", **DONE)
+    said = task("a-1", "add a  login page", covers=["a.1"])
+    merged = merge(plan(entry("a", said)), plan(entry("a", done)), [file("a", "Login")])
+    assert listed(merged.document) == [{**done, "covers": ["a.1"]}]
+
+
 @pytest.mark.parametrize("state", [STUCK, TRIED], ids=["blocked", "tried"])
-def test_a_tried_task_may_be_reworded_and_keeps_its_state(state: Json) -> None:
-    old = plan(entry("a", task("a-1", "Add a login page", **state)))
-    merged = merge(plan(entry("a", task("a-1", "Add a login page in blue"))), old, [file("a")])
-    assert listed(merged.document) == [task("a-1", "Add a login page in blue", **state)]
+@pytest.mark.parametrize(("lists", "covers"), [((), []), (("Login",), ["a.1"])], ids=["prose", "a list"])
+def test_a_tried_task_may_be_reworded_and_keeps_its_state(
+    state: Json, lists: tuple[str, ...], covers: list[str]
+) -> None:
+    old = plan(entry("a", task("a-1", "Add a login page", covers=covers, **state)))
+    said = task("a-1", "Add a login page in blue", covers=covers)
+    merged = merge(plan(entry("a", said)), old, [file("a", *lists)])
+    assert listed(merged.document) == [{**said, **state}]
     assert merged.changes == ("a-1 now says: Add a login page in blue",)
 
 
 @pytest.mark.parametrize("state", [DONE, STUCK, TRIED], ids=["completed", "blocked", "tried"])
 def test_the_id_of_a_task_that_was_tried_cannot_be_given_to_other_work(state: Json) -> None:
-    old = plan(entry("a", task("a-1", "Add a login page", **state)))
-    merged = merge(plan(entry("a", task("a-1", "Translate everything into Klingon"))), old, [file("a")])
+    old = plan(entry("a", task("a-1", "Add a login page", covers=["a.1"], **state)))
+    said = task("a-1", "Translate everything into Klingon", covers=["a.2"])
+    merged = merge(plan(entry("a", said)), old, [file("a", "Login", "Klingon")])
     assert merged.mistakes == (
         f"the task id 'a-1' is taken: it is {state['status']} and says 'Add a login page'; "
-        "give the new task another id",
+        "keep its words or what it covers, or take another id",
     )
 
 
