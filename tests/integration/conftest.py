@@ -124,13 +124,13 @@ def executable(path: Path, text: str) -> Path:
     return path
 
 
-def add_submodule(project: Project) -> None:
-    """A library of its own in the folder `lib`."""
+def add_submodule(project: Project, path: str = "lib") -> None:
+    """A library of its own in a folder."""
     library = project.folder / "library"
     library.mkdir()
     project.git("-C", str(library), "init", "-q")
     (library / "file.txt").write_text("library\n")
     project.git("-C", str(library), "add", ".")
     project.git("-C", str(library), "commit", "-q", "-m", "A library")
-    project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), "lib")
+    project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library), path)
     project.git("commit", "-q", "-m", "with a library")

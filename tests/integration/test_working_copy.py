@@ -238,6 +238,21 @@ def test_own_files_are_taken_only_where_they_may_be_written(person: Project) -> 
     assert person.git("show", f"{taken.commit}:.ralph/notes.md") == "note"
 
 
+def test_a_file_that_attributes_came_after_is_only_changed_by_who_changes_it(person: Project) -> None:
+    (person.path / "data.txt").write_bytes(b"a\r\nb\r\n")
+    person.git("add", "-A")
+    person.git("commit", "-qm", "With CRLF")
+    person.write(".gitattributes", "*.txt text\n")
+    person.git("add", ".gitattributes")
+    person.git("commit", "-qm", "Attributes")
+    copy = Copy(person)
+
+    copy.agent("touch -d 2001-01-01 data.txt; echo x > new")
+    assert copy.take() == ({"new"}, ())
+    copy.agent("printf 'a\\nb\\n' > data.txt")
+    assert copy.take() == ({"data.txt", "new"}, ())
+
+
 def test_only_what_differs_is_written(copy: Copy) -> None:
     before = (copy.copy.root / "src/main.py").stat()
     copy.agent("echo x >> src/old.py; echo new > new.py")
@@ -305,6 +320,67 @@ def test_nothing_stays_in_a_submodule_when_a_copy_is_reset(person: Project) -> N
     assert not [
         path for path in (copy.copy.folder / "lib").iterdir() if path.is_file() and "tampered" in path.read_text()
     ]
+
+
+@pytest.mark.parametrize("link", ["deps/lib", "deps"])
+def test_a_link_in_place_of_a_submodule_or_its_folder_leads_nowhere(person: Project, tmp_path: Path, link: str) -> None:
+    add_submodule(person, "deps/lib")
+    mine = tmp_path / "mine"
+    (mine / "lib").mkdir(parents=True)
+    for name in ("lib/file.txt", "file.txt", "lib/only.txt", "only.txt"):
+        (mine / name).write_text("mine\n")
+    copy = Copy(person)
+    copy.agent(f"rm -rf {link}; ln -s {mine} {link}")
+
+    copy.take()
+    do(copy.copy.reset(copy.base))
+
+    for name in ("lib/file.txt", "file.txt", "lib/only.txt", "only.txt"):
+        assert (mine / name).read_text() == "mine\n"
+    assert not list(mine.rglob(".git"))
+    assert (copy.copy.folder / "deps/lib/file.txt").read_text() == "library\n"
+    known = person.git("-C", "deps/lib", "cat-file", "--batch-all-objects", "--batch-check")
+    assert person.git("hash-object", str(mine / "file.txt")) not in known
+
+
+def test_an_agent_s_gitmodules_puts_no_submodule_in_place_of_other_files(person: Project) -> None:
+    person.write("deps/zebra.txt", "tracked\n")
+    person.git("add", "-A")
+    add_submodule(person, "deps/lib")
+    copy = Copy(person)
+    copy.agent("git config -f .gitmodules submodule.deps/lib.path deps")
+    copy.take()
+
+    do(copy.copy.reset(copy.commit))
+
+    assert (copy.copy.folder / "deps/zebra.txt").read_text() == "tracked\n"
+    assert not (copy.copy.folder / "deps/file.txt").exists()
+
+
+@pytest.mark.parametrize("how", ["git rm -q --cached .gitmodules; rm .gitmodules", "sed -i s/lib/other/ .gitmodules"])
+def test_nothing_stays_in_a_submodule_that_nothing_names_any_more(person: Project, how: str) -> None:
+    add_submodule(person)
+    copy = Copy(person)
+    copy.agent(how)
+    copy.take()
+    copy.agent("echo left > lib/left")
+
+    do(copy.copy.reset(copy.commit))
+
+    assert list((copy.copy.folder / "lib").iterdir()) == []
+
+
+def test_a_submodule_inside_of_another_is_filled(person: Project) -> None:
+    add_submodule(person)
+    allowed = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
+    person.git("-C", "lib", *allowed, "add", str(person.folder / "library"), "inner")
+    person.git("-C", "lib", "commit", "-qm", "with another")
+    person.git("commit", "-qam", "with both")
+
+    copy = Copy(person)
+
+    assert (copy.copy.folder / "lib/inner/file.txt").read_text() == "library\n"
+    assert copy.take() == (set(), ())
 
 
 def test_submodules_come_from_the_person_s_own_and_changes_in_them_are_named(person: Project) -> None:

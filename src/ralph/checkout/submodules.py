@@ -9,18 +9,24 @@ from dataclasses import replace
 from pathlib import Path
 
 from ralph import inside
+from ralph.git.files import is_behind_link
 from ralph.git.repo import Repo
 
+GITLINK = "160000"
 
-async def fill(repo: Repo, folder: Path) -> None:
-    """Check out every submodule that the person has initialised; the others stay empty, as they are there."""
-    for module, path, commit in await _submodules(repo, folder):
-        target = folder / path
-        target.mkdir(parents=True, exist_ok=True)
-        done = await module.ask("read-tree", "--reset", "-u", commit, index=_index(folder, path), work_tree=target)
-        if done.code:
+
+async def fill(repo: Repo, folder: Path, index: Path | None = None) -> None:
+    """Check out every submodule that the person has initialised; the others are empty, as they are there."""
+    index = index or _index_of(folder)
+    modules = await _modules(repo, folder)
+    for path, commit in (await _gitlinks(repo, folder, index)).items() if modules or _was_filled(index) else ():
+        _make_way(folder, path)
+        target, own = folder / path, _index(index, path)
+        module = _module(repo, modules.get(path, ""), path)
+        if module is None or (await module.ask("read-tree", "--reset", "-u", commit, index=own, work_tree=target)).code:
+            _empty(target, own)
             continue
-        await module.ask("clean", "-ffdxq", index=_index(folder, path), work_tree=target)
+        await module.ask("clean", "-ffdxq", index=own, work_tree=target)
         git = target / ".git"
         inside.remove_all(git)
         (git / "objects" / "info").mkdir(parents=True)
@@ -28,19 +34,24 @@ async def fill(repo: Repo, folder: Path) -> None:
         (git / "HEAD").write_text(f"{commit}\n")
         (git / "config").write_text(repo.settings)
         (git / "objects" / "info" / "alternates").write_bytes(os.fsencode(module.git_dir / "objects") + b"\n")
-        shutil.copyfile(_index(folder, path), git / "index")
-        await fill(module, target)
+        shutil.copyfile(own, git / "index")
+        await fill(module, target, own)
 
 
 async def changed(repo: Repo, folder: Path) -> list[str]:
     """The submodules whose files are not those of their commit any more."""
-    found = []
-    for module, path, commit in await _submodules(repo, folder):
-        index, target = _index(folder, path), folder / path
-        if not index.exists():
+    found, index = [], _index_of(folder)
+    modules = await _modules(repo, folder)
+    for path, commit in (await _gitlinks(repo, folder, index)).items() if modules else ():
+        own, target = _index(index, path), folder / path
+        module = _module(repo, modules.get(path, ""), path)
+        if module is None or not own.exists():
             continue
-        await module.ask("add", "--all", "--ignore-errors", index=index, work_tree=target)
-        done = await module.ask("diff-index", "--cached", "--quiet", commit, index=index, work_tree=target)
+        if target.is_symlink() or is_behind_link(folder, path):
+            found.append(path)
+            continue
+        await module.ask("add", "--all", "--ignore-errors", index=own, work_tree=target)
+        done = await module.ask("diff-index", "--cached", "--quiet", commit, index=own, work_tree=target)
         if done.code:
             found.append(path)
     return found
@@ -48,46 +59,67 @@ async def changed(repo: Repo, folder: Path) -> list[str]:
 
 async def missing(repo: Repo, folder: Path) -> list[str]:
     """The submodules that have no files, because the person's checkout has none of them either."""
-    listed = await repo.git("ls-files", "--stage", "-z", index=_index_of(folder), work_tree=folder)
-    paths = [entry.partition("\t")[2] for entry in listed.split("\0") if entry.startswith("160000 ")]
+    paths = await _gitlinks(repo, folder, _index_of(folder))
     return [path for path in paths if not (folder / path).is_dir() or not any((folder / path).iterdir())]
 
 
-async def _submodules(repo: Repo, folder: Path) -> list[tuple[Repo, str, str]]:
-    """The initialised ones: their repository, path and commit."""
-    if not (folder / ".gitmodules").is_file():
-        return []
+async def _gitlinks(repo: Repo, folder: Path, index: Path) -> dict[str, str]:
+    """Where an index has submodules, and at which commit."""
+    listed = await repo.git("ls-files", "--stage", "-z", index=index, work_tree=folder)
+    heads = (entry.partition("\t")[::2] for entry in listed.split("\0") if entry.startswith(f"{GITLINK} "))
+    return {path: head.split(" ")[1] for head, path in heads}
+
+
+async def _modules(repo: Repo, folder: Path) -> dict[str, str]:
+    """The name of each submodule by its path. An agent may have written both."""
+    if not inside.is_file(folder / ".gitmodules"):
+        return {}
     out = await repo.ask(
         "config", "-z", "--file", str(folder / ".gitmodules"), "--get-regexp", r"^submodule\..*\.path$"
     )
-    found = []
+    found = {}
     for entry in out.out.decode(errors="surrogateescape").split("\0"):
         key, _, path = entry.partition("\n")
-        name = key.removeprefix("submodule.").removesuffix(".path")
-        if not path or ".." in Path(name).parts or ".." in Path(path).parts:
-            continue
-        git_dir = _git_dir(repo, name, path)
-        if not git_dir:
-            continue
-        listed = await repo.git("ls-files", "--stage", "-z", "--", path, index=_index_of(folder), work_tree=folder)
-        mode, _, rest = listed.partition(" ")
-        if mode == "160000":
-            found.append((replace(repo, git_dir=git_dir, top=repo.top / path, prefix=""), path, rest.split(" ", 1)[0]))
+        name = Path(key.removeprefix("submodule.").removesuffix(".path"))
+        if path and not name.is_absolute() and ".." not in name.parts:
+            found[path] = str(name)
     return found
 
 
-def _git_dir(repo: Repo, name: str, path: str) -> Path | None:
-    """Where a submodule's repository is: with the others, or where the person's checkout says, as in a worktree."""
+def _module(repo: Repo, name: str, path: str) -> Repo | None:
+    """A submodule's repository: with the others, or where the person's checkout says, as in a worktree."""
     there = repo.top / path / ".git"
     said = there.read_text().strip().removeprefix("gitdir: ") if there.is_file() else ""
-    places = (repo.git_dir / "modules" / name, there.parent / said if said else there)
-    return next((place for place in places if (place / "HEAD").is_file()), None)
+    places = (repo.git_dir / "modules" / name, there.parent / said if said else there) if name else ()
+    git_dir = next((place for place in places if (place / "HEAD").is_file()), None)
+    return replace(repo, git_dir=git_dir, top=repo.top / path, prefix="") if git_dir else None
+
+
+def _make_way(folder: Path, path: str) -> None:
+    """A folder of the copy's own at a path. Git leaves a link there, and it may lead to files of the person's."""
+    for part in Path(path).parts:
+        folder /= part
+        if folder.is_symlink() or not folder.is_dir():
+            inside.remove_all(folder)
+            folder.mkdir()
+
+
+def _empty(folder: Path, index: Path) -> None:
+    for entry in folder.iterdir():
+        inside.remove_all(entry)
+    inside.remove_all(index)
+
+
+def _was_filled(index: Path) -> bool:
+    """Whether a submodule was filled here before: its files stay although no `.gitmodules` names it any more."""
+    return any(index.parent.glob(f"{index.name}.*"))
 
 
 def _index_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.index")
 
 
-def _index(folder: Path, path: str) -> Path:
+def _index(index: Path, path: str) -> Path:
+    """The index of a submodule, beside that of what it is in."""
     name = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:12]
-    return folder.with_name(f"{folder.name}.index.{name}")
+    return index.with_name(f"{index.name}.{name}")

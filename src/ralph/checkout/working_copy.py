@@ -25,7 +25,7 @@ from ralph.checkout.subject import SHOWN
 from ralph.checkout.untaken import MAX_NAMED, OTHER_REPOSITORY, named, untaken
 from ralph.errors import RalphError
 from ralph.git.files import beside, remove
-from ralph.git.objects import commit_object, write_object
+from ralph.git.objects import blob_name, commit_object, write_object
 from ralph.git.parse import Change
 from ralph.git.repo import failed, nul
 from ralph.git.soundness import discard, not_sound, unsound
@@ -185,10 +185,12 @@ class WorkingCopy(OwnFolder):
         tree = await self._write_tree(base, also)
         changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
         left_out = await self._left_out(changes)
-        if left_out:
-            self.is_littered = True  # the next task is not to find it here
-            await self._put_back([change for change in changes if change.path in left_out])
+        not_taken = [change for change in changes if change.path in left_out or self._is_as_in_base(change)]
+        if not_taken:
+            self.is_littered |= bool(left_out)  # the next task is not to find it here
+            await self._put_back(not_taken)
             tree = await self._write_tree(base, also)
+            changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
         reasons = [f"{path} ({why})" for path, why in sorted(left_out.items()) if path not in self.provided]
         reasons += named(one for one in self._untaken.items() if one[0] not in left_out)
         changed = await submodules.changed(self.repo, self.folder)
@@ -197,7 +199,7 @@ class WorkingCopy(OwnFolder):
         return Taken(
             commit=self.repo.write_commit(tree, (base,), message),
             tree=tree,
-            changes=tuple(one for one in changes if one.path not in left_out and one.path not in self.own),
+            changes=tuple(one for one in changes if one.path not in self.own),
             left_out=tuple(reasons),
             forged=tuple(sorted(self._forged)),
         )
@@ -308,6 +310,12 @@ class WorkingCopy(OwnFolder):
             if size > self.max_file_bytes:
                 return f"it has {size / 1e6:.0f} MB, more than commits.maxFileMb allows"
         return ""
+
+    def _is_as_in_base(self, change: Change) -> bool:
+        """Whether a file has the base's very bytes. Attributes that came after it make git take it otherwise."""
+        if change.old_mode != change.new_mode or not change.old_mode.startswith("100"):
+            return False
+        return blob_name(self.folder / change.path, self.repo.algorithm) == change.old
 
     async def _put_back(self, changes: Iterable[Change]) -> None:
         info = "".join(f"{change.old_mode} {change.old}\t{change.path}\0" for change in changes)

@@ -91,6 +91,18 @@ def digest_of(path: Path, algorithm: str) -> str:
     return digest.hexdigest() if unpack.eof and not unpack.unused_data else ""
 
 
+def blob_name(path: Path, algorithm: str) -> str:
+    """What git calls a file that holds exactly these bytes; empty if it cannot be read."""
+    try:
+        with open_old(path) as file:
+            digest = hashlib.new(algorithm, b"blob %d\0" % os.fstat(file.fileno()).st_size)
+            while data := file.read(PIECE):
+                digest.update(data)
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
 def packs(git_dir: Path) -> frozenset[tuple[object, ...]]:
     """The files in which git has packed objects, so that one sees whether any has changed."""
     found = set()
