@@ -21,13 +21,19 @@ NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def folder(path: Path) -> Iterator[int]:
-    """A handle on a folder, made where it is missing; from `.ralph` on, no link is followed on the way to it."""
+    """A handle on a folder, made where it is missing; from `.ralph` on, no link is followed on the way to it.
+
+    A link that is planted below `.ralph` goes, or it would stop every later run; what it leads to stays.
+    """
     base, parts = _trusted(path)
     handle = _base(base, path)
+    theirs = _theirs(parts)
     try:
-        for part in parts:
+        for number, part in enumerate(parts):
+            if number and number not in theirs:  # only the project's own `.ralph` may be a person's link
+                _remove_link(part, handle)
             base /= part
-            inner = _enter(handle, part, base)
+            inner = _enter(handle, part, base, follows=number in theirs)
             os.close(handle)
             handle = inner
         yield handle
@@ -39,6 +45,16 @@ def make_folder(path: Path) -> None:
     """Make a folder of ours with those above it."""
     with folder(path):
         pass
+
+
+def own_folder(top: Path, path: str | Path) -> Path:
+    """A real folder at a path below `top`: a link or a file in its place goes, and what a link leads to stays."""
+    for part in Path(path).parts:
+        top /= part
+        if top.is_symlink() or not top.is_dir():
+            remove_all(top)
+            top.mkdir()
+    return top
 
 
 def open_new(path: Path, *, buffering: int = -1) -> BinaryIO:
@@ -142,10 +158,16 @@ def _allow(path: str, status: os.stat_result, wanted: int) -> None:
 def _trusted(path: Path) -> tuple[Path, tuple[str, ...]]:
     """The folder where looking at each step begins, and the steps from there."""
     parts = path.parts
-    at = max((index for index, part in enumerate(parts) if part in OWN), default=len(parts))
-    if parts[at + 1 : at + 2] == (WORKTREES,):
-        at = len(parts)
+    at = next((index for index, part in enumerate(parts) if part in OWN), len(parts))
     return Path(*parts[:at]), parts[at:]
+
+
+def _theirs(parts: tuple[str, ...]) -> range:
+    """Which steps are the project's: those in a checkout below `worktrees`, up to Ralph's own folder in it."""
+    if parts[1:2] != (WORKTREES,):
+        return range(0)
+    begin = 4 if parts[2:3] and parts[2].startswith(".") else 3  # `worktrees/auth`, or `worktrees/.slots/1`
+    return range(begin, next((n for n, part in enumerate(parts) if n >= begin and part in OWN), len(parts)))
 
 
 def _base(base: Path, path: Path) -> int:
@@ -154,11 +176,17 @@ def _base(base: Path, path: Path) -> int:
         return os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
 
-def _enter(handle: int, name: str, path: Path) -> int:
+def _remove_link(name: str, handle: int) -> None:
+    with suppress(FileNotFoundError):
+        if stat.S_ISLNK(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode):
+            os.unlink(name, dir_fd=handle)
+
+
+def _enter(handle: int, name: str, path: Path, *, follows: bool) -> int:
     try:
         with suppress(FileExistsError):
             os.mkdir(name, dir_fd=handle)
-        return os.open(name, FOLDER, dir_fd=handle)
+        return os.open(name, FOLDER & ~os.O_NOFOLLOW if follows else FOLDER, dir_fd=handle)
     except OSError as error:
         raise _in_the_way(path, error) from None
 

@@ -82,6 +82,9 @@ class Workspace:
 
         The largest folders also have one of their own: on a branch without the first they stay out of git as well.
         """
+        for folder in (self.worktrees, self.slots, self.review_copies, self.clean_copies):
+            if folder.is_symlink():
+                folder.unlink()  # an agent put it there: nothing that it leads to is Ralph's
         for folder in (self.logs, self.worktrees):
             if not (folder / ".gitignore").exists():
                 with inside.open_new(folder / ".gitignore") as file:

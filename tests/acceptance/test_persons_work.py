@@ -229,6 +229,22 @@ def test_what_lands_is_what_the_agent_wrote_and_the_gates_saw(project: Project) 
     assert project.status() == ["?? .ralph/", "?? ralph.config.json"]
 
 
+def test_no_ignored_file_of_a_persons_is_overwritten_when_their_branch_follows(project: Project) -> None:
+    project.config("true", commits={"branch": "current"})
+    project.stories("One")
+    project.write(".gitignore", ".env\n")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "A plan")
+    project.write(".env", "mine\n")
+    project.script(does("US-001", ".env", "the agent's\n", run=["rm .gitignore", "git add -A"]), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert project.read(".env") == "mine\n"
+    assert ".env" in project.files_in("ralph/auth")
+    assert "was not fast-forwarded" in done.stdout
+
+
 def test_a_repository_without_commits_gets_a_clear_word(project: Project) -> None:
     subprocess.run(["rm", "-rf", ".git"], cwd=project.path, check=True)
     project.git("init", "-q")

@@ -21,6 +21,8 @@ def in_a_clone(project: Project, command: str, branch: str = "ralph/auth") -> in
 REPLACED = {
     "the slot": "cd ..; mv 1 1.old; ln -s ../../.. 1",
     "its parent": "cd ../..; mv .slots old; ln -s ../.. .slots; mkdir -p ../1",
+    "all working copies": "cd ../../..; mv worktrees old; ln -s .. worktrees",
+    "the logs": "cd ../../..; mv logs old; ln -s .. logs",
     "its index": "rm ../1.index; ln -s ../../../.git/index ../1.index",
     "its index, to a file of the person's": "rm ../1.index; ln -s ../../../app.txt ../1.index",
 }
@@ -45,6 +47,59 @@ def test_a_link_in_place_of_ralph_s_own_leads_nowhere(project: Project, what: st
 
     assert (repository(project), project.status(), project.read("app.txt")) == before, done.stdout
     assert "complete" in done.stdout
+
+
+@pytest.mark.parametrize("spot", [".ralph/worktrees", ".ralph/worktrees/auth", ".ralph/worktrees/.slots", "verify"])
+def test_no_run_and_no_cleaning_reaches_what_a_planted_link_leads_to(project: Project, spot: str) -> None:
+    project.config("true")
+    project.stories("One")
+    mine = project.home / "mine"
+    for name in ("auth/a", "1/a", ".slots/1/a", "a"):
+        (mine / name).parent.mkdir(parents=True, exist_ok=True)
+        (mine / name).write_text("mine")
+    before = sorted(mine.rglob("*"))
+    folder = spot if spot != "verify" else "$HOME/.cache/ralph/*/verify"
+    plant = f"cd $RALPH_ROOT; set -- {folder}; mv $1 $HOME/old; ln -s $HOME/mine $1"
+    project.script(does("US-001", "one.txt", times=1, run=[plant]), does("US-001", "one.txt"), VERIFIED)
+
+    project.ralph("run", "auth", code=None)
+    project.ralph("run", "auth")
+    link = next(project.home.glob(".cache/ralph/*")) / "verify" if spot == "verify" else project.path / spot
+    subprocess.run(["rm", "-rf", str(link)], check=True)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(mine)
+    project.ralph("clean", "--all", "--force", "--yes")
+
+    assert sorted(mine.rglob("*")) == before
+    assert all(path.read_text() == "mine" for path in before if path.is_file())
+
+
+def test_the_sources_of_a_plan_are_shown_to_the_next_call_whatever_links_the_last_one_left(project: Project) -> None:
+    project.config("true")
+    project.write("specs/a.md", "# A\n")
+    project.write("specs/b.md", "# B\n")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "Specs")
+    project.script(
+        {
+            "match": "Clarifying Questions",
+            "run": ["rm -rf specs; ln -s $RALPH_ROOT/specs specs"],
+            "answer": {"questions": []},
+        },
+        {"match": "Generate PRD", "answer": "# Hello\n\n## User Stories\n\n### US-001 Hello\n- It works\n"},
+        {
+            "match": "PRD Finalization",
+            "answer": {
+                "schemaVersion": 2,
+                "branchName": "ralph/hello",
+                "userStories": [{"id": "US-001", "title": "Hello", "acceptanceCriteria": ["It works"]}],
+            },
+        },
+    )
+
+    project.ralph("prd", "hello", "--yes")
+
+    assert not [line for line in project.status() if "specs" in line]
 
 
 def test_the_plan_s_worktree_does_not_say_where_ralph_writes(project: Project) -> None:
@@ -205,6 +260,6 @@ def test_a_link_where_undone_files_are_kept_leads_nowhere(project: Project) -> N
         does("US-001", "one.txt", times=1, run=["echo evil > check.sh", link]), does("US-001", "one.txt"), VERIFIED
     )
 
-    project.ralph("run", "auth", code=1)
+    project.ralph("run", "auth")
 
     assert project.read("check.sh") == "exit 0\n"

@@ -40,7 +40,7 @@ def test_a_file_is_made_with_its_folders(root: Path) -> None:
     assert path.read_bytes() == b"two"
 
 
-@pytest.mark.parametrize("link", [".ralph", ".ralph/logs", ".ralph/logs/run", ".ralph-sessions"])
+@pytest.mark.parametrize("link", [".ralph", ".ralph-sessions"])
 def test_a_folder_that_is_a_link_is_refused_by_name(root: Path, away: Path, link: str) -> None:
     spot = root / link
     if link == ".ralph":
@@ -113,8 +113,8 @@ def test_a_file_in_place_of_a_folder_is_explained(root: Path) -> None:
         inside.open_new(root / ".ralph" / "logs" / "x.log")
 
 
-def test_no_descriptor_stays_open(root: Path, away: Path) -> None:
-    (root / ".ralph" / "logs").symlink_to(away)
+def test_no_descriptor_stays_open(root: Path) -> None:
+    (root / ".ralph" / "logs").touch()
     before = len(os.listdir("/dev/fd"))  # noqa: PTH208 - the number of names is all that is wanted
     for _ in range(10):
         with pytest.raises(RalphError):

@@ -82,7 +82,7 @@ class OwnFolder:
 
     def check_place(self) -> None:
         """The folder is Ralph's own, and no link to somewhere else; if it was one, nothing here is anybody's work."""
-        for path in (self.folder.parent, self.folder):
+        for path in (self.folder.parent.parent, self.folder.parent, self.folder):
             if path.is_symlink():
                 path.unlink()
                 self._index.discard()

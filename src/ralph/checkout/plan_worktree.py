@@ -49,6 +49,7 @@ class PlanWorktree:
         `known_tip`: where the branch stood when those were written.
         """
         self.is_new = not await self.branch.committed()
+        self._check_place()
         was_here = (self.folder / ".git").is_file() and await self._attach()
         self.was_left = was_here and self.committed
         if not was_here:
@@ -134,7 +135,8 @@ class PlanWorktree:
                 continue
             data = theirs.read_bytes()
             if not ours.is_file() or ours.read_bytes() != data:
-                ours.parent.mkdir(parents=True, exist_ok=True)
+                inside.own_folder(self.folder, ours.parent.relative_to(self.folder))
+                inside.remove_all(ours)
                 ours.write_bytes(data)
                 carried.append(path)
         return carried
@@ -143,8 +145,15 @@ class PlanWorktree:
         """Let go of the branch and leave the files: for plans that are not committed."""
         self._point_at(self.branch.expected)
 
+    def _check_place(self) -> None:
+        """The folder is Ralph's own, and nothing that a link leads to."""
+        for path in (self.folder.parent, self.folder):
+            if path.is_symlink():
+                path.unlink()
+
     async def remove(self) -> None:
         """Let go of the branch: everything here is on it."""
+        self._check_place()
         await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
         inside.remove_all(self.folder)
         self._index.unlink(missing_ok=True)

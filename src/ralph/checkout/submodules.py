@@ -20,8 +20,8 @@ async def fill(repo: Repo, folder: Path, index: Path | None = None) -> None:
     index = index or _index_of(folder)
     modules = await _modules(repo, folder)
     for path, commit in (await _gitlinks(repo, folder, index)).items() if modules or _was_filled(index) else ():
-        _make_way(folder, path)
-        target, own = folder / path, _index(index, path)
+        # git leaves a link there, and it may lead to files of the person's
+        target, own = inside.own_folder(folder, path), _index(index, path)
         module = _module(repo, modules.get(path, ""), path)
         if module is None or (await module.ask("read-tree", "--reset", "-u", commit, index=own, work_tree=target)).code:
             _empty(target, own)
@@ -93,15 +93,6 @@ def _module(repo: Repo, name: str, path: str) -> Repo | None:
     places = (repo.git_dir / "modules" / name, there.parent / said if said else there) if name else ()
     git_dir = next((place for place in places if (place / "HEAD").is_file()), None)
     return replace(repo, git_dir=git_dir, top=repo.top / path, prefix="") if git_dir else None
-
-
-def _make_way(folder: Path, path: str) -> None:
-    """A folder of the copy's own at a path. Git leaves a link there, and it may lead to files of the person's."""
-    for part in Path(path).parts:
-        folder /= part
-        if folder.is_symlink() or not folder.is_dir():
-            inside.remove_all(folder)
-            folder.mkdir()
 
 
 def _empty(folder: Path, index: Path) -> None:

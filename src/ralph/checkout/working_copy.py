@@ -142,10 +142,15 @@ class WorkingCopy(OwnFolder):
             return ()
         await self._mend_index(self.start)
         out = await self.repo.git(
-            "diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--ignore-submodules", "--", *paths,
+            "diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules", "--", *paths,
             index=self.index, work_tree=self.folder, literal=False,
         )  # fmt: skip
-        return tuple(filter(None, out.split("\0")))
+        heads, names = out.split("\0")[:-1:2], out.split("\0")[1::2]
+        changes = [
+            Change(path=path, old_mode=old_mode[1:], new_mode=new_mode, old=old)
+            for (old_mode, new_mode, old, *_), path in zip((head.split(" ") for head in heads), names, strict=True)
+        ]
+        return tuple(change.path for change in changes if not self._is_as_in_base(change))
 
     async def clean(self, *, ignored: bool = True) -> None:
         """Remove everything but tracked files and what Ralph provided; ignored files only if asked."""

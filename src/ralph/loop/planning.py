@@ -108,13 +108,14 @@ class Planner:
 
     def _show_sources(self, site: Site) -> None:
         """The plan and what it is made from, as they are now: they need not be committed."""
+        worktrees = self.run.workspace.worktrees
         sources = OwnFiles(names=(*self.run.workspace.own_files, *self._workflow.guarded, "specs/"))
         for root in dict.fromkeys((self.run.workspace.root, self.root)):
             for path in sources.on_disk(root):
-                target = site.project / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.unlink(missing_ok=True)
-                target.write_bytes((root / path).read_bytes())
+                data, target = (root / path).read_bytes(), site.project / path
+                inside.own_folder(worktrees, target.parent.relative_to(worktrees))  # the last agent's links go
+                inside.remove_all(target)
+                target.write_bytes(data)
 
     def wait(self, work: Coroutine[Any, Any, T]) -> T:
         """Run one planning call to its end."""

@@ -69,13 +69,13 @@ def _note(folder: Path) -> Path:
 
 def found(workspace: Workspace) -> Iterator[Worktree]:
     """Those that hold a plan, then the slots and the copies for gates and reviewers."""
-    for folder in sorted(workspace.worktrees.glob("*")):
-        if folder.is_dir() and not folder.name.startswith("."):
+    for folder in _folders(workspace.worktrees):
+        if not folder.name.startswith("."):
             yield Worktree(kind=PLAN, name=folder.name, folder=folder, target=folder.name)
     kinds = {"slot": workspace.slots, "verification": workspace.clean_copies, "review": workspace.review_copies}
     for kind, parent in kinds.items():
-        for folder in sorted(parent.glob("*"), key=lambda path: (len(path.name), path.name)):
-            if folder.is_dir() and "." not in folder.name:
+        for folder in sorted(_folders(parent), key=lambda path: len(path.name)):
+            if "." not in folder.name:
                 used = _used_for(folder)
                 yield Worktree(
                     kind=kind,
@@ -84,6 +84,13 @@ def found(workspace: Workspace) -> Iterator[Worktree]:
                     target=str(used.get("target", "")),
                     git_dir=str(used.get("gitDir", "")),
                 )
+
+
+def _folders(parent: Path) -> list[Path]:
+    """What is in a folder of Ralph's; what a link leads to is not."""
+    if any(path.is_symlink() for path in (parent.parent, parent)):
+        return []
+    return sorted(path for path in parent.glob("*") if path.is_dir() and not path.is_symlink())
 
 
 def _used_for(folder: Path) -> dict[str, object]:

@@ -152,11 +152,23 @@ def test_what_a_killed_writer_left_is_swept_away(tmp_path: Path) -> None:
     assert [left.name for left in tmp_path.iterdir()] == [".other.json.1.tmp"]
 
 
-@pytest.mark.parametrize("link", [".ralph", ".ralph/run", ".ralph/run/auth"])
-def test_a_folder_of_ours_that_is_a_link_is_not_written_into(tmp_path: Path, link: str) -> None:
+@pytest.mark.parametrize("link", [".ralph/run", ".ralph/run/auth", ".ralph/worktrees/auth/.ralph"])
+def test_a_link_below_our_folder_gives_way_and_what_it_leads_to_stays(tmp_path: Path, link: str) -> None:
     away = tmp_path / "away"
-    away.mkdir()
+    (away / "auth").mkdir(parents=True)
     (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(away)
+    path = tmp_path / link / ("US-001.json" if link.endswith("auth") else "auth/US-001.json")
+
+    atomic.write(path, b"{}")
+
+    assert path.read_bytes() == b"{}"
+    assert list(away.rglob("*")) == [away / "auth"]
+
+
+def test_our_folder_itself_is_not_written_into_where_it_is_a_link(tmp_path: Path) -> None:
+    away, link = tmp_path / "away", ".ralph"
+    away.mkdir()
     (tmp_path / link).symlink_to(away)
     with pytest.raises(RalphError) as error:
         atomic.write(tmp_path / ".ralph/run/auth/US-001.attempt.json", b"{}")
