@@ -10,6 +10,16 @@ from tests.conftest import VERIFIED, Project, does, wait_for
 
 REACHES = {
     "a hook": ("cd $RALPH_ROOT/.git/hooks; printf '#!/bin/sh\\ntouch $HOME/owned' > post-commit; chmod +x post-commit"),
+    "hooks behind a link": (
+        "mkdir $HOME/evil; cd $RALPH_ROOT/.git; mv hooks $HOME/old; ln -s $HOME/evil hooks; touch hooks/post-checkout"
+    ),
+    "all that was there, behind a link": "cd $RALPH_ROOT/.git; mv info $HOME/old; ln -s $HOME/old info",
+    "settings behind a link": "cd $RALPH_ROOT/.git; mv config $HOME/old; ln -s $HOME/old config",
+    "HEAD": "rm $RALPH_ROOT/.git/HEAD",
+    "HEAD, unreadable": "echo evil > $RALPH_ROOT/.git/HEAD",
+    "packed refs, unreadable": "echo evil >> $RALPH_ROOT/.git/packed-refs",
+    "a branch that is none": "cd $RALPH_ROOT/.git/refs/heads; echo evil > evil; : > empty; echo evil > ralph/evil",
+    "a finished feature's branch": "git -C $RALPH_ROOT branch -D ralph/old",
     "sshCommand": "git -C $RALPH_ROOT config core.sshCommand evil",
     "hooksPath": "git -C $RALPH_ROOT config core.hooksPath /tmp/evil",
     "exclude": "echo '*.py' >> $RALPH_ROOT/.git/info/exclude",
@@ -55,22 +65,26 @@ REACHES = {
 
 def repository(project: Project) -> tuple[object, ...]:
     git = project.path / ".git"
-    watched = [git / "HEAD", git / "objects/info/alternates"]
+    watched = [git / "HEAD", git / "objects/info/alternates", *(git / "refs/heads").iterdir()]
     for place in (git, *(git / "modules").glob("*")):
         watched += [*(place / "hooks").iterdir(), place / "config", *(place / "info").iterdir()]
-    own = ("refs/ralph", "refs/heads/ralph")
+    own = ("refs/ralph", "refs/heads/ralph/auth")
     listed = project.git("for-each-ref", "--format=%(objectname) %(refname) %(symref)").splitlines()
     refs = [line.strip() for line in listed if not any(name in line.split()[1] for name in own)]
-    return refs, {str(path): path.read_bytes() for path in watched if path.is_file()}
+    files = {str(path): path.read_bytes() for path in watched if path.is_file()}
+    return refs, files, [path for path in git.rglob("*") if path.is_symlink()]
 
 
 def begin(project: Project) -> None:
     """A repository that has something of everything."""
+    for sample in project.path.glob(".git/hooks/*.sample"):
+        sample.unlink()
     project.config("true")
     project.stories("One")
     project.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "./.", "sub")
     project.git("commit", "-qm", "Submodule")
     project.git("branch", "side")
+    project.git("branch", "ralph/old")
     project.git("commit", "-q", "--allow-empty", "-m", "Later")
     project.git("tag", "v1")
 

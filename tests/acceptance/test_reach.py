@@ -49,6 +49,29 @@ def test_a_link_in_place_of_ralph_s_own_leads_nowhere(project: Project, what: st
     assert "complete" in done.stdout
 
 
+IN_THE_WAY = {
+    "a ref named like a folder": "git update-ref refs/ralph/attempts/auth HEAD",
+    "a ref named like all of Ralph's": "rm -rf .git/refs/ralph; git rev-parse HEAD > .git/refs/ralph",
+    "a file named like a folder": "mkdir -p .git/refs/ralph/attempts; echo x > .git/refs/ralph/attempts/auth",
+    "a folder named like a ref": "git update-ref refs/ralph/attempts/auth/US-001/1/x HEAD",
+    "a lock": "touch -d 2001-01-01 .git/refs/heads/ralph/auth.lock .git/packed-refs.lock",
+    "a folder named like a lock": "mkdir -p .git/refs/heads/ralph/auth.lock/x; touch -d 2001-01-01 .git/refs/heads/ralph/auth.lock",
+}
+
+
+@pytest.mark.parametrize("what", IN_THE_WAY)
+def test_no_ref_and_no_lock_that_an_agent_leaves_stops_a_run(project: Project, what: str) -> None:
+    project.config("true")
+    project.stories("One")
+    plant = f"cd $RALPH_ROOT; {IN_THE_WAY[what]}"
+    project.script(does("US-001", "one.txt", times=1, run=[plant]), does("US-001", "one.txt"), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert "one.txt" in project.files_in("ralph/auth")
+    assert project.git("for-each-ref", "refs/ralph/attempts/auth/US-001")
+
+
 @pytest.mark.parametrize("spot", [".ralph/worktrees", ".ralph/worktrees/auth", ".ralph/worktrees/.slots", "verify"])
 def test_no_run_and_no_cleaning_reaches_what_a_planted_link_leads_to(project: Project, spot: str) -> None:
     project.config("true")

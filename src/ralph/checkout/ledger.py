@@ -8,14 +8,16 @@ what agents' commands did, and its reflogs whether a ref was moved by git at all
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.checkout.branch import STRAYS
-from ralph.checkout.snapshot import SYMBOLIC, Kept, Snapshot
+from ralph.checkout.snapshot import SYMBOLIC, VALUE, Kept, Snapshot
 from ralph.checkout.trace import Span, Trace
+from ralph.git.files import is_behind_link
 from ralph.git.repo import Repo
 from ralph.inside import open_new
 
@@ -30,10 +32,11 @@ HARMLESS = re.compile(
 """Settings that everyday commands write, and that neither run a program nor hide a file."""
 SECTION = re.compile(r'\[([\w.-]+)(?:\s+"[^"\\]*")?\]')
 SETTING = re.compile(r"([A-Za-z][\w-]*)(?:\s*=.*)?(?<!\\)")
+FOLDERS = ("hooks", "info")
 SPARSE = "info/sparse-checkout"
 BY_GIT = (SPARSE, "shallow")
 """Files that everyday commands write: only the trace tells whose they are."""
-OWN_REFS = ("refs/heads/ralph/", "refs/ralph/")
+OWN_REFS = "refs/ralph/"
 PASSING = ("refs/remotes/", "refs/bisect/", "refs/rewritten/")
 """Refs that everyday commands remove, and that nobody misses."""
 STASH = "refs/stash"
@@ -59,28 +62,47 @@ class Ledger:
     trace: Trace
     own: Path  # where Ralph's working copies are
     before: Snapshot
+    branch: str = ""  # the ref that only Ralph moves during a run; it looks after that itself
 
     @classmethod
-    def of(cls, repo: Repo, trace: Trace, own: Path) -> Ledger:
-        return cls(repo=repo, trace=trace.from_here(), own=own, before=Snapshot.of(repo.git_dir, own))
+    def of(cls, repo: Repo, trace: Trace, own: Path, branch: str = "") -> Ledger:
+        before = Snapshot.of(repo.git_dir, own)
+        return cls(repo=repo, trace=trace.from_here(), own=own, before=before, branch=branch)
 
     async def settle(self, keep_in: Path) -> Settled:
         """Undo what agents did since; says what it was."""
         now = Snapshot.of(self.repo.git_dir, self.own)
         if now == self.before:
             return Settled()
-        links = sorted(now.links - self.before.links)
-        for name in links:
-            (self.repo.git_dir / name).unlink(missing_ok=True)
-        if links:
+        texts = self._settle_form(now)
+        if texts:
             now = Snapshot.of(self.repo.git_dir, self.own)
         spans = self.trace.changes_in(self.repo, self.own)
         by_agents = bool(spans)
-        undone = [f"it put a link in place of .git/{name}" for name in links]
-        undone += self._settle_files(now, keep_in, by_agents=by_agents)
+        undone = texts + self._settle_files(now, keep_in, by_agents=by_agents)
         undone += self._settle_heads(now, by_agents=by_agents)
         moved, left = await self._settle_refs(now, spans)
         return Settled(undone=(*undone, *moved), left=left)
+
+    def _settle_form(self, now: Snapshot) -> list[str]:
+        """What no git command does, and what git cannot read: it would stop every command of the person's."""
+        git_dir, texts = self.repo.git_dir, []
+        for name in sorted(now.links - self.before.links):
+            (git_dir / name).unlink(missing_ok=True)
+            texts.append(f"it put a link in place of .git/{name}")
+        (git_dir / "refs").mkdir(exist_ok=True)
+        for name in sorted(now.broken - self.before.broken - now.links):
+            (git_dir / name).unlink(missing_ok=True)
+            texts.append(f"it put something into .git/{name} that is no ref")
+        if not now.is_packed_well and self.before.is_packed_well:
+            _put_back(git_dir / "packed-refs", Kept(self.before.packed, 0o644) if self.before.packed else None)
+            texts.append("it made .git/packed-refs unreadable")
+        for place, before in self.before.heads.items():
+            is_worktree_gone = place and not (git_dir / place / "gitdir").is_file()
+            if VALUE.fullmatch(before) and not VALUE.fullmatch(now.heads.get(place, "")) and not is_worktree_gone:
+                _put_back(git_dir / place / "HEAD", Kept(f"{before}\n".encode(), 0o644))
+                texts.append(f"it made .git/{Path(place, 'HEAD')} unreadable")
+        return texts
 
     def _settle_files(self, now: Snapshot, keep_in: Path, *, by_agents: bool) -> list[str]:
         """Put files back; submodules and worktrees that came or went meanwhile stay as they are."""
@@ -93,10 +115,13 @@ class Ledger:
                 if before == after or (everyday and not by_agents):
                     continue
                 shown = str(Path(place, name))
-                if after:
+                if after and not after.is_link:
                     with open_new(keep_in / "git" / shown) as file:
                         file.write(after.data)
-                _put_back(self.repo.git_dir / shown, before)
+                if not is_behind_link(self.repo.git_dir, shown):  # what is there is not the repository's
+                    _put_back(self.repo.git_dir / shown, before)
+                if after and after.is_link and name in FOLDERS:
+                    (self.repo.git_dir / shown).mkdir(exist_ok=True)
                 texts.append(f"it changed .git/{shown}" + ("" if by_agents else f" ({PERHAPS_YOU})"))
                 if name == SPARSE:
                     texts.append(self._without_files(place, old))
@@ -134,7 +159,7 @@ class Ledger:
         for ref in sorted({*now.refs, *self.before.refs}):
             before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
             name = ref.removeprefix("refs/heads/").removeprefix("refs/")
-            if before == after or (ref.startswith(OWN_REFS) and not after.startswith(SYMBOLIC)):
+            if before == after or (self._is_own(ref) and not after.startswith(SYMBOLIC)):
                 continue
             if not self._is_by_agent(ref, now, spans):
                 if not after and not ref.startswith(PASSING) and not before.startswith(SYMBOLIC):
@@ -169,7 +194,7 @@ class Ledger:
         Git removes the reflog with its ref, and keeps none for tags. There only the trace can tell.
         """
         before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
-        if after.startswith(SYMBOLIC) and (ref.startswith(OWN_REFS) or (before and not before.startswith(SYMBOLIC))):
+        if after.startswith(SYMBOLIC) and (self._is_own(ref) or (before and not before.startswith(SYMBOLIC))):
             return True  # git has no everyday command for that
         moves = self._moves(f"logs/{ref}")
         if not moves:
@@ -179,6 +204,9 @@ class Ledger:
             return True
         when = MOVED_AT.search(move)
         return any(began - 1 <= float(when[1]) <= ended + 1 for began, ended in spans) if when else bool(spans)
+
+    def _is_own(self, ref: str) -> bool:
+        return ref == self.branch or ref.startswith(OWN_REFS)
 
     def _last_move(self, log: str) -> bytes:
         """The newest line of a reflog."""
@@ -223,8 +251,12 @@ def _put_back(path: Path, before: Kept | None) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
-    if before:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    if not before:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if before.is_link:
+        path.symlink_to(os.fsdecode(before.data))
+    else:
         path.write_bytes(before.data)
         path.chmod(before.mode)
 

@@ -113,7 +113,17 @@ async def fast_forward(repo: Repo, branch: str) -> str:
     if not current:
         return f"No branch is checked out in {repo.top}, so none was fast-forwarded to {branch}."
     env = {**repo.environment, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
-    args = ["git", *SEALED, "-c", "advice.diverging=false", "merge", "--ff-only", "--no-overwrite-ignore", "--quiet", branch]
+    args = [
+        "git",
+        *SEALED,
+        "-c",
+        "advice.diverging=false",
+        "merge",
+        "--ff-only",
+        "--no-overwrite-ignore",
+        "--quiet",
+        branch,
+    ]
     done = await capture(args, cwd=repo.top, env=env)
     if done.code == 0:
         return ""

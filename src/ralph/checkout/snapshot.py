@@ -11,14 +11,18 @@ from pathlib import Path
 SYMBOLIC = "ref: "
 GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
 """What git writes by itself, or never reads."""
+VALUE = re.compile(r"ref: refs/\S+|(?!0+$)([0-9a-f]{40}|[0-9a-f]{64})")
+"""What a ref and HEAD hold."""
+PACKED = re.compile(rb"#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs/.+")
 
 
 @dataclass(frozen=True)
 class Kept:
     """One file of the repository as it was."""
 
-    data: bytes
+    data: bytes  # where it leads, if it is a link
     mode: int
+    is_link: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,18 +33,22 @@ class Snapshot:
     refs: dict[str, str]  # commits, or "ref: " with another ref
     heads: dict[str, str]  # HEAD of each worktree, likewise, by its place
     links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself makes none
+    broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files that name nothing
+    packed: bytes = b""  # the file of packed refs
 
     @classmethod
     def of(cls, git_dir: Path, own: Path) -> Snapshot:
         """`own`: where Ralph's worktrees are; they do not count."""
         worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
         places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
-        refs, links = _refs(git_dir)
+        refs, links, broken = _refs(git_dir)
         return cls(
             places={_name(place, git_dir): dict(_files(place)) for place in places},
             refs=refs,
             heads={_name(place, git_dir): _text(place / "HEAD") for place in (git_dir, *worktrees)},
             links=links,
+            broken=broken,
+            packed=_bytes(git_dir / "packed-refs"),
         )
 
     def commit(self, ref: str) -> str:
@@ -51,6 +59,11 @@ class Snapshot:
                 return value
             value = self.refs.get(value.removeprefix(SYMBOLIC), "")
         return ""
+
+    @property
+    def is_packed_well(self) -> bool:
+        """Whether git can read the file of packed refs."""
+        return all(PACKED.fullmatch(line) for line in self.packed.splitlines())
 
     def is_checked_out(self, ref: str) -> bool:
         return f"{SYMBOLIC}{ref}" in self.heads.values()
@@ -64,11 +77,15 @@ def _name(path: Path, git_dir: Path) -> str:
     return "" if path == git_dir else str(path.relative_to(git_dir))
 
 
-def _text(path: Path) -> str:
+def _bytes(path: Path) -> bytes:
     try:
-        return path.read_text(errors="surrogateescape").strip()
+        return path.read_bytes() if path.is_file() else b""  # nobody waits for a pipe
     except OSError:
-        return ""
+        return b""
+
+
+def _text(path: Path) -> str:
+    return _bytes(path).decode(errors="surrogateescape").strip()
 
 
 def _modules(folder: Path) -> Iterator[Path]:
@@ -88,7 +105,9 @@ def _files(place: Path) -> Iterator[tuple[str, Kept]]:
         for path in _below(place / name):
             relative = str(path.relative_to(place))
             try:
-                if path.is_file() and not GENERATED.fullmatch(relative):
+                if path.is_symlink():
+                    yield relative, Kept(os.fsencode(path.readlink()), 0, is_link=True)
+                elif path.is_file() and not GENERATED.fullmatch(relative):
                     yield relative, Kept(path.read_bytes(), path.stat().st_mode & 0o777)
             except OSError:
                 continue
@@ -102,10 +121,10 @@ def _below(path: Path) -> Iterator[Path]:
         yield path
 
 
-def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str]]:
-    """Every ref, and the links among them. Where git keeps refs otherwise there are none to see."""
+def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
+    """Every ref, the links among them, and files that are none."""
     found: dict[str, str] = {}
-    links = set()
+    links, broken = set(), set()
     for line in _text(git_dir / "packed-refs").splitlines():
         commit, _, ref = line.partition(" ")
         if ref and not line.startswith(("#", "^")):
@@ -114,6 +133,10 @@ def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str]]:
         name, value = str(path.relative_to(git_dir)), _text(path)
         if path.is_symlink():
             links.add(name)
-        if value and not name.endswith(".lock"):
+        if name.endswith(".lock"):
+            continue
+        if VALUE.fullmatch(value):
             found[name] = value
-    return found, frozenset(links)
+        else:
+            broken.add(name)
+    return found, frozenset(links), frozenset(broken)

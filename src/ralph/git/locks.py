@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph import inside
 from ralph.workspace import common_git_dir
 
 if TYPE_CHECKING:
@@ -76,13 +76,12 @@ def remove_stale(
 
 
 def found(common_dir: Path, branches: Iterable[str] = ()) -> dict[Path, os.stat_result]:
-    """The locks that there are, whoever holds them: plain files of known names, in known places."""
+    """The locks that there are, whoever holds them: all of known names, in known places. What is no plain file is
+    none of git's, and in its way all the same."""
     located = {}
     for path in _candidates(common_dir, branches):
         with suppress(OSError):
-            status = path.lstat()
-            if stat.S_ISREG(status.st_mode):
-                located[path] = status
+            located[path] = path.lstat()
     return located
 
 
@@ -105,7 +104,7 @@ def _removed(path: Path, known: os.stat_result) -> bool:
         status = path.lstat()
         if (status.st_ino, status.st_mtime_ns) != (known.st_ino, known.st_mtime_ns):
             return False
-        path.unlink()
+        inside.remove_all(path)  # a link, and not what it leads to
     except OSError:
         return False
     return True

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.git import locks
 from ralph.git.config import frozen, small_repository
 from ralph.git.files import remove
 from ralph.git.objects import Ident, commit_object, packs, write_object
@@ -38,6 +39,9 @@ SEALED = (
     "-c", "checkout.workers=4",
 )  # fmt: skip
 """How Ralph's own git commands run: no hooks, no signatures, and nothing that makes git skip a file."""
+
+OWN = "refs/ralph"
+"""Below it are the refs that only Ralph makes."""
 
 HOOKS_TIMEOUT = 1800.0
 """Seconds a commit may take: a project's hooks may run its tests."""
@@ -187,7 +191,8 @@ class Repo:
         return (await self.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).out.decode().strip()
 
     async def keep(self, ref: str, commit: str) -> None:
-        await self.git("update-ref", "--no-deref", ref, commit)
+        if not await self.move((ref, commit, None)):
+            await self.git("update-ref", "--no-deref", ref, commit)  # says why
 
     async def checkout_paths(self, commit: str, paths: Iterable[str], folder: Path) -> None:
         """Make these paths in a folder as `commit` has them; absent there: removed."""
@@ -214,8 +219,27 @@ class Repo:
         for ref, new, old in moves:
             was = "" if old is None else f"\0{old or self.zero}"
             lines.append(f"update {ref}\0{new}{was or chr(0)}\0" if new else f"delete {ref}{was or chr(0)}\0")
-        done = await self.ask("update-ref", "--no-deref", "-z", "--stdin", stdin="".join(lines).encode())
-        return done.code == 0
+        args, data = ("update-ref", "--no-deref", "-z", "--stdin"), "".join(lines).encode()
+        if (await self.ask(*args, stdin=data)).code == 0:
+            return True
+        return await self._make_way([ref for ref, *_ in moves]) and (await self.ask(*args, stdin=data)).code == 0
+
+    async def _make_way(self, wanted: list[str]) -> bool:
+        """Remove what stops these refs from being moved, and would stop every later run: locks that nobody holds, and
+        refs of Ralph's own names that bear the name of a folder, or the reverse. What those held is kept."""
+        found = bool(await locks.release(self.git_dir))
+        ours = [ref for ref in wanted if ref.startswith(f"{OWN}/")]
+        folders = {str(folder) for ref in ours for folder in Path(ref).parents if folder.is_relative_to(OWN)}
+        known = await self.refs(OWN)
+        names = {ref for ref in known if ref in folders or ref.startswith(tuple(f"{one}/" for one in ours))}
+        for name in names | {folder for folder in folders if (self.git_dir / folder).is_file()}:
+            await self.ask("update-ref", "--no-deref", "-d", name)
+            if (self.git_dir / name).is_file():  # it named nothing
+                (self.git_dir / name).unlink()
+            if name in known:
+                await self.ask("update-ref", f"{OWN}/strays/{known[name][:12]}", known[name])
+            found = True
+        return found
 
     async def holder(self, branch: str) -> Path | None:
         """The work tree in which a branch is checked out."""

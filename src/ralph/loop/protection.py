@@ -84,7 +84,8 @@ class Protection:
             run.trace.file.unlink(missing_ok=True)
         run.guards.add(guard)
         repo = run.branch.repo if run.branch else site.repo
-        ledger = Ledger.of(repo, run.trace, run.workspace.worktrees) if repo else None
+        branch = run.branch.ref if run.branch else ""
+        ledger = Ledger.of(repo, run.trace, run.workspace.worktrees, branch) if repo else None
         return cls(run=run, guard=guard, roots=(*roots, run.workspace.root), ledger=ledger, copy=site.copy)
 
     async def end(self, keep_in: Path) -> Violations:
