@@ -16,6 +16,7 @@ from ralph.errors import RalphError
 OWN = (".ralph", ".ralph-sessions")
 WORKTREES = "worktrees"  # below it lie checkouts, which are the project's
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+LONGEST = 4096 - 256  # bytes of a path that the system takes, with room for one more name
 NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -107,6 +108,10 @@ def remove_all(path: Path) -> None:
     except PermissionError:
         open_up(path)
         _remove_all(path)
+    except (RecursionError, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.ENAMETOOLONG:
+            raise
+        _remove_deep(path)
 
 
 def _remove_all(path: Path) -> None:
@@ -117,6 +122,22 @@ def _remove_all(path: Path) -> None:
             path.unlink()
 
 
+def _remove_deep(top: Path) -> None:
+    """Remove folders in folders that no path is long enough for: each is brought up before what is in it goes."""
+    number = 0
+    while names := [entry.name for entry in os.scandir(top)]:
+        for name in names:
+            path = top / name
+            if path.is_symlink() or not path.is_dir():
+                path.unlink()
+                continue
+            for inner in list(os.scandir(path)):
+                number += 1
+                os.rename(inner.path, top / f".deep-{number}-{os.getpid()}")  # noqa: PTH104 - beside scandir
+            path.rmdir()
+    top.rmdir()
+
+
 def open_up(top: Path, besides: Collection[Path] = ()) -> None:
     """Give the owner every permission on a folder, and on all below it but `besides`; no link is followed.
 
@@ -124,8 +145,10 @@ def open_up(top: Path, besides: Collection[Path] = ()) -> None:
     """
     skipped, waiting = set(map(str, besides)), [str(top)]
     while waiting:
+        path = waiting.pop()
+        if len(os.fsencode(path)) >= LONGEST:
+            continue
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
-            path = waiting.pop()
             status = os.lstat(path)
             if stat.S_ISDIR(status.st_mode):
                 _allow(path, status, 0o700)

@@ -270,6 +270,24 @@ def test_protected_files_cannot_be_hidden_from_git(project: Project, hide: str) 
     assert project.read("tests/a.txt") == "real\n"
 
 
+def test_attributes_that_write_a_protected_file_otherwise_are_put_back(project: Project) -> None:
+    project.write("banned.txt", "password\n")
+    project.git("add", "banned.txt")
+    project.git("commit", "-qm", "Words that nobody writes")
+    project.config("! grep -qFf banned.txt one.txt two.txt", protect=["banned.txt"])
+    project.stories("One")
+    project.script(
+        does("US-001", "one.txt", "password\n", times=1, run=["echo 'banned.txt text eol=crlf' > .gitattributes"]),
+        does("US-001", "two.txt", "fine\n", run=["rm -f one.txt", "echo '* text=auto' > .gitattributes"]),
+        VERIFIED,
+    )
+
+    done = project.ralph("run", "auth")
+
+    assert "it changed protected files (.gitattributes)" in done.stdout
+    assert project.landed(".gitattributes") == "* text=auto", "this one changes no protected file"
+
+
 def test_attempts_cannot_be_made_to_disappear(project: Project) -> None:
     project.config("! test -f bad.txt")
     project.stories("One")

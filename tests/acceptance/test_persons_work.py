@@ -258,6 +258,15 @@ def test_a_repository_without_commits_gets_a_clear_word(project: Project) -> Non
     assert "git commit" in done.stderr
 
 
+def test_a_branch_that_leaves_no_room_for_ralph_s_is_named(ready: Project) -> None:
+    ready.git("branch", "ralph")
+
+    told = ready.ralph("run", "auth", code=1).stderr
+
+    assert "The branch ralph/auth cannot be made while there is a branch ralph." in told
+    assert "git branch -m ralph ralph-old" in told
+
+
 def test_no_repository_at_all_gets_a_clear_word(project: Project) -> None:
     subprocess.run(["rm", "-rf", ".git"], cwd=project.path, check=True)
     project.config("true")

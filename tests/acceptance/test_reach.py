@@ -55,7 +55,7 @@ IN_THE_WAY = {
     "a file named like a folder": "mkdir -p .git/refs/ralph/attempts; echo x > .git/refs/ralph/attempts/auth",
     "a folder named like a ref": "git update-ref refs/ralph/attempts/auth/US-001/1/x HEAD",
     "a lock": "touch -d 2001-01-01 .git/refs/heads/ralph/auth.lock .git/packed-refs.lock",
-    "a folder named like a lock": "mkdir -p .git/refs/heads/ralph/auth.lock/x; touch -d 2001-01-01 .git/refs/heads/ralph/auth.lock",
+    "a folder named like a lock": "cd .git/refs/heads/ralph; mkdir -p auth.lock/x; touch -d 2001-01-01 auth.lock",
 }
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,17 @@ def test_a_file_in_place_of_a_folder_is_explained(root: Path) -> None:
     (root / ".ralph" / "logs").write_text("a file")
     with pytest.raises(RalphError, match=r"\.ralph/logs could not be made: Not a directory"):
         inside.open_new(root / ".ralph" / "logs" / "x.log")
+
+
+def test_folders_that_are_deeper_than_any_path_is_long_can_be_removed(tmp_path: Path) -> None:
+    program = "import os\nfor _ in range(3000):\n  os.mkdir('dd'); os.chdir('dd')\nopen('file', 'w').close()"
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    (tmp_path / "dd" / "link").symlink_to("/")
+
+    inside.open_up(tmp_path / "dd")
+    inside.remove_all(tmp_path / "dd")
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_no_descriptor_stays_open(root: Path) -> None:

@@ -19,6 +19,7 @@ from ralph.errors import RalphError
 from ralph.git.repo import Repo, nul
 from ralph.git.trees import file_entry, with_entries
 
+IN_THE_WAY = re.compile(r"'refs/heads/(\S+)' exists; cannot create 'refs/heads/(\S+)'")
 ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
 
 
@@ -177,6 +178,12 @@ def _elsewhere(branch: str, folder: str) -> RalphError:
 
 
 def _not_made(folder: Path, message: str) -> RalphError:
+    in_the_way = IN_THE_WAY.search(message)
+    if in_the_way:
+        return RalphError(
+            f"The branch {in_the_way[2]} cannot be made while there is a branch {in_the_way[1]}.",
+            remedy=f"Call that one something else: git branch -m {in_the_way[1]} {in_the_way[1].replace('/', '-')}-old",
+        )
     return RalphError(
         f"The worktree {folder} could not be made.",
         details=tuple(message.strip().splitlines()[:5]),

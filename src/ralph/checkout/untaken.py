@@ -11,6 +11,7 @@ from ralph.git.repo import Repo
 OTHER_REPOSITORY = "it is another repository"
 UNREADABLE = "it could not be read"
 MAX_NAMED = 10
+LONGEST = 300
 
 
 async def untaken(repo: Repo, folder: Path, index: Path, pathspecs: Iterable[str]) -> dict[str, str]:
@@ -29,7 +30,8 @@ async def untaken(repo: Repo, folder: Path, index: Path, pathspecs: Iterable[str
 
 def named(found: Iterable[tuple[str, str]]) -> list[str]:
     """For a person and the next agent: each with its reason, the first few."""
-    texts = [f"{path} ({why})" for path, why in sorted(found)]
+    shown = ((path if len(path) <= LONGEST else f"{path[:LONGEST]}…", why) for path, why in found)
+    texts = [f"{path} ({why})" for path, why in sorted(shown)]
     more = len(texts) - MAX_NAMED
     return texts if more <= 0 else [*texts[:MAX_NAMED], f"{more} more such paths"]
 
@@ -40,12 +42,15 @@ def _why(path: Path) -> str:
 
 def _closed(top: Path, path: str) -> list[str]:
     """The folders at a path of git's and below it that nobody can look into; what other repositories have is theirs."""
-    if not path.endswith("/"):
-        return []
-    try:
-        with os.scandir(top / path) as entries:
-            names = {one.name: one.is_dir(follow_symlinks=False) for one in entries}
-    except OSError:
-        return [path]
-    folders = sorted(name for name, is_folder in names.items() if is_folder) if ".git" not in names else []
-    return [found for name in folders for found in _closed(top, f"{path}{name}/")]
+    found, waiting = [], [path] if path.endswith("/") else []
+    while waiting:
+        folder = waiting.pop()
+        try:
+            with os.scandir(top / folder) as entries:
+                names = {one.name: one.is_dir(follow_symlinks=False) for one in entries}
+        except OSError:
+            found.append(folder)
+            continue
+        if ".git" not in names:
+            waiting += [f"{folder}{name}/" for name, is_folder in names.items() if is_folder]
+    return sorted(found)

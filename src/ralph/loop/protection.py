@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -10,6 +12,8 @@ from pathlib import Path
 from ralph.checkout.ledger import LEFT, Ledger, Settled
 from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import NAME
+from ralph.git.repo import Repo
+from ralph.git.trees import entry_at
 from ralph.inside import open_new
 from ralph.journal.events import Noted
 from ralph.loop.run import Run
@@ -128,6 +132,28 @@ def _outside(roots: tuple[Path, ...], *paths: Path) -> tuple[Path, ...]:
     return tuple(path for path in paths if not any(root in path.parents for root in roots))
 
 
+async def _are_written_otherwise(repo: Repo, base: str, tree: str, globs: list[str]) -> bool:
+    """Whether other attributes make other files of the same protected content, such as line ends or an encoding."""
+
+    async def written(revision: str) -> tuple[int, bytes]:
+        with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
+            attributes = [path for path in await repo.paths_in(revision) if _is_attributes(path)]
+            await repo.checkout_paths(revision, attributes, Path(scratch))
+            args = ("cat-file", "--batch=%(rest)", "--filters", "-z")
+            done = await repo.ask(*args, stdin=asked, work_tree=Path(scratch))
+            return done.code, done.out
+
+    protected = await repo.between((await repo.git("mktree")).strip(), base, *globs)
+    entries = {path: await entry_at(repo, await repo.tree_of(base), path) for path in protected}
+    files = ((path, entry.name) for path, entry in entries.items() if entry and entry.mode.startswith("100"))
+    asked = os.fsencode("".join(f"{name} {path}\0" for path, name in files))
+    return await written(base) != await written(tree)
+
+
+def _is_attributes(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitattributes"
+
+
 async def undo_protected(
     copy: WorkingCopy, base: str, taken: Taken, globs: tuple[str, ...], keep_in: Path
 ) -> tuple[str, ...]:
@@ -135,7 +161,11 @@ async def undo_protected(
     if not globs or not taken.changes:
         return ()
     prefix = copy.repo.prefix
-    found = await copy.repo.between(base, taken.tree, *(prefix + glob for glob in globs))
+    paths = [prefix + glob for glob in globs]
+    found = await copy.repo.between(base, taken.tree, *paths)
+    attributes = [path for path in taken.paths if _is_attributes(path)]
+    if attributes and await _are_written_otherwise(copy.repo, base, taken.tree, paths):
+        found = tuple(sorted({*found, *attributes}))
     for path in found:
         source = copy.folder / path
         if source.is_file() and not source.is_symlink():

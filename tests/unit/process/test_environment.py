@@ -149,3 +149,8 @@ def test_text_is_cleaned_as_a_whole() -> None:
     redactor = Redactor(["pässword"])
     assert redactor.text("the pässword is pässword") == "the [secret] is [secret]"
     assert Redactor([]).text("as it is") == "as it is"
+
+
+def test_git_looks_where_it_is_run_also_inside_of_a_hook_that_receives() -> None:
+    inside_of_a_hook = {"GIT_QUARANTINE_PATH": "/q", "GIT_ALTERNATE_OBJECT_DIRECTORIES": "/o", "GIT_NAMESPACE": "n"}
+    assert for_git({**inside_of_a_hook, "HOME": "/home"}) == {"HOME": "/home"}
