@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.process.environment import Redactor, allowed, secrets_in
+from ralph.process.environment import Redactor, allowed, for_git, secrets_in
 
 PLACEHOLDER = b"[secret]"
 
