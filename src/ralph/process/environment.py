@@ -38,7 +38,7 @@ GIT_LOCATION = frozenset(
         "GIT_REPLACE_REF_BASE",
         "GIT_IMPLICIT_WORK_TREE",
         "GIT_ICASE_PATHSPECS",
-    )  # fmt: skip
+    )
 )
 
 
