@@ -1,8 +1,10 @@
-# `make demo` and `make test` are all a newcomer needs: each sets up .venv by itself.
-.PHONY: demo test check bench format lock clean
+# `make demo` and `make test` are all a newcomer needs: each makes .venv by itself, with no more than it uses.
+.PHONY: demo test check bench format lock clean setup
 BIN := .venv/bin
+COMPILE = $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 --quiet
 
-demo: setup
+demo:
+	@./scripts/setup run
 	@$(BIN)/ralph demo
 
 test: setup
@@ -17,7 +19,6 @@ check: setup
 bench: setup
 	@$(BIN)/python -m bench
 
-.PHONY: setup
 setup:
 	@./scripts/setup
 
@@ -27,8 +28,8 @@ format: setup
 
 lock: setup
 	@$(BIN)/python -m pip install --quiet uv
-	@$(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url \
-		--python-version 3.11 --group dev --quiet pyproject.toml -o requirements/dev.txt
+	@$(COMPILE) --group run pyproject.toml -o requirements/run.txt
+	@$(COMPILE) --group dev --constraints requirements/run.txt pyproject.toml -o requirements/dev.txt
 
 clean:
 	rm -rf .venv .cache .mypy_cache .ruff_cache .hypothesis .coverage
