@@ -20,6 +20,9 @@ def main() -> None:
 def _run() -> int:
     debug = "--debug" in sys.argv
     try:
+        played = _played(sys.argv[1:])
+        if played is not None:
+            return played
         import click
 
         from ralph.cli.app import app
@@ -56,6 +59,21 @@ def _run() -> int:
         )
         return EXIT_WRONG
     return result if isinstance(result, int) else 0
+
+
+def _played(args: list[str]) -> int | None:
+    """The call of a scripted agent as configurations have it, before anything is imported: loops make many of them.
+
+    None: it is another command, or there is something to say about this one.
+    """
+    if args[:1] != ["scripted"] or len(args) not in (2, 4) or args[2:3] not in ([], ["--state"]):
+        return None
+    if any(name.startswith("-") for name in (args[1], *args[3:])):
+        return None
+    from ralph.testing import scripted
+
+    found = scripted.found(args[1])
+    return scripted.play(found, *args[3:]) if found else None
 
 
 def report(error: RalphError) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
@@ -47,10 +46,9 @@ def command(script: Path, state: Path | None, reset: bool, check: bool) -> int:
 
 
 def _found(script: Path) -> Path:
-    """Here, or in the project's root when Ralph has called us from a folder below it."""
-    root = os.environ.get("RALPH_ROOT")
-    if not script.is_file() and root and (Path(root) / script).is_file():
-        return Path(root) / script
-    if not script.is_file():
+    from ralph.testing import scripted
+
+    found = scripted.found(str(script))
+    if found is None:
         raise RalphError(f"The script {script} is not there.", remedy="Write it: `ralph scripted --help` shows one.")
-    return script
+    return Path(found)

@@ -1,7 +1,8 @@
 """The scripted agent: plays turns from a JSON file, chosen by a match on the prompt or by the call's number.
 
 It is an ordinary agent program. It reads its prompt on standard input, does what the first fitting turn says
-(say, write, append, delete, run, sleep), and ends with that turn's exit code.
+(say, write, append, delete, run, sleep), and ends with that turn's exit code. Loops start it for every call, so it
+imports little: `dataclasses`, `pathlib` and `subprocess` would take as long as all that it does.
 """
 
 from __future__ import annotations
@@ -10,50 +11,73 @@ import fcntl
 import json
 import os
 import re
-import subprocess
+import signal
 import sys
 import time
-from dataclasses import dataclass, field
-from pathlib import Path
 
 DONE = "<ralph>DONE</ralph>"
 ANSWER_FILE = re.compile(r"to the file `([^`\n]+)`")
+Name = str | os.PathLike[str]
+NO_TURN: dict[str, object] = {
+    **dict.fromkeys(("match", "call", "times", "answer")),
+    **{name: [] for name in ("say", "delete", "run", "then")},
+    **{name: {} for name in ("write", "append")},
+    **{"sleep": 0, "done": False, "exit": 0},
+}
 
 
-@dataclass(frozen=True, kw_only=True)
 class Turn:
     """What the agent does in one call; `script.py` says what each field is."""
 
-    match: str | None = None
-    call: int | None = None
-    times: int | None = None
-    say: list[str] = field(default_factory=list)
-    write: dict[str, str] = field(default_factory=dict)
-    append: dict[str, str] = field(default_factory=dict)
-    answer: object = None
-    delete: list[str] = field(default_factory=list)
-    run: list[str] = field(default_factory=list)
-    sleep: float = 0
-    then: list[str] = field(default_factory=list)
-    done: bool = False
-    exit: int = 0
+    match: str | None
+    call: int | None
+    times: int | None
+    say: list[str]
+    write: dict[str, str]
+    append: dict[str, str]
+    answer: object
+    delete: list[str]
+    run: list[str]
+    sleep: float
+    then: list[str]
+    done: bool
+    exit: int
+
+    def __init__(self, **given: object) -> None:
+        if not given.keys() <= NO_TURN.keys():
+            raise TypeError("unknown fields")
+        self.__dict__.update(NO_TURN | given)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Turn) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]  # its lists can change
 
 
-def load(path: Path) -> list[Turn]:
+def found(script: str) -> str | None:
+    """Where a script is: here, or in the project's root when Ralph has called us from a folder below it."""
+    places = (script, os.path.join(os.environ.get("RALPH_ROOT") or ".", script))
+    return next(filter(os.path.isfile, places), None)
+
+
+def load(path: Name) -> list[Turn]:
     """The turns of a script, or all of its mistakes.
 
     Only what is odd is looked at closely: that takes several times as long as all the rest of a call.
     """
     try:
-        document = json.loads(path.read_bytes())
+        with open(path, "rb") as file:
+            document = json.load(file)
         turns = [Turn(**turn) for turn in document["turns"]]
         if set(document) == {"turns"} and all(map(_is_plain, turns)):
             return turns
     except (OSError, ValueError, TypeError, KeyError):
         pass
+    from pathlib import Path
+
     from ralph.testing import script
 
-    return [Turn(**turn.model_dump()) for turn in script.read(path)]
+    return [Turn(**turn.model_dump()) for turn in script.read(Path(path))]
 
 
 def _is_plain(turn: Turn) -> bool:
@@ -81,7 +105,7 @@ def _compiles(pattern: str) -> bool:
     return True
 
 
-def play(path: Path, state: Path | None = None) -> int:
+def play(path: Name, state: Name | None = None) -> int:
     """Play the turn that fits this call."""
     prompt = sys.stdin.read()
     turns = load(path)
@@ -106,14 +130,14 @@ def choose(turns: list[Turn], prompt: str, history: list[int | None]) -> int | N
     return None
 
 
-def reset(path: Path, state: Path | None = None) -> None:
-    _state_file(path, state).unlink(missing_ok=True)
+def reset(path: Name, state: Name | None = None) -> None:
+    _remove(_state_file(path, state))
 
 
-def _count(state: Path, turns: list[Turn], prompt: str) -> list[int | None]:
+def _count(state: Name, turns: list[Turn], prompt: str) -> list[int | None]:
     """Earlier calls, with this one written down; calls side by side take turns."""
-    state.parent.mkdir(parents=True, exist_ok=True)
-    with state.open("a+") as file:
+    _make_folder_of(state)
+    with open(state, "a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         history: list[int | None] = [int(line) if line.strip().isdigit() else None for line in file]
@@ -122,28 +146,27 @@ def _count(state: Path, turns: list[Turn], prompt: str) -> list[int | None]:
     return history
 
 
-def _state_file(path: Path, state: Path | None) -> Path:
+def _state_file(path: Name, state: Name | None) -> Name:
     if state:
         return state
     import hashlib
 
-    name = hashlib.sha256(os.fsencode(path.resolve()) + path.read_bytes()).hexdigest()[:24]
-    return Path.home() / ".cache" / "ralph" / "scripted" / name  # each call has a TMPDIR of its own
+    with open(path, "rb") as file:
+        name = hashlib.sha256(os.fsencode(os.path.realpath(path)) + file.read()).hexdigest()[:24]
+    return os.path.expanduser(f"~/.cache/ralph/scripted/{name}")  # each call has a TMPDIR of its own
 
 
 def _perform(turn: Turn, prompt: str) -> int:
     _say(turn.say)
     _answer(turn, prompt)
     for name, text in turn.write.items():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(text, encoding="utf-8")
+        _write(name, text)
     for name, text in turn.append.items():
-        with Path(name).open("a", encoding="utf-8") as file:
-            file.write(text)
+        _write(name, text, "a")
     for name in turn.delete:
-        Path(name).unlink(missing_ok=True)
+        _remove(name)
     for command in turn.run:
-        subprocess.run(["/bin/sh", "-c", command], check=False)
+        _run(command)
     time.sleep(turn.sleep)
     _say([*turn.then, *([DONE] if turn.done else [])])
     return turn.exit
@@ -152,9 +175,37 @@ def _perform(turn: Turn, prompt: str) -> int:
 def _answer(turn: Turn, prompt: str) -> None:
     named = ANSWER_FILE.findall(prompt)
     if turn.answer is not None and named:
-        text = turn.answer if isinstance(turn.answer, str) else json.dumps(turn.answer, indent=2)
-        Path(named[-1]).parent.mkdir(parents=True, exist_ok=True)
-        Path(named[-1]).write_text(text, encoding="utf-8")
+        _write(named[-1], turn.answer if isinstance(turn.answer, str) else json.dumps(turn.answer, indent=2))
+
+
+def _write(name: str, text: str, mode: str = "w") -> None:
+    if mode == "w":
+        _make_folder_of(name)
+    with open(name, mode, encoding="utf-8") as file:
+        file.write(text)
+
+
+def _make_folder_of(name: Name) -> None:
+    os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
+
+
+def _remove(name: Name) -> None:
+    try:
+        os.unlink(name)
+    except FileNotFoundError:
+        pass
+
+
+def _run(command: str) -> None:
+    """A shell with this command; it never outlives us."""
+    ignored_by_python = (signal.SIGPIPE, signal.SIGXFSZ)
+    shell = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", command], os.environ, setsigdef=ignored_by_python)
+    try:
+        os.waitpid(shell, 0)
+    except BaseException:
+        os.kill(shell, signal.SIGKILL)
+        os.waitpid(shell, 0)
+        raise
 
 
 def _say(lines: list[str]) -> None:

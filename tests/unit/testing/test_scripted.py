@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -93,3 +95,33 @@ def test_a_script_without_mistakes_is_read(tmp_path: Path) -> None:
 
 def test_the_demos_script_has_no_mistakes() -> None:
     assert scripted.load(Path(scripted.__file__).parents[1] / "demo" / "agent.json")
+
+
+def called(tmp_path: Path, turn: dict[str, object], *more: str, after: str = "") -> subprocess.CompletedProcess[str]:
+    """The agent as a configuration calls it, in a Python of its own."""
+    script = tmp_path / "agent.json"
+    script.write_text(json.dumps({"turns": [turn]}))
+    code = f"import sys; from ralph.cli.entry import main\ntry: main()\nexcept SystemExit as ended: {after or 'raise'}"
+    command = [sys.executable, "-c", code, "scripted", script, "--state", tmp_path / "calls", *more]
+    return subprocess.run(command, input="Do it", capture_output=True, text=True, cwd=tmp_path, timeout=60)
+
+
+def test_a_call_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    slow = ("click", "dataclasses", "pydantic", "subprocess")
+    named = f"print([name for name in {slow} if name in sys.modules])"
+    assert called(tmp_path, {"say": ["hi"], "run": ["echo there"]}, after=named).stdout == "hi\nthere\n[]\n"
+
+
+def test_other_forms_of_a_call_mean_the_same(tmp_path: Path) -> None:
+    assert called(tmp_path, {"say": ["hi"], "exit": 3}).returncode == 3
+    assert called(tmp_path, {"say": ["hi"], "exit": 3}, "--state", str(tmp_path / "others")).returncode == 3
+    assert len((tmp_path / "others").read_text().splitlines()) == 1
+    assert "no mistakes" in called(tmp_path, {"say": ["hi"]}, "--check").stdout
+    assert "unknown key; did you mean 'say'?" in called(tmp_path, {"sey": ["hi"]}).stderr
+
+
+def test_a_command_runs_in_an_ordinary_shell(tmp_path: Path) -> None:
+    """What Python ignores for itself is not ignored there: a pipe whose reader is gone ends its writer."""
+    done = called(tmp_path, {"run": ["(yes; echo $? >&2) | head -n 1", "exit 5", "echo and on"]})
+    assert (done.stdout, done.returncode) == ("y\nand on\n", 0)
+    assert done.stderr == "141\n", "ended by SIGPIPE, and not by an error when it wrote"
