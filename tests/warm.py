@@ -173,19 +173,23 @@ def become(call: dict[str, Any]) -> None:
 
 
 def warm() -> None:
-    """Import all that a command imports at some time."""
+    """Import all that a command imports at some time, and read the prompts that come with Ralph."""
     import importlib
     import pkgutil
 
     import ralph
+    from ralph import prompts
 
     sys.path[0] = str(RALPH.parent)
     skipped = ("ralph.__main__", "ralph.demo.project")
     for module in pkgutil.walk_packages(ralph.__path__, "ralph."):
         if not module.name.startswith(skipped):
             importlib.import_module(module.name)
-    for name in ("concurrent.futures.thread", "ctypes", "jinja2.meta"):  # what a run imports on its way
+    encodings = ("encodings.ascii", "encodings.unicode_escape", "encodings.utf_8_sig")
+    for name in ("concurrent.futures.thread", "ctypes", *encodings):  # what a run imports on its way
         importlib.import_module(name)
+    for name in prompts.NAMES:
+        prompts.check(name, Path("/nowhere"))
     gc.collect()
     gc.freeze()
 
