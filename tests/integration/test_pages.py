@@ -94,7 +94,7 @@ def looked(folder: Path) -> Iterator[dict[str, PageResult]]:
     asked = Page("/missing-as-asked", frozenset({404}))
 
     async def look(browser: Browser) -> dict[str, PageResult]:
-        impatient = Browser(config.Browser(timeout=1), "test")
+        impatient = Browser(config.Browser(timeout=2), "test")
         async with impatient:
             await browser.ensure()
             await impatient.ensure()
@@ -136,9 +136,9 @@ def test_a_page_that_is_right_has_no_findings_and_a_screenshot(
         ("/empty-error", "status", "503 Service Unavailable"),
         ("/missing", "status", "404 Not Found"),
         ("/circle", "load", "it redirects in a circle (net::ERR_TOO_MANY_REDIRECTS)"),
-        ("/too-slow", "load", "it did not load within 1 s"),
+        ("/too-slow", "load", "it did not load within 2 s"),
         ("/hangs-up", "load", "the server hung up without an answer (net::ERR_EMPTY_RESPONSE)"),
-        ("/endless", "load", "it did not load within 1 s"),
+        ("/endless", "load", "it did not load within 2 s"),
         ("/goes-on", "console", "the cart is broken {items: 3} (/console:1)"),
         ("/dialog", "console", "after the dialog (/dialog:1)"),
     ],

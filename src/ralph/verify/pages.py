@@ -74,6 +74,11 @@ class Look:
     def settings(self) -> config.Browser:
         return self.browser.settings
 
+    @property
+    def patience(self) -> float:
+        """Seconds that a page may take to show itself, and to close: no more than to load."""
+        return min(REST, self.settings.timeout)
+
 
 async def look_at(look: Look, base: str) -> tuple[PageResult, ...]:
     """Open every page, one after the other; without any, the application's own address."""
@@ -133,7 +138,7 @@ async def _visit(look: Look, page: Page, url: str) -> PageResult:
     context, image = None, b""
     try:
         context = await look.browser.context(viewport=SIZE, ignore_https_errors=own)
-        async with asyncio.timeout(look.settings.timeout + 2 * REST):
+        async with asyncio.timeout(look.settings.timeout + REST + look.patience):
             tab = await context.new_page()
             watch.attach(tab)
             if await _load(tab, watch, look.settings.timeout):
@@ -141,14 +146,14 @@ async def _visit(look: Look, page: Page, url: str) -> PageResult:
             if watch.loads > RELOADS:
                 watch.find("load", "it keeps loading itself anew")
             if not watch.is_download:
-                image = await _see(tab, watch)
+                image = await _see(tab, watch, look.patience)
     except TimeoutError:
         watch.cannot_load("it does not respond any more")
     except Error as error:
         watch.find("crash", error.message.splitlines()[0])
     finally:
         if context and look.browser.is_alive():
-            await _close(look.browser, context)
+            await _close(look.browser, context, look.patience)
     shot = look.shots.save(page, image) if image else ""
     return _result(look, page, url, watch.found(), began=began, status=watch.status, screenshot=shot)
 
@@ -177,7 +182,7 @@ async def _come_to_rest(tab: Tab, watch: Watch) -> None:
 
     with suppress(TimeoutError):
         async with asyncio.timeout(REST):
-            while True:
+            while watch.loads <= RELOADS:
                 await watch.quiet.wait()
                 begun = watch.begun
                 try:
@@ -191,12 +196,12 @@ async def _come_to_rest(tab: Tab, watch: Watch) -> None:
                     return
 
 
-async def _see(tab: Tab, watch: Watch) -> bytes:
+async def _see(tab: Tab, watch: Watch, seconds: float) -> bytes:
     """The page as it looks, and what of an error can be seen there."""
     from playwright.async_api import Error
 
     try:
-        async with asyncio.timeout(REST):
+        async with asyncio.timeout(seconds):
             watch.see(await tab.evaluate(LOOK.read_text()))
             return await tab.screenshot(full_page=True)
     except Error:
@@ -205,11 +210,11 @@ async def _see(tab: Tab, watch: Watch) -> bytes:
         return b""  # it has gone on to another page, or waits for a font: there is no picture, and nothing wrong
 
 
-async def _close(browser: Browser, context: BrowserContext) -> None:
+async def _close(browser: Browser, context: BrowserContext, seconds: float) -> None:
     from playwright.async_api import Error
 
     try:
-        async with asyncio.timeout(REST):
+        async with asyncio.timeout(seconds):
             await context.close()
     except TimeoutError:
         await browser.end()
