@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from bench import browser, iteration, journal, output, parallel, size, start, table, verification
+from bench.measure import CannotRun
 
 GROUPS = {
     "iteration": iteration.rows,
@@ -25,14 +26,20 @@ GROUPS = {
 def main() -> int:
     options = _options()
     _warn_if_busy()
-    rows = []
+    rows: list[table.Row] = []
+    left_out, failed = [], []
     for name in options.group or GROUPS:
         print(f"measuring: {name}", file=sys.stderr)
-        rows += GROUPS[name]()
-    print(table.render(rows))
+        try:
+            rows += GROUPS[name]()
+        except CannotRun as reason:
+            left_out.append(f"left out: {name}: {reason}")
+        except Exception as error:  # whatever it is, it is no reason to lose the other rows
+            failed.append(f"failed: {name}: {type(error).__name__}: {error}")
+    print("\n".join((table.render(rows), *left_out, *failed)))
     if options.json:
         options.json.write_text(json.dumps([row.as_json() for row in rows], indent=2) + "\n")
-    return int(options.check and not all(row.ok for row in rows))
+    return int(bool(failed) or (options.check and not all(row.ok for row in rows)))
 
 
 def _warn_if_busy() -> None:

@@ -12,11 +12,10 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from statistics import median
 
-from playwright.async_api import async_playwright
-
-from bench.measure import folder
+from bench.measure import CannotRun, folder
 from bench.table import Row
 from ralph import config
+from ralph.errors import RalphError
 from ralph.process import tree
 from ralph.verify.browser import Browser, check_installed
 from ralph.verify.pages import Look, Shots, look_at
@@ -33,6 +32,10 @@ APP = """fetch('items.json').then((answer) => answer.json()).then((items) => {
 
 
 def rows() -> list[Row]:
+    try:
+        check_installed(config.Browser())
+    except RalphError as error:
+        raise CannotRun(error.what) from None
     with folder() as place, _serving(place / "site") as url:
         times = asyncio.run(_measure(place, url))
     return [
@@ -49,6 +52,8 @@ def rows() -> list[Row]:
 
 async def _measure(place: Path, url: str) -> dict[str, float]:
     """Both by turns, each with a browser of its own that is warm."""
+    from playwright.async_api import async_playwright
+
     settings = config.Browser()
     tree.adopt_orphans()
     samples: dict[str, list[float]] = {"ralph": [], "playwright": []}

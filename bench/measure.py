@@ -11,6 +11,10 @@ from statistics import median
 from tempfile import TemporaryDirectory
 
 
+class CannotRun(Exception):
+    """Something that is measured is not on this machine; the message names it."""
+
+
 def seconds(action: Callable[[], object]) -> float:
     began = time.perf_counter()
     action()
