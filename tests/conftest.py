@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -63,6 +65,20 @@ class Project:
         return (self.path / name).exists()
 
     # git
+
+    @contextmanager
+    def counting_git(self) -> Iterator[Callable[[], int]]:
+        """While it lasts, every git that is started in the project's environment is counted."""
+        log, folder, before = self.home / "gits", self.home / "bin", self.env["PATH"]
+        folder.mkdir(exist_ok=True)
+        log.write_text("")
+        (folder / "git").write_text(f'#!/bin/sh\necho "$*" >> {log}\nexec {shutil.which("git")} "$@"\n')
+        (folder / "git").chmod(0o755)
+        self.env["PATH"] = f"{folder}:{before}"
+        try:
+            yield lambda: log.read_text().count("\n")
+        finally:
+            self.env["PATH"] = before
 
     def git(self, *args: str, check: bool = True) -> str:
         done = subprocess.run(["git", *args], cwd=self.path, env=self.env, capture_output=True, text=True)

@@ -309,3 +309,21 @@ def test_what_a_person_changes_later_counts_where_the_plan_lives(ready: Project)
     ready.ralph("start", "-q")
     assert work(ready) == ["feat: task-001 - Model", "feat: task-002 - Service"]
     assert load(ready)["phase"] == "completed"
+
+
+@pytest.mark.parametrize("tasks", [2, 60])
+def test_a_state_commit_of_many_files_asks_git_no_more_often_than_one_of_few(project: Project, tasks: int) -> None:
+    project.config("true")
+    project.script(builds(1))
+    write_plan(project, *(task(f"Part {number}") for number in range(1, tasks + 1)))
+    state = json.loads(project.read(".ralph/state.json"))
+    state["task_statuses"] |= dict.fromkeys(state["task_order"][1:], "completed")
+    project.write(".ralph/state.json", json.dumps(state))
+    project.git("add", "--all")
+    project.git("commit", "-qm", "plan")
+    project.git("gc", "-q")  # every tree is packed: reading one is a question to git
+    with project.counting_git() as count:
+        project.ralph("start")
+    changed = project.git("diff", "--name-only", "main", "ralph/request", "--", ".ralph").splitlines()
+    assert len(changed) >= 2 * tasks
+    assert count() <= 60

@@ -131,7 +131,8 @@ def test_the_id_of_a_task_that_was_tried_cannot_be_taken_for_other_work(planned:
 
     said = planned.ralph("start", "plan", code=1).stderr
 
-    assert "the task id 'avatar-2' is taken: it is blocked and says 'Do avatar-2'; give the new task another id" in said
+    taken = "the task id 'avatar-2' is taken: it is blocked and says 'Do avatar-2'"
+    assert f"{taken}; keep its words or what it covers, or take another id" in said
 
 
 @pytest.mark.parametrize("what", ["the plan", "the configuration"])

@@ -431,6 +431,17 @@ def test_what_a_hook_stages_is_the_work(copy: Copy) -> None:
     assert copy.person.git("rev-parse", f"{made.commit}^") == copy.base
 
 
+def test_a_hook_that_changes_many_files_is_read_by_one_question(copy: Copy, monkeypatch: pytest.MonkeyPatch) -> None:
+    with copy.person.counting_git() as count:
+        monkeypatch.setitem(copy.copy.repo.environment, "PATH", copy.person.env["PATH"])
+        few = hooked(copy, "for n in 1 2; do echo $n > $n.py; done; git add '*.py'")
+        started = count()
+        many = hooked(copy, "for n in $(seq 60); do echo $n > $n.py; done; git add '*.py'")
+        assert count() - started <= started
+    assert copy.person.git("show", f"{few.commit}:2.py") == "2"
+    assert copy.person.git("show", f"{many.commit}:60.py") == "60"
+
+
 def test_a_hook_may_not_touch_ralph_s_files(copy: Copy) -> None:
     made = hooked(copy, "mkdir -p .ralph; echo x > .ralph/plan.json; git add -f .ralph")
     assert made.refused == "it changed Ralph's own files"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from ralph.checkout.subject import head_of
 from ralph.checkout.working_copy import GITLINK, WorkingCopy
 from ralph.errors import RalphError
-from ralph.git.objects import Entry, write_object
+from ralph.git.objects import Entry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
 from ralph.git.trees import NOTHING, with_entries
 from ralph.process.spawn import Captured, capture
@@ -72,18 +72,24 @@ async def _changed(copy: WorkingCopy, work: str, made: str) -> dict[str, Entry |
     """What the hooks' commit has otherwise than `work`, brought over from the copy's own store, each file hashed."""
     repo, entries = copy.repo, dict[str, Entry | None]()
     listed = await _ask(copy, "diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", work, made)
+    files: list[tuple[str, str, str]] = []
     for old_mode, mode, name, path in RAW.findall(listed.decode(errors="surrogateescape")):
         if mode == NOTHING:
             entries[path] = None
         elif mode != GITLINK and old_mode != GITLINK:
-            data = await _ask(copy, "cat-file", "blob", name)
-            entries[path] = Entry(mode, write_object(repo.git_dir, "blob", data, repo.algorithm))
+            files.append((path, mode, name))
+    names = "".join(f"{name}\n" for _, _, name in files).encode()
+    contents = batched(await _ask(copy, "cat-file", "--batch", stdin=names)) if files else ()
+    for (path, mode, name), (_, data) in zip(files, contents, strict=True):
+        if data is None:
+            raise RalphError(f"The hooks' commit has no content for {path} ({name}).")
+        entries[path] = Entry(mode, write_object(repo.git_dir, "blob", data, repo.algorithm))
     return entries
 
 
-async def _ask(copy: WorkingCopy, *args: str) -> bytes:
+async def _ask(copy: WorkingCopy, *args: str, stdin: bytes = b"") -> bytes:
     """What Ralph's own git says with the copy's objects beside the project's."""
-    done = await copy.repo.ask(*args, borrows=copy.folder / ".git" / "objects")
+    done = await copy.repo.ask(*args, stdin=stdin, borrows=copy.folder / ".git" / "objects")
     if done.code:
         raise failed(args, copy.folder, done)
     return done.out

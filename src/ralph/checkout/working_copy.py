@@ -29,7 +29,7 @@ from ralph.git.objects import blob_name, commit_object, write_object
 from ralph.git.parse import Change
 from ralph.git.repo import failed, nul
 from ralph.git.soundness import discard, not_sound, unsound
-from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
+from ralph.git.trees import changes_between, entries_at, file_entry, with_entries
 
 GITLINK = "160000"
 
@@ -219,7 +219,7 @@ class WorkingCopy(OwnFolder):
             tree = await self._indexed()
             if await unsound(self.repo, before, tree):
                 raise not_sound(self.repo, wrong)
-        entries = {path: await entry_at(self.repo, before, path) for path in self.own.pathspecs}
+        entries = await entries_at(self.repo, before, self.own.pathspecs)
         written = {path: file_entry(self.repo, self.folder / path) for path in also if self.own.held}
         return await with_entries(self.repo, tree, entries | {path: entry for path, entry in written.items() if entry})
 

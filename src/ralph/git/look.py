@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.git.objects import batched
 from ralph.process.environment import for_git
 from ralph.process.now import capture_now
 
@@ -101,13 +102,7 @@ def files_in(folder: Path, revision: str, path: str) -> dict[str, bytes]:
     _, answer = capture_now(
         ["git", "cat-file", "--batch"], cwd=folder, env=for_git(os.environ), stdin=b"\n".join(oid for oid, _ in plain)
     )
-    found, position = {}, 0
-    for _, name in plain:
-        end = answer.index(b"\n", position)
-        size = int(answer[position:end].split()[2])
-        found[name] = answer[end + 1 : end + 1 + size]
-        position = end + 2 + size
-    return found
+    return {name: data or b"" for (_, name), (_, data) in zip(plain, batched(answer), strict=True)}
 
 
 def attempts(folder: Path, target: str) -> list[AttemptRef]:

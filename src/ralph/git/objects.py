@@ -7,7 +7,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,20 @@ def commit_object(tree: str, parents: Iterable[str], ident: Ident, message: str)
     lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents), f"author {who}", f"committer {who}"]
     text = message.replace("\0", "").rstrip() + "\n"
     return ("\n".join(lines) + f"\n\n{text}").encode(errors="replace")
+
+
+def batched(out: bytes) -> Iterator[tuple[bytes, bytes | None]]:
+    """What `git cat-file --batch` answers: each object's kind and content, in the order asked; None: it is missing."""
+    position = 0
+    while position < len(out):
+        end = out.index(b"\n", position)
+        _, kind, *size = out[position:end].split(b" ")
+        position = end + 1
+        if size:
+            yield kind, out[position : position + int(size[0])]
+            position += int(size[0]) + 1
+        else:
+            yield kind, None
 
 
 def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1") -> str:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable
 
 from ralph.errors import RalphError
-from ralph.git.objects import Tree, digest_of, loose, packs, parse_tree, read_object
+from ralph.git.objects import Tree, batched, digest_of, loose, packs, parse_tree, read_object
 from ralph.git.repo import Repo, failed
 
 GITLINK = "160000"
@@ -84,14 +84,10 @@ async def _packed(repo: Repo, old: str, new: str) -> set[str]:
     done = await repo.ask("cat-file", "--batch", stdin="".join(f"{name}\n" for name in sorted(names)).encode())
     if done.code:
         raise failed(("cat-file",), repo.git_dir, done)
-    wrong, position = set(), 0
-    for name in sorted(names):
-        end = done.out.index(b"\n", position)
-        _, kind, *size = done.out[position:end].split(b" ")
-        position = end + 1
-        if size:  # else it is missing here: the plan's files are only in the copy's own store
-            data = done.out[position : position + int(size[0])]
-            position += len(data) + 1
-            if hashlib.new(repo.algorithm, b"%b %d\0" % (kind, len(data)) + data).hexdigest() != name:
-                wrong.add(name)
+    wrong = set()
+    for name, (kind, data) in zip(sorted(names), batched(done.out), strict=True):
+        if data is None:
+            continue  # it is missing here: the plan's files are only in the copy's own store
+        if hashlib.new(repo.algorithm, b"%b %d\0" % (kind, len(data)) + data).hexdigest() != name:
+            wrong.add(name)
     return wrong

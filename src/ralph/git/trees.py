@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ralph.git.objects import Entry, Tree, parse_tree, read_object, tree_object, write_object
@@ -52,12 +52,18 @@ def _change(repo: Repo, path: str, before: Entry | None, after: Entry | None) ->
     )
 
 
-async def entry_at(repo: Repo, tree: str, path: str) -> Entry | None:
-    """What a tree has at a path."""
-    found: Entry | None = Entry(FOLDER, tree)
-    for name in path.split("/"):
-        found = (await _read(repo, repo.git_dir, found.name)).get(name) if found and found.is_tree else None
-    return found
+async def entries_at(repo: Repo, tree: str, paths: Iterable[str]) -> dict[str, Entry | None]:
+    """What a tree has at each path; each folder on the way is read once."""
+    known: dict[str, Tree] = {}
+    entries: dict[str, Entry | None] = {}
+    for path in paths:
+        found: Entry | None = Entry(FOLDER, tree)
+        for name in path.split("/"):
+            if found and found.is_tree and found.name not in known:
+                known[found.name] = await _read(repo, repo.git_dir, found.name)
+            found = known[found.name].get(name) if found and found.is_tree else None
+        entries[path] = found
+    return entries
 
 
 async def with_entries(repo: Repo, tree: str, entries: Mapping[str, Entry | None], *, store: Path | None = None) -> str:

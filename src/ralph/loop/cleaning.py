@@ -168,16 +168,19 @@ async def _files(workspace: Workspace, repos: list[Repo]) -> AsyncIterator[Lefto
     """Ralph's files that git does not track. Plans go only if some commit has them, in whatever version."""
     own = (workspace.root / name.rstrip("/") for name in workspace.own_files)
     here = sorted(workspace.ralph.iterdir()) if workspace.ralph.is_dir() and not workspace.ralph.is_symlink() else []
-    for path in (*here, *own, workspace.root / NAME):
+    paths = [path for path in (*here, *own, workspace.root / NAME) if os.path.lexists(path)]
+    repo = repos[0] if repos and workspace.root.resolve().is_relative_to(repos[0].top.resolve()) else None
+    in_head = await _known(repo, ("ls-tree", "-r", "-z", "--name-only", "HEAD"), paths)
+    in_any = await _known(repo, ("log", "-z", "-m", "--format=", "--name-only", *PEOPLES), paths)
+    for path in paths:
         name = str(path.relative_to(workspace.root))
-        repo = repos[0] if repos and workspace.root.resolve().is_relative_to(repos[0].top.resolve()) else None
-        if not os.path.lexists(path) or await _knows(repo, "HEAD", path):
+        if path in in_head:
             continue
         size = size_of(path) if path != workspace.worktrees else 0  # what is in it has its own lines
         stays = ""
         if path == workspace.records and records.load(workspace.records):
             stays = "an attempt was cut short; the next run goes on with it"
-        elif not _is_remade(path.name) and not await _knows(repo, "", path):
+        elif not _is_remade(path.name) and path not in in_any:
             stays = "it is in no commit"
         yield Leftover(kind="file", name=name, bytes=size, path=path, stays=stays)
 
@@ -186,13 +189,17 @@ def _is_remade(name: str) -> bool:
     return any(fnmatch(name, pattern.rstrip("/")) for pattern in REMADE)
 
 
-async def _knows(repo: Repo | None, revision: str, path: Path) -> bool:
-    """Whether a commit has something at this path; without a revision: any commit of a person's."""
+async def _known(repo: Repo | None, args: tuple[str, ...], paths: Iterable[Path]) -> set[Path]:
+    """At which of these paths the files that git lists lie, or below which of them."""
     if repo is None or not await repo.head():
-        return False
-    name = str((path.parent.resolve() / path.name).relative_to(repo.top.resolve()))
-    args = ("ls-tree", "-r", "--name-only", revision) if revision else ("log", "-1", "--format=%H", *PEOPLES)
-    return bool((await repo.ask(*args, "--", name)).out)
+        return set()
+    top = repo.top.resolve()
+    names = {str((path.parent.resolve() / path.name).relative_to(top)): path for path in paths}
+    if not names:
+        return set()
+    listed = (await repo.ask(*args, "--", *names)).out.decode(errors="surrogateescape").split("\0")
+    found = {line.strip("\n") for line in listed}
+    return {path for name, path in names.items() if any(one == name or one.startswith(f"{name}/") for one in found)}
 
 
 async def clear_away(found: Iterable[Leftover]) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ralph.git.objects import Entry, write_object
 from ralph.git.parse import parse_raw
 from ralph.git.repo import Repo, open_repo
-from ralph.git.trees import changes_between, entry_at, file_entry, with_entries
+from ralph.git.trees import changes_between, entries_at, file_entry, with_entries
 
 NAMES = st.sampled_from(["a", "a.b", "a-b", "b", "ü", "a/x", "a/y/z", "a.b/c", "d/e", "d/e.f", "d"])
 FILES = st.dictionaries(NAMES, st.binary(max_size=4), max_size=7).filter(
@@ -84,7 +84,7 @@ def test_what_git_has_packed_is_read_by_git(repo: Repo) -> None:
 def test_an_entry_is_git_s(repo: Repo, files: dict[str, bytes]) -> None:
     tree = made(repo, files)
     for path in ("a", "a/y", "d/e", "nowhere", "a/x/y"):
-        found = asyncio.run(entry_at(repo, tree, path))
+        found = asyncio.run(entries_at(repo, tree, [path]))[path]
         told = subprocess.run(
             ["git", "rev-parse", "--verify", "-q", f"{tree}:{path}"], cwd=repo.top, capture_output=True
         )
