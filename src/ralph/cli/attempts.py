@@ -16,7 +16,7 @@ from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.look import AttemptRef
 from ralph.journal.reader import PastAttempt, past_attempts
-from ralph.stores.formats import finding_entries
+from ralph.stores.findings import finding_entries
 from ralph.views import words
 from ralph.workflows.targets import find
 from ralph.workspace import RALPH

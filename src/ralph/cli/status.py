@@ -15,7 +15,7 @@ from ralph.errors import RalphError
 from ralph.journal.reader import Figures, figures, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
-from ralph.stores.formats import finding_entries
+from ralph.stores.findings import finding_entries
 from ralph.stores.request_files import ERRORS
 from ralph.views import words
 from ralph.workflows.targets import NO_PLANS, Target, everything, find, find_by_task, find_task

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
 from ralph.plan.model import (
     Failure,
-    Finding,
     GateResult,
     Plan,
     Result,
     Review,
     Setup,
-    Severity,
     Spec,
     Task,
     TaskState,
@@ -40,13 +37,11 @@ from ralph.stores.fields import (
     given,
     own,
 )
+from ralph.stores.findings import FINDING
 from ralph.stores.task_codec import Codec, Format
-from ralph.text import one_line
-from ralph.validation import Json
 
 FLAG, WHOLE, COUNT, SECONDS = Flag(), Number(), Number(least=0), Number(whole=False, rounded=True)
 TEXTS, TIME, TITLE, FILLED = ListOf(of=TEXT), Maybe(TEXT, none=""), Text(shortest=1), Text(shortest=1, pattern=r"\S")
-SHORT = Text(shortest=1, longest=2000, pattern=r"\S")
 BRANCH = Text(pattern=rules.BRANCH, longest=rules.LONGEST_BRANCH)
 NAME = Text(pattern=rules.STORY_ID, longest=rules.LONGEST_ID)
 ID = given("id", NAME, required=True)
@@ -55,28 +50,6 @@ CRITERIA = given("acceptance_criteria", TEXTS, "criteria")
 
 
 # What the formats share
-
-
-def _finding(*, file: str, problem: str, remedy: str, **found: Value) -> Finding:
-    return Finding(file=one_line(file), problem=one_line(problem), remedy=one_line(remedy), **found)
-
-
-FINDING = Part(
-    "FindingEntry",
-    "One thing that a reviewer found.",
-    _finding,
-    own("severity", Choice(("critical", "major", "minor"), Severity), required=True),
-    own("file", Text(longest=1000), about="Where; empty: no one file."),
-    own("line", Maybe(Number(least=1))),
-    own("problem", SHORT, about="What is wrong, in a sentence or two.", required=True),
-    own("remedy", Text(longest=2000), about="What would put it right."),
-)
-
-
-def finding_entries(findings: Iterable[Finding]) -> list[Json]:
-    """Findings as every file has them, and every command that prints JSON."""
-    return [Codec().write(FINDING, one) for one in findings]
-
 
 USED = Part(
     "Used",

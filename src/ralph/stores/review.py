@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ralph.plan.model import Finding, Severity
 from ralph.stores.fields import Choice, ListOf, Part, given
-from ralph.stores.formats import FINDING, SHORT
+from ralph.stores.findings import FINDING, SHORT
 from ralph.stores.task_codec import Codec, Format
 from ralph.text import one_line
 from ralph.validation import Json

@@ -157,10 +157,11 @@ class _Merging:
 
     def _covers(self, spec: SpecFile, task: Json) -> list[str]:
         covers, known = named(spec, texts(task, "covers")), numbers(spec)
+        wanted = [number for number, listed in known.items() if not listed.done]
         for name in covers:
             if name not in known:
-                asked = f"{nearest(name, known)}" or f"; it lists {', '.join(known) or 'no tasks'}"
-                self.mistakes.append(f"{_text(task, 'id')}: covers: {spec.file} lists no {name!r}{asked}")
+                hint = nearest(name, wanted) or f"; it lists {', '.join(wanted) or 'no tasks'}"
+                self.mistakes.append(f"{_text(task, 'id')}: covers: {spec.file} lists no {name!r}{hint}")
         return covers
 
     def _criteria(self, spec: SpecFile, given: Json, tasks: Iterable[object]) -> object:

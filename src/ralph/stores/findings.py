@@ -1,0 +1,34 @@
+"""What a reviewer found, as every plan and every answer has it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ralph.plan.model import Finding, Severity
+from ralph.stores.fields import Choice, Maybe, Number, Part, Text, Value, own
+from ralph.stores.task_codec import Codec
+from ralph.text import one_line
+from ralph.validation import Json
+
+SHORT = Text(shortest=1, longest=2000, pattern=r"\S")
+
+
+def _finding(*, file: str, problem: str, remedy: str, **found: Value) -> Finding:
+    return Finding(file=one_line(file), problem=one_line(problem), remedy=one_line(remedy), **found)
+
+
+FINDING = Part(
+    "FindingEntry",
+    "One thing that a reviewer found.",
+    _finding,
+    own("severity", Choice(("critical", "major", "minor"), Severity), required=True),
+    own("file", Text(longest=1000), about="Where; empty: no one file."),
+    own("line", Maybe(Number(least=1))),
+    own("problem", SHORT, about="What is wrong, in a sentence or two.", required=True),
+    own("remedy", Text(longest=2000), about="What would put it right."),
+)
+
+
+def finding_entries(findings: Iterable[Finding]) -> list[Json]:
+    """Findings as every file has them, and every command that prints JSON."""
+    return [Codec().write(FINDING, one) for one in findings]
