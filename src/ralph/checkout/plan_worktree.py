@@ -18,6 +18,7 @@ from ralph.checkout.own import OwnFiles
 from ralph.errors import RalphError
 from ralph.git.repo import Repo, nul
 from ralph.git.trees import file_entry, with_entries
+from ralph.stores import atomic
 
 IN_THE_WAY = re.compile(r"'refs/heads/(\S+)' exists; cannot create 'refs/heads/(\S+)'")
 ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
@@ -53,11 +54,19 @@ class PlanWorktree:
         self._check_place()
         was_here = (self.folder / ".git").is_file() and await self._attach()
         self.was_left = was_here and self.committed
-        if not was_here:
+        if was_here:
+            self._sweep()
+        else:
             await self._add()
         tip = await self.branch.tip()
         if not was_here or (self.committed and not known_tip):
             await self.load(tip)
+
+    def _sweep(self) -> None:
+        """Remove what a killed writer left: where the plan is a folder, it would be taken for one of its files."""
+        for path in self.own.on_disk(self.root):
+            if atomic.is_temporary(Path(path).name):
+                (self.root / path).unlink(missing_ok=True)
 
     async def _attach(self) -> bool:
         """Take the branch again in a folder that was left by an earlier run; False: it has to be made anew."""

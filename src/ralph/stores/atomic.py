@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from contextlib import suppress
 from pathlib import Path
@@ -12,6 +13,7 @@ from ralph import inside
 from ralph.errors import RalphError
 
 TRIES = 3  # at a name that is not taken
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 
 
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
@@ -63,6 +65,11 @@ def _temporary(name: str, folder: int) -> tuple[str, int]:
         with suppress(FileExistsError):
             return temporary, os.open(temporary, os.O_WRONLY | inside.NEW, 0o644, dir_fd=folder)
     raise FileExistsError(errno.EEXIST, "every temporary name is taken")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file is one that a writer makes, and removes unless it is killed."""
+    return _TEMPORARY.fullmatch(name) is not None
 
 
 def sweep(path: Path) -> None:
