@@ -13,7 +13,7 @@ from ralph.checkout.ledger import LEFT, Ledger, Settled
 from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import NAME
 from ralph.git.repo import Repo
-from ralph.git.trees import entry_at
+from ralph.git.trees import entries_at
 from ralph.inside import open_new
 from ralph.journal.events import Noted
 from ralph.loop.run import Run
@@ -144,7 +144,7 @@ async def _are_written_otherwise(repo: Repo, base: str, tree: str, globs: list[s
             return done.code, done.out
 
     protected = await repo.between((await repo.git("mktree")).strip(), base, *globs)
-    entries = {path: await entry_at(repo, await repo.tree_of(base), path) for path in protected}
+    entries = await entries_at(repo, await repo.tree_of(base), protected)
     files = ((path, entry.name) for path, entry in entries.items() if entry and entry.mode.startswith("100"))
     asked = os.fsencode("".join(f"{name} {path}\0" for path, name in files))
     return await written(base) != await written(tree)

@@ -179,6 +179,6 @@ def test_our_folder_itself_is_not_written_into_where_it_is_a_link(tmp_path: Path
 
 
 def test_only_what_a_writer_makes_is_temporary() -> None:
-    assert atomic.is_temporary(".plan.md.0a1b2c3d.tmp")
+    assert atomic.is_temporary(".plan.md.0a1b2c3d4e5f6071.tmp")
     for name in ("plan.md", "plan.md.0a1b2c3d.tmp", ".plan.md.tmp", "..0a1b2c3d.tmp", ".plan.md.0a1b2c3g.tmp"):
         assert not atomic.is_temporary(name), name
