@@ -1,13 +1,15 @@
 """Instants of a run: each time that Ralph is about to write, rename, remove, make a folder, or start or end a process.
 
-A run can be ended at one of them by a signal, or recorded: whenever the disk has changed since the last instant, all of
-it is copied. What `kill -9` leaves behind at an instant is that copy, and what is still running; so each copy can be
-resumed instead of a run of its own up to each instant.
+A run can be ended at one of them by a signal, or recorded: whenever something is new on the disk, all of it is copied.
+What `kill -9` leaves behind at an instant is that copy, and what is still running; so each copy can be resumed instead
+of a run of its own up to each instant. Instants that the next run cannot tell apart have one copy (`Seen`).
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -25,6 +27,12 @@ WRITES = os.O_WRONLY | os.O_RDWR
 EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.kill", "subprocess.Popen")
 COPIES = "/.ralph/worktrees/."
 """Working copies are made anew from commits, whatever is in them."""
+UNREAD = re.compile(r"/project/\.git/objects/(?!info)|/project/\.ralph/logs/")
+"""What the next run does not read: objects before something names them, and what was told to people."""
+TEMPORARY = re.compile(r"\.tmp$|\.lock$|/tmp_obj_|/ralph-index-|^/(?!project/|home/)")
+RANDOM = re.compile(r"(?<=\.)[0-9a-f]{8}(?=\.tmp$)|(?<=tmp_obj_)\w+|(?<=^/)(?!project/|home/).+|(?<=ralph-index-).+")
+CACHE = "/home/.cache/"
+Stats = dict[str, tuple[int, ...]]
 
 
 def ended_at(project: Project, instant: int, number: signal.Signals, *command: str) -> int:
@@ -41,18 +49,18 @@ def killed_at(project: Project, instant: int, *command: str) -> int:
     return ended_at(project, instant, signal.SIGKILL, *command)
 
 
-def states(project: Project, *command: str, least: int, every: int = 1) -> Iterator[str]:
+def states(project: Project, *command: str, least: int) -> Iterator[str]:
     """Run a command to its end once; then put back, one after the other, what was on the disk at its instants.
 
-    `least` is how many states there must be at least; only each `every`-th is put back.
+    `least` is how many states there must be at least.
     """
     kept = project.folder.with_name(f"{project.folder.name}-states")
     kept.mkdir()
     done = _watched(project, f"record({str(project.folder)!r}, {str(kept)!r}, {str(project.path)!r})", *command)
     assert done.returncode in (0, 3), done.stdout + done.stderr
     found = sorted(kept.iterdir(), key=lambda path: int(path.name.split()[0]))
-    assert len(found) >= least, "a run has many states"
-    for state in found[::every]:
+    assert len(found) >= least, f"a run has many states, not {len(found)}"
+    for state in found:
         shutil.rmtree(project.folder)
         state.rename(project.folder)
         yield state.name
@@ -101,27 +109,79 @@ def end_at(instant: int, number: int, counter: str, root: str) -> None:
 
 def record(folder: str, kept: str, root: str) -> None:
     numbers = count(1)
-    last: dict[str, Any] = {}
+    last: Stats = {}
+    seen = Seen(folder)
 
     def copy(what: str) -> None:
         number = next(numbers)
         now = look(folder)
-        if now == last:
-            return
-        while True:
+        while now != last:
+            last.clear()
+            last.update(now)
+            if seen.has(now):
+                return
             target = f"{kept}/{number} {what}"
             subprocess.run(["cp", "-a", folder, target], stderr=subprocess.DEVNULL)  # files may vanish meanwhile
-            last.clear()
-            last.update(look(folder))
-            if last == now:
-                return
-            now = dict(last)  # somebody else wrote meanwhile: what was copied may never have been there at once
-            shutil.rmtree(target)
+            now = look(folder)
+            if now != last:  # another process wrote meanwhile: what was copied may never have been there at once
+                shutil.rmtree(target)
+                seen.forget()
 
     watch(root, copy)
 
 
-def look(folder: str) -> dict[str, tuple[int, ...]]:
+class Seen:
+    """The states of a disk so far, as far as the next run can tell one from another.
+
+    It can by what lasts (refs, plans, records, whose locks), by which temporary files and locks are left over, and by
+    which files its copies in the cache have; a state with news in any of the three is a new one. Objects and logs are
+    no news: the first of several states that are alike otherwise is the one with the fewest.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._known: tuple[set[int], ...] = (set(), set(), set())
+        self._digests: dict[tuple[str, tuple[int, ...]], bytes] = {}
+        self._added: list[tuple[set[int], int]] = []
+
+    def has(self, found: Stats) -> bool:
+        """Whether there is no news in a state; from now on it is known."""
+        self._added.clear()
+        for known, part in zip(self._known, self._parts(found), strict=True):
+            if part not in known:
+                known.add(part)
+                self._added.append((known, part))
+        return not self._added
+
+    def forget(self) -> None:
+        """Take the last one back."""
+        for known, part in self._added:
+            known.discard(part)
+
+    def _parts(self, found: Stats) -> tuple[int, int, int]:
+        lasting, temporary, copies = set(), set(), set()
+        for path, about in found.items():
+            name = path.removeprefix(self._folder)
+            if name.startswith(CACHE):
+                copies.add(re.sub(r"(?<=/objects/)../.*", "", name))
+            elif TEMPORARY.search(name):
+                temporary.add(RANDOM.sub("", name))
+            elif not UNREAD.match(name):
+                lasting.add((name, self._digest(path, about)))
+        return hash(frozenset(lasting)), hash(frozenset(temporary)), hash(frozenset(copies))
+
+    def _digest(self, path: str, about: tuple[int, ...]) -> bytes:
+        if (path, about) not in self._digests:
+            try:
+                file = Path(path)
+                data = os.fsencode(file.readlink()) if file.is_symlink() else file.read_bytes()
+            except OSError:
+                data = b""  # it vanished: the caller sees so when it looks again
+            self._digests[path, about] = hashlib.sha256(data).digest()
+        return self._digests[path, about]
+
+
+def look(folder: str) -> Stats:
     """What tells whether a file has changed, of all files but those of working copies."""
     found = {}
     waiting = [folder]

@@ -69,7 +69,7 @@ def check(project: Project) -> None:
 def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(project: Project) -> None:
     prepare(project)
     project.write("notes.txt", "a person's\n")
-    for _ in states(project, "run", "auth", least=100):
+    for _ in states(project, "run", "auth", least=60):
         project.ralph("run", "auth")
         check(project)
 

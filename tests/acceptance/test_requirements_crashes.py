@@ -1,4 +1,4 @@
-"""R4.8, R4.12: killed with `kill -9` at many instants, a run of the requirements' plan goes on; nothing is lost."""
+"""R4.8, R4.12: killed with `kill -9` at any instant, a run of the requirements' plan goes on; nothing is lost."""
 
 from __future__ import annotations
 
@@ -74,9 +74,9 @@ def check(project: Project) -> None:
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
 
 
-def test_killed_at_many_instants_the_next_run_goes_on_and_nothing_is_lost(project: Project) -> None:
+def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(project: Project) -> None:
     prepare(project)
-    for _ in states(project, "run", least=150, every=2):
+    for _ in states(project, "run", least=100):
         project.ralph("run", code=3)
         check(project)
 

@@ -24,7 +24,6 @@ from tests.acceptance.sessions import (
     work,
 )
 from tests.conftest import Project, processes_in, wait_for
-from tests.instants import states
 
 HALVES = {  # who is at work, and what it has written when it ends
     "INITIALIZE": "initialize; mark plan-research x; echo spoiled > app.txt",
@@ -114,14 +113,3 @@ def test_a_file_that_a_killed_writer_left_is_none_of_the_session_s(project: Proj
     project.write(f".ralph/worktrees/{ID}/{FOLDER}/.progress.md.0a1b2c3d.tmp", "- [x] task-1: Do")
     session(project)
     check(project)
-
-
-def test_killed_at_any_instant_it_goes_on_and_nothing_is_lost_or_done_twice(project: Project) -> None:
-    plays(project)
-    plan(project, "task-1", "task-2 task-1")
-    project.write("notes.txt", "a person's\n")
-    for _ in states(project, "session", "--no-baseline", least=80):
-        done = project.run("session", "--no-baseline")
-        assert done.returncode == 0 or "There is no unfinished session" in done.stderr, done.stdout + done.stderr
-        assert set(calls(project)) == set(BUILT), "no call is left out"
-        check(project)

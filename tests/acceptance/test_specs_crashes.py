@@ -1,4 +1,4 @@
-"""R1.8, RX.7: killed with `kill -9` at many instants, a build goes on: what passed is committed once."""
+"""R1.8, RX.7: killed with `kill -9` at any instant, a build goes on: what passed is committed once."""
 
 from __future__ import annotations
 
@@ -83,9 +83,9 @@ def check(project: Project) -> None:
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
 
 
-def test_killed_at_many_instants_the_next_build_goes_on_and_nothing_is_lost(project: Project) -> None:
+def test_killed_at_any_instant_the_next_build_goes_on_and_nothing_is_lost(project: Project) -> None:
     prepare(project)
-    for _ in states(project, "start", "build", least=150, every=2):
+    for _ in states(project, "start", "build", least=100):
         project.ralph("start", "build", code=3)
         check(project)
 
