@@ -15,6 +15,7 @@ check: setup
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python scripts/check_structure.py
 
 bench: setup
 	@$(BIN)/python -m bench
