@@ -241,7 +241,7 @@ def test_every_command_has_help_and_unknown_ones_a_suggestion(project: Project) 
         assert "Usage: ralph " + name in project.ralph(name, "--help").stdout
     assert "did you mean 'status'?" in project.ralph("statsu", code=2).stderr
     assert project.ralph("--version").stdout.startswith("ralph 0.")
-    assert "pipx upgrade" in project.ralph("upgrade").stdout
+    assert "Ralph 0.1.0, run from a clone, " in project.ralph("upgrade").stdout
     assert "_RALPH_COMPLETE" in project.ralph("completion", "bash").stdout
     asked = {"_RALPH_COMPLETE": "bash_complete", "COMP_WORDS": "ralph st", "COMP_CWORD": "1"}
     assert "status" in project.ralph(env=asked).stdout

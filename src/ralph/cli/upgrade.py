@@ -6,16 +6,15 @@ import sys
 
 import click
 
-from ralph import __version__
+from ralph import __version__, installation
 
 
 @click.command(name="upgrade")
 def command() -> int:
     """Say how to get a newer Ralph. It never downloads anything by itself."""
-    click.echo(f"This is Ralph {__version__}, running on {sys.executable}.")
-    click.echo("To upgrade, use what you installed it with:")
-    click.echo("  pipx upgrade ralph-run")
-    click.echo("  uv tool upgrade ralph-run")
-    click.echo(f"  {sys.executable} -m pip install --upgrade ralph-run")
-    click.echo("From a clone: git pull, then install it again as you did before.")
+    found = installation.this()
+    click.echo(f"This is Ralph {__version__}, {found.manner.value}, running on {sys.executable}.")
+    click.echo("To upgrade it:")
+    for line in found.upgrade():
+        click.echo(f"  {line}")
     return 0

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ralph import config
+from ralph import config, installation
 from ralph.errors import RalphError
 from ralph.process import environment, spawn, tree
 from ralph.process.table import MARK
@@ -29,7 +29,6 @@ ON_MACOS = (
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
 )
 SEES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS")
-INSTALL = 'Install it with `pip install "ralph-run[browser]"`'
 SWITCH_OFF = 'or set "browser": {"enabled": false} in ralph.config.json'
 SAID = re.compile(r"^.*\[pid=\d+\]\[(?:err|out)\] (?:\[[\d:/.]+:ERROR:[^\]]*\] )?")
 LONGEST_FOLDER = 40
@@ -57,7 +56,7 @@ def check_installed(settings: config.Browser) -> str:
     if not playwright_version():
         raise RalphError(
             "UI stories are checked in a browser, and Playwright, which drives it, is not installed.",
-            remedy=f"{INSTALL}, {SWITCH_OFF}.",
+            remedy=f"Install it with `{installation.this().extra('browser')}`, {SWITCH_OFF}.",
         )
     found = find_chromium(settings)
     if found:

@@ -1,0 +1,112 @@
+"""How this Ralph was installed, and which commands change it: no index is named that it did not come from."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+from dataclasses import dataclass
+from enum import Enum
+from importlib.metadata import Distribution, PackageNotFoundError, distribution
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+PACKAGE = "ralph-run"
+
+
+class Manner(Enum):
+    """What looks after the folder that Ralph runs from."""
+
+    PIPX = "installed with pipx"
+    UV_TOOL = "installed with uv"
+    CLONE = "run from a clone"  # an editable installation: the code is that of the clone
+    PIP = "installed with pip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation:
+    """What is known about it."""
+
+    manner: Manner
+    python: str
+    source: str = ""  # a folder, or what git or pip takes as an address; empty: an index
+    requirements: tuple[str, ...] = ()  # of the package with all of its extras, as its metadata has them
+    has_pip: bool = True  # uv makes environments without it
+
+    def extra(self, name: str) -> str:
+        """The command that installs an extra into this installation."""
+        packages = shlex.join(self._packages(name))
+        match self.manner:
+            case Manner.PIPX:
+                return f"pipx inject {PACKAGE} {packages}"
+            case Manner.UV_TOOL:
+                return f"uv tool install --with {packages} {shlex.quote(self.source or PACKAGE)}"
+            case Manner.CLONE:
+                return f"{self._pip} -e {shlex.quote(f'{self.source}[{name}]')}"
+            case _:
+                return f"{self._pip} {packages}"
+
+    def upgrade(self) -> tuple[str, ...]:
+        """The commands that bring a newer Ralph, one after the other."""
+        folder = self.source if self.source.startswith("/") else ""
+        pull = (f"git -C {shlex.quote(folder)} pull",) if folder else ()
+        source = shlex.quote(self.source or PACKAGE)
+        match self.manner:
+            case Manner.PIPX:
+                return (*pull, f"pipx install --force {source}") if self.source else (f"pipx upgrade {PACKAGE}",)
+            case Manner.UV_TOOL:
+                return (*pull, f"uv tool upgrade --reinstall {PACKAGE}")
+            case Manner.CLONE:
+                return (*pull, f"{self._pip} -e {source}")
+            case _:
+                return (*pull, f"{self._pip} --upgrade {source}")
+
+    @property
+    def _pip(self) -> str:
+        python = shlex.quote(self.python)
+        return f"{python} -m pip install" if self.has_pip else f"uv pip install --python {python}"
+
+    def _packages(self, extra: str) -> list[str]:
+        mark = re.compile(rf"extra\s*==\s*['\"]{re.escape(extra)}['\"]")
+        return [line.partition(";")[0].strip() for line in self.requirements if mark.search(line)]
+
+
+def this() -> Installation:
+    """The installation that is running."""
+    return read(Path(sys.prefix), sys.executable, _metadata(), has_pip=find_spec("pip") is not None)
+
+
+def read(prefix: Path, python: str, metadata: Distribution | None, *, has_pip: bool = True) -> Installation:
+    """What a folder with a Python environment and the package's metadata say."""
+    source, is_editable = _source(metadata)
+    if (prefix / "pipx_metadata.json").is_file():
+        manner = Manner.PIPX
+    elif (prefix / "uv-receipt.toml").is_file():
+        manner = Manner.UV_TOOL
+    else:
+        manner = Manner.CLONE if is_editable else Manner.PIP
+    requirements = tuple(metadata.requires or ()) if metadata else ()
+    return Installation(manner=manner, python=python, source=source, requirements=requirements, has_pip=has_pip)
+
+
+def _metadata() -> Distribution | None:
+    try:
+        return distribution(PACKAGE)
+    except PackageNotFoundError:
+        return None
+
+
+def _source(metadata: Distribution | None) -> tuple[str, bool]:
+    """Where the installer says it took the package from, and whether it only points there."""
+    try:
+        told = json.loads((metadata.read_text("direct_url.json") if metadata else "") or "{}")
+        address = urlsplit(str(told["url"]))
+        vcs = told.get("vcs_info", {}).get("vcs", "")
+        is_editable = bool(told.get("dir_info", {}).get("editable"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return "", False
+    if address.scheme == "file" and not vcs:
+        return unquote(address.path), is_editable
+    return f"{vcs}+{address.geturl()}" if vcs else address.geturl(), is_editable
