@@ -13,7 +13,7 @@ from ralph.config import Config
 from ralph.plan.model import GateResult
 from ralph.process import environment, spawn
 from ralph.process.spawn import Ended, How, Limits
-from ralph.verify.output import useful
+from ralph.verify.output import first_failing, useful
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +103,9 @@ def called(result: GateResult) -> str:
 
 
 def describe(result: GateResult) -> str:
-    return f"{result.reason}." + (f"\n\n{result.output}" if result.output else "")
+    """Why it is red; its first line can stand alone."""
+    why = first_failing(result.output)
+    return f"{result.reason}: {why}\n\n{result.output}" if why else f"{result.reason}."
 
 
 async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:

@@ -48,6 +48,31 @@ def useful(log: Path) -> str:
     return whole if GAP in before or len(whole) > len(tail) else tail
 
 
+def first_failing(output: str) -> str:
+    """The line of a useful part that says first, and most surely, what is wrong, and the point it comes to.
+
+    Without any such line it is the last one: a program that fails in its own words says so at its end.
+    """
+    lines = [line for line in output.split("\n") if line.strip(" -=_.") and line != GAP]
+    found = [(signs.of(line.encode()) or 0, -number) for number, line in enumerate(lines)]
+    if not found:
+        return ""
+    sign, at = max(found)
+    if not sign:
+        return _in_brief(lines[-1], LONGEST_LINE // 2)
+    first, *rest = lines[-at:]
+    point = _point(rest)
+    if point is None or not (signs.HEADING.match(first.encode()) or signs.TRACEBACK in first.encode()):
+        return _in_brief(first, LONGEST_LINE // 2)
+    told = "" if signs.TRACEBACK in first.encode() else f"{_in_brief(first, LONGEST_LINE // 2)} · "
+    return told + _in_brief(rest[point], LONGEST_LINE // 4)
+
+
+def _in_brief(line: str, size: int) -> str:
+    text = " ".join(line.split())
+    return text if len(text) <= size else f"{text[: size - 1]}…"
+
+
 def _excerpt(before: list[str], after: list[str], end: list[str] | None) -> str:
     """The first error with what led to it, its point if that comes later, and the end, unless that is in `after`."""
     room = MOST // 2 - len("\n".join(before))

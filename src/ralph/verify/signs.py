@@ -40,6 +40,10 @@ POINT = re.compile(
     """,
     re.VERBOSE,
 )
+HEADING = re.compile(
+    rb"E[ ]{2,}\S|(?:FAIL|ERROR):[ ]|[ ]*---[ ]FAIL:[ ]|----[ ].+[ ]stdout|[ ]+\xe2\x97\x8f[ ]|[ ]FAIL[ ]{2}"
+)
+"""Names a test that failed: what it came to, or where, stands below."""
 TRACEBACK = b"Traceback (most recent call last)"
 WORD = re.compile(
     rb"\b(?:errors?|failed|failure|fatal|panic|panicked|exception|traceback|undefined|cannot|not found)\b"
