@@ -8,6 +8,7 @@ import os
 import click
 
 from ralph import __version__
+from ralph.cli import colour
 
 SECTIONS = {
     "Make a plan": {
@@ -59,6 +60,8 @@ class Commands(click.Group):
         module = importlib.import_module(f"ralph.cli.{cmd_name}")
         command = module.command
         assert isinstance(command, click.Command)
+        if not any(parameter.name == "color" for parameter in command.params):
+            command.params.append(colour.option(is_group=False))
         return command
 
     def resolve_command(
@@ -89,3 +92,6 @@ def app(folder: str | None, debug: bool) -> None:
     says: only your own checks make a task pass."""
     if folder:
         os.chdir(folder)
+
+
+app.params.append(colour.option(is_group=True))

@@ -96,8 +96,10 @@ class Interrupt:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
+        """Listen while this is open. Whoever ignores SIGHUP (`nohup`) outlives the terminal, and stays so."""
         loop = asyncio.get_running_loop()
-        numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+        is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        numbers = (signal.SIGINT, signal.SIGTERM, *(() if is_kept else (signal.SIGHUP,)))
         for number in numbers:
             loop.add_signal_handler(number, self.request)
         try:

@@ -1,0 +1,48 @@
+"""Whether output is coloured: what `--color` says, else what the environment says, else whether it is a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+import click
+
+CHOICES = ("auto", "always", "never")
+
+
+def wanted(choice: str, environment: Mapping[str, str]) -> bool | None:
+    """True or False for every stream; None: a stream that is a terminal is coloured, and no other."""
+    if choice != "auto":
+        return choice == "always"
+    if environment.get("NO_COLOR"):
+        return False
+    if any(environment.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
+        return True
+    return False if environment.get("TERM") == "dumb" else None
+
+
+def on_stdout() -> bool:
+    """Whether colours that another program makes may be printed."""
+    context = click.get_current_context(silent=True)
+    chosen = context.color if context else None
+    return sys.stdout.isatty() if chosen is None else chosen
+
+
+def _apply(context: click.Context, _: click.Parameter, choice: str | None) -> None:
+    if choice is not None:
+        context.color = wanted(choice, os.environ)
+
+
+def option(*, is_group: bool) -> click.Option:
+    """`--color`; it can stand before the command and after it, and the help shows it once."""
+    return click.Option(
+        ["--color"],
+        type=click.Choice(CHOICES),
+        default="auto" if is_group else None,
+        show_default=is_group,
+        hidden=not is_group,
+        expose_value=False,
+        callback=_apply,
+        help="Colour the output; auto: on a terminal, unless NO_COLOR is set.",
+    )
