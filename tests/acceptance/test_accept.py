@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import signal
 
 import pytest
 
 from tests.acceptance.test_request_plan import terminal
-from tests.conftest import Project, does, wait_for
+from tests.conftest import VERIFIED, Project, does, wait_for
 
 ACCEPT = "ralph accept auth US-001 --why lazy --yes"
 NAKED = 'env -i PATH="$PATH" HOME="$HOME"'
@@ -83,3 +85,38 @@ def test_after_a_kill_nobody_can_until_ralph_has_cleaned_up(blocked: Project) ->
     blocked.ralph("run", "auth", code=3)
     blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes")
     assert blocked.story()["passes"]
+
+
+def test_accepted_is_a_state_of_its_own_with_who_and_why(blocked: Project) -> None:
+    blocked.ralph("run", "auth", code=3)
+    blocked.ralph("accept", "auth", "US-001", "--why", "done in another branch", "--yes")
+    by = {"by": "Person", "why": "done in another branch"}
+
+    assert blocked.story()["passes"] and blocked.story()["lastResult"]["accepted"] == by
+    (told,) = json.loads(blocked.ralph("status", "auth", "--json").stdout)
+    assert (told["passed"], told["accepted"]) == (0, 1)
+    assert (told["tasks"][0]["state"], told["tasks"][0]["accepted"]) == ("accepted", by)
+    shown = blocked.ralph("status", "auth").stdout
+    assert "0/1 passed, 1 accepted" in shown
+    assert "☑ US-001     One  accepted by Person: done in another branch" in shown
+    assert "accepted, 1 retry · attempts 1" in blocked.ralph("status", "auth", "--task", "US-001").stdout
+    assert "☑ US-001 accepted by Person: done in another branch" in blocked.ralph("next", "auth").stdout
+    assert json.loads(blocked.ralph("next", "auth", "--json").stdout)[0]["accepted"] == [{"id": "US-001", **by}]
+    assert re.search(r"US-001 +accepted +by Person\n +done in another branch", blocked.ralph("attempts", "auth").stdout)
+    row = json.loads(blocked.ralph("attempts", "auth", "--json").stdout)[-1]
+    assert (row["outcome"], row["by"], row["reason"]) == ("accepted", "Person", "done in another branch")
+    again = blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes", code=1).stderr
+    assert "Nothing to accept: US-001 is accepted by Person: done in another branch." in again
+
+    blocked.config("true")
+    blocked.script(VERIFIED)
+    done = blocked.ralph("run", "auth").stdout
+    assert "auth: 1 story, 0 passed, 1 accepted by hand" in done
+    assert "auth: complete · all gates green · final verification agreed · 1 accepted by hand" in done
+    assert blocked.story()["lastResult"]["accepted"] == by
+
+    blocked.ralph("retry", "auth", "US-001")
+    blocked.script(does("US-001", "one.txt"), VERIFIED)
+    blocked.ralph("run", "auth")
+    assert "accepted" not in blocked.story()["lastResult"]
+    assert json.loads(blocked.ralph("status", "auth", "--json").stdout)[0]["tasks"][0]["state"] == "passed"

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import signal
 import stat
+import struct
 import subprocess
+import termios
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -56,6 +59,12 @@ class Terminal:
     def say(self, line: str) -> None:
         os.write(self.descriptor, f"{line}\n".encode())
 
+    def all(self) -> str:
+        """Everything until it ended that was not seen yet."""
+        self.process.wait(60)
+        self._read()
+        return self.seen
+
     def _read(self) -> None:
         try:
             self.seen += os.read(self.descriptor, 1 << 16).decode(errors="replace")
@@ -64,12 +73,14 @@ class Terminal:
 
 
 @contextmanager
-def terminal(project: Project, *args: str) -> Iterator[Terminal]:
+def terminal(project: Project, *args: str, env: dict[str, str] | None = None) -> Iterator[Terminal]:
+    """`ralph` on 80 columns; its exit code is not looked at."""
     master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
     process = subprocess.Popen(
         [str(RALPH), *args],
         cwd=project.path,
-        env={**project.env, "TERM": "xterm"},
+        env={**project.env, "TERM": "xterm", **(env or {})},
         stdin=slave,
         stdout=slave,
         stderr=slave,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from ralph.cli.complete import targets
@@ -9,7 +11,9 @@ from ralph.errors import RalphError
 from ralph.journal.writer import now
 from ralph.loop.settle import accept_by_hand, reopen_review
 from ralph.plan.model import Plan, TaskState
-from ralph.workflows.by_hand import change_plan, need_a_person
+from ralph.stores.plan_rules import LONGEST_WHY
+from ralph.views import words
+from ralph.workflows.by_hand import change_plan, need_a_person, persons_name
 from ralph.workflows.targets import find_task
 
 
@@ -22,13 +26,19 @@ def command(target: str, task: str, why: str, yes: bool) -> int:
     """Mark TASK of TARGET (a feature, `request`, `requirements`, `specs`) as passed, because you say so. Only a
     person can: never an agent, a gate, or anything else that a run started."""
     need_a_person(yes=yes)
+    by = persons_name(Path.cwd())
+    reason = words.cut(why, LONGEST_WHY)
+    if not reason:
+        raise RalphError("--why needs a reason.", remedy="Say why the task needs no work: it is kept with the task.")
 
     def accept(plan: Plan, commit: str) -> Plan:
         found = find_task(plan, task)
-        if found.state is TaskState.PASSED:
-            raise RalphError(f"{task} has passed already.")
-        return reopen_review(accept_by_hand(plan, found.id, why, now(), commit))
+        if found.state is TaskState.PASSED and found not in plan.unverified:
+            said = words.accepted(found.acceptance) if found.acceptance else "passed"
+            raise RalphError(f"Nothing to accept: {task} is {said}.")
+        return reopen_review(accept_by_hand(plan, found.id, reason, now(), commit, by))
 
     found = change_plan(target, accept, vouching=True)
-    click.echo(f"{task} is accepted. `{found.command}` goes on with the rest.")
+    who = f" by {by}" if by else ""
+    click.echo(f"{task} is accepted{who}, not verified. Run `{found.command}` to continue with the rest.")
     return 0

@@ -43,9 +43,10 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     target = find(workspace, TARGET)
     target.needed_plan()  # a broken plan is told before anybody is asked
     config = configuration.load(workspace.root).with_model("planner", model)
-    listener: Listener = _nobody if as_json else TerminalView(folder=workspace.root)
+    view = TerminalView(quiet=as_json, folder=workspace.root)
+    listener: Listener = _nobody if as_json else view
     branch = target.branch.name if target.branch else ""
-    with planner(workspace, config, TARGET, listener, branch=branch) as opened:
+    with planner(workspace, config, TARGET, listener, tick=view.tick, branch=branch) as opened:
         layout = Layout(workspace=Workspace(root=opened.root), plan=target.file)
         added = opened.wait(TaskMaker(opened, layout, workspace.root).add(text))
     if as_json:

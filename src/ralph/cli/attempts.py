@@ -5,19 +5,21 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 
 import click
 
 from ralph import workspace as workspaces
+from ralph.cli import colour
 from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.git import look
 from ralph.git.look import AttemptRef
 from ralph.journal.reader import PastAttempt, past_attempts
+from ralph.plan.model import Task
 from ralph.stores.findings import finding_entries
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.workflows.targets import find
 from ralph.workspace import RALPH
 
@@ -41,7 +43,8 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
     """List every attempt at the tasks of TARGET (a feature, `request`, `requirements`, `specs`), or show or
     restore one."""
     workspace = workspaces.find(Path.cwd())
-    folder = find(workspace, target).repo
+    found = find(workspace, target)
+    folder = found.repo
     own = (RALPH, *workspace.own_files)
     refs = look.attempts(folder, target)
     past = past_attempts(workspace.logs, target)
@@ -49,23 +52,45 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         chosen = _choose(refs, target, attempt, "--diff" if diff else "--restore")
         base = _base(chosen, past)
         if diff:
-            color = ("--color",) if sys.stdout.isatty() else ()
+            color = ("--color",) if colour.on_stdout() else ()
             click.echo(look.show(folder, "diff", *color, base, chosen.commit, "--", *_beside(own)))
         else:
             _restore(folder, chosen, base, own)
         return 0
     shown = _matching(refs, attempt) if attempt else refs
-    if attempt and not shown:
+    accepted = [task for task in found.plan() or () if task.acceptance and attempt in (None, task.id)]
+    if attempt and not shown and not accepted:
         raise _no_such(refs, target, attempt, "")
     rows = [_row(folder, ref, past, own) for ref in shown]
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
-    elif not rows:
+        click.echo(json.dumps([*rows, *map(_accepted, accepted)], indent=2))
+        return 0
+    if not rows and not accepted:
         click.echo(f"No attempts at {target} are kept yet.")
-    else:
-        for ref, row in zip(shown, rows, strict=True):
-            _print(row, past.get((ref.task, ref.number)))
+    for ref, row in zip(shown, rows, strict=True):
+        _print(row, past.get((ref.task, ref.number)))
+    for row in map(_accepted, accepted):
+        _print(row, None)
     return 0
+
+
+def _accepted(task: Task) -> dict[str, object]:
+    """A person's word stands at the end of a task's attempts, and is none of them."""
+    assert task.acceptance and task.result, "only these are listed"
+    return {
+        "attempt": task.id,
+        "outcome": task.standing,
+        "inPlace": False,
+        "reason": task.acceptance.why,
+        "findings": [],
+        "diffstat": f"by {task.acceptance.by}" if task.acceptance.by else "by a person",
+        "seconds": None,
+        "costUsd": None,
+        "at": task.result.completed_at,
+        "commit": task.result.commit,
+        "ref": "",
+        "by": task.acceptance.by,
+    }
 
 
 def _beside(own: tuple[str, ...]) -> tuple[str, ...]:
@@ -94,14 +119,13 @@ def _row(
 
 
 def _print(row: dict[str, object], known: PastAttempt | None) -> None:
-    colour = {"passed": "green", "failed": "red", "blocked": "red"}.get(str(row["outcome"]), "yellow")
-    click.echo(f"{row['attempt']!s:14} ", nl=False)
-    click.secho(f"{row['outcome']!s:12}", fg=colour, nl=False)
-    click.echo(f" {row['diffstat']}{f', {words.IN_PLACE}' if row['inPlace'] else ''}")
+    colours = {"passed": "green", "failed": "red", "blocked": "red", "accepted": "cyan"}
+    outcome = click.style(f"{row['outcome']!s:12}", fg=colours.get(str(row["outcome"]), "yellow"))
+    say(f"{row['attempt']!s:14} {outcome} {row['diffstat']}{f', {words.IN_PLACE}' if row['inPlace'] else ''}", hang=28)
     if row["reason"]:
-        click.echo(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 140)}")
+        say(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 300)}")
     for finding in known.findings if known else ():
-        click.secho(f"{'':15}{words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
+        say(f"{'':15}{words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
 
 
 def _matching(refs: list[AttemptRef], wanted: str) -> list[AttemptRef]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ralph.views.lines import say
 from ralph.workflows.checks import Check
 
 MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
@@ -11,5 +12,4 @@ MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red"
 
 def show(check: Check) -> None:
     mark, colour = MARKS[check.state]
-    click.secho(f"{mark} ", fg=colour, nl=False)
-    click.echo(check.what + (f"\n    → {check.remedy}" if check.remedy else ""))
+    say(f"{click.style(mark, fg=colour)} {check.what}" + (f"\n    → {check.remedy}" if check.remedy else ""))

@@ -19,6 +19,7 @@ from ralph.journal.writer import new_run_id
 from ralph.loop.cleaning import Leftover, Wanted, clear_away, everything, leftovers, remove_empty
 from ralph.plan.model import TaskState
 from ralph.stores import lock
+from ralph.views.lines import say
 from ralph.workflows.targets import Target, find
 from ralph.workflows.targets import everything as all_targets
 from ralph.workspace import Workspace
@@ -76,14 +77,16 @@ def command(
 
 
 def _ask(*, err: bool) -> None:
-    """Go on only if a person says so; where nobody can be asked, that is no."""
+    """Go on only if a person says so, in a terminal or through a pipe."""
     try:
         agreed = click.confirm("Remove all of this?", err=err)
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        click.echo(err=True)
-        agreed = False
+        raise RalphError(
+            "There is no terminal to ask you in, so nothing was removed.",
+            remedy="Pass --yes to remove all of this without being asked, or --dry-run to only see it.",
+        ) from None
     if not agreed:
         raise RalphError("Nothing was removed.", remedy="`--yes` removes all of it without a question.")
 
@@ -132,6 +135,6 @@ def _show(found: list[Leftover], *, dry_run: bool, err: bool = False) -> None:
         click.echo(f"{verb:8}  {one.kind:13} {size}  {one.name}", err=err)
     for one in found:
         if one.stays:
-            click.secho(f"stays     {one.kind:13} {'':12}  {one.name}: {one.stays}", fg="yellow", err=err)
+            say(f"stays     {one.kind:13} {'':12}  {one.name}: {one.stays}", fg="yellow", err=err, hang=38)
     total = sum(one.bytes for one in going) / 1e6
     click.echo(f"{len(going)} {verb}, {total:.1f} MB." if found else "There is nothing to clean.", err=err)

@@ -11,8 +11,10 @@ from pathlib import Path
 import click
 
 from ralph import validation
+from ralph.cli.asking import letter_or_words
 from ralph.errors import EXIT_INTERRUPTED, RalphError
 from ralph.validation import Mistakes, nearest
+from ralph.views.lines import say
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,19 +110,18 @@ def _meant(asked: Asked, answer: str) -> str:
 
 def _ask(asked: Asked) -> str:
     options = sorted(asked.options, key=lambda option: option != asked.recommendation)
-    click.secho(f"\n{asked.question}", bold=True)
+    say(f"\n{asked.question}", bold=True, hang=0)
     for letter, option in zip(string.ascii_uppercase, options, strict=False):
         _show(letter, option, asked)
     click.echo("  or in your own words" if options else "")
-    answer = str(click.prompt("Answer", default="A" if options else None)).strip()
-    position = string.ascii_uppercase.find(answer.upper()) if len(answer) == 1 else -1
-    return options[position] if 0 <= position < len(options) else _meant(asked, answer)
+    return _meant(asked, letter_or_words(options, default="A" if options else None))
 
 
 def _show(letter: str, option: str, asked: Asked) -> None:
     is_recommended = option == asked.recommendation
-    click.echo(f"  {letter}. {option}" + (click.style("  (recommended)", fg="green") if is_recommended else ""))
+    mark = click.style("  (recommended)", fg="green") if is_recommended else ""
+    say(f"  {letter}. {option}{mark}", hang=3)
     if asked.options[option]:
-        click.echo(f"     {asked.options[option]}")
+        say(f"     {asked.options[option]}", hang=0)
     if is_recommended and asked.why:
-        click.echo(f"     why: {asked.why}")
+        say(f"     why: {asked.why}")

@@ -81,5 +81,10 @@ def report(error: RalphError) -> int:
     lines = [f"ralph: {error.what}", *(f"  {detail}" for detail in error.details)]
     if error.remedy:
         lines.append(f"→ {error.remedy}")
-    sys.stderr.write("\n".join(lines) + "\n")
+    text = "\n".join(lines)
+    if sys.stderr.isatty():
+        from ralph.views.lines import columns, wrapped
+
+        text = wrapped(text, columns())
+    sys.stderr.write(f"{text}\n")
     return error.code

@@ -115,7 +115,8 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
     workspace = Workspace(root=Path.cwd())
     founding = Founding.check(workspace, source, app)
     config = _config_now(workspace, agent, verify, follow=founding.is_apart).with_model("planner", model)
-    with planner(workspace, config, TARGET, TerminalView(folder=workspace.root)) as opened:
+    view = TerminalView(folder=workspace.root)
+    with planner(workspace, config, TARGET, view, tick=view.tick) as opened:
         maker = TaskMaker(opened, Layout(workspace=workspace), workspace.root)
         document = opened.wait(maker.create(founding.requirements.decode("utf-8-sig")))
         made = write(workspace, agent, verify, follow=founding.is_apart)

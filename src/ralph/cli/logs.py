@@ -18,6 +18,7 @@ from ralph.plan.model import GateResult, PageResult, is_in_place
 from ralph.stores import lock
 from ralph.stores.lock import Owner
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.workspace import Workspace
 
 SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target", "words")
@@ -63,7 +64,10 @@ def command(run: str | None, follow: bool, list_runs: bool, as_json: bool) -> in
 def _show(folder: Path, *, as_json: bool) -> None:
     lines = Lines(folder.name)
     for entry in events(folder, lines=lines):
-        click.echo(entry.line if as_json else _line(entry))
+        if as_json:
+            click.echo(entry.line)
+        else:
+            say(_line(entry), hang=26)
     if lines.is_old:
         click.echo("This journal was written by an older Ralph: what that did not write down is missing.", err=True)
     if lines.skipped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -11,6 +12,8 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.plan.select import following
+from ralph.views import words
+from ralph.views.lines import say
 from ralph.workflows.targets import NO_PLANS, Target, everything, find
 
 
@@ -27,7 +30,10 @@ def command(target: str | None, as_json: bool) -> int:
         click.echo(json.dumps([_row(item, plan) for item, plan in plans], indent=2))
         return 0
     for item, plan in plans:
-        click.echo(f"{item.name}: {_words(item, plan)}")
+        say(f"{item.name}: {_words(item, plan)}")
+        for task in plan:
+            if task.acceptance:
+                say(f"  {words.ACCEPTED_MARK} {task.id} {words.cut(words.accepted(task.acceptance), 300)}", fg="cyan")
     if not plans:
         click.echo(NO_PLANS)
     return 0
@@ -43,7 +49,14 @@ def _row(target: Target, plan: Plan) -> dict[str, object]:
             upcoming = None
     left = any(task.state is not TaskState.PASSED for task in plan)
     state = "ready" if upcoming else "blocked" if left else "done"
-    return {"target": target.name, "workflow": target.workflow, "state": state, "next": upcoming}
+    accepted = [{"id": task.id, **asdict(task.acceptance)} for task in plan if task.acceptance]
+    return {
+        "target": target.name,
+        "workflow": target.workflow,
+        "state": state,
+        "next": upcoming,
+        "accepted": accepted,
+    }
 
 
 def _words(target: Target, plan: Plan) -> str:

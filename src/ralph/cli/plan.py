@@ -118,7 +118,7 @@ def _plan(
         view(event, line)
         log(event, line)
 
-    with planner(workspace, config, TARGET, listen) as opened:
+    with planner(workspace, config, TARGET, listen, tick=view.tick) as opened:
         maker = RequestPlanner(opened, _draft(workspace, request))
 
         def check(decisions: list[Decision]) -> None:

@@ -22,6 +22,8 @@ from ralph.process.now import hand_over
 from ralph.stores import atomic
 from ralph.stores.formats import PRD
 from ralph.views import words
+from ralph.views.lines import say
+from ralph.views.plan_tree import draw
 from ralph.views.terminal import TerminalView
 from ralph.workflows.features import everything
 from ralph.workflows.prd import PrdMaker, Question
@@ -68,7 +70,8 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
     conversation = Conversation(request=request, deciding=deciding, action=action)
     config = configuration.load(workspace.root)
     found, branch = _feature(workspace, check_name(feature))
-    with planner(workspace, config, feature, TerminalView(folder=workspace.root), branch=branch) as opened:
+    view = TerminalView(folder=workspace.root)
+    with planner(workspace, config, feature, view, tick=view.tick, branch=branch) as opened:
         maker = PrdMaker(opened, found)
         if not maker.prd_md.exists() and not maker.prd_json.exists():
             start = conversation.new(maker)
@@ -139,8 +142,11 @@ class Conversation:
         return False
 
     def _finalize(self, maker: PrdMaker) -> None:
-        stories = maker.planner.wait(maker.finalize())
-        click.echo(f"\nSaved to {maker.feature.prd_json}: {words.count(stories, 'story')}.")
+        maker.planner.wait(maker.finalize())
+        _, plan = PRD.load(validation.read(maker.prd_json), name=maker.feature.prd_json)
+        click.echo()
+        draw(plan, words.noun("feature"))
+        say(f"\nSaved to {maker.feature.prd_json}: read it, and change what you like.", hang=0)
         click.secho(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")
 
     def _choose(self, maker: PrdMaker, menu: dict[str, str], finalized: bool) -> str | None:

@@ -17,6 +17,7 @@ from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.loop import trusted
 from ralph.loop.engine import FOLLOWING, Options, engage
+from ralph.loop.ticking import ticking
 from ralph.loop.workflow import Workflow
 from ralph.plan.work import Ending
 from ralph.views.terminal import TerminalView
@@ -65,21 +66,18 @@ def run_job(
     listener: Listener = _nobody if silent else print_json if watching.as_json else view
 
     async def watched() -> RunEnded:
-        ticker = asyncio.create_task(_tick(view if not watching.as_json else None))
-        try:
+        async with ticking(None if watching.as_json or silent else view.tick):
             return await engage(workspace, config, job.wanted, job.make, options, listener, *job.listeners)
-        finally:
-            ticker.cancel()
 
     ended = asyncio.run(watched())
     if not watching.as_json:
-        _closing(ended, job, workspace, config)
+        _closing(view, ended, job, workspace, config)
     return ended
 
 
 def exit_code(ended: RunEnded) -> int:
     if ended.ending is Ending.ONCE:
-        return EXIT_DONE if ended.reason == "passed" else EXIT_UNFINISHED
+        return EXIT_DONE if ended.reason == "passed" and not ended.unverified else EXIT_UNFINISHED
     return CODES[ended.ending]
 
 
@@ -91,12 +89,6 @@ def put_back_what_agents_changed(workspace: Workspace) -> None:
         click.secho(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
 
 
-async def _tick(view: TerminalView | None) -> None:
-    while view:
-        await asyncio.sleep(1)
-        view.tick()
-
-
 def _nobody(_: Event, line: str) -> None: ...
 
 
@@ -105,55 +97,60 @@ def print_json(_: Event, line: str) -> None:
         click.echo(line)
 
 
-def _closing(ended: RunEnded, job: Job, workspace: Workspace, config: Config) -> None:
+def _closing(view: TerminalView, ended: RunEnded, job: Job, workspace: Workspace, config: Config) -> None:
     """Where to look now."""
     wanted = job.wanted
-    click.echo(f"  branch    {wanted.branch}")
-    click.echo(f"  logs      {_relative(workspace.logs / ended.run)}")
+    view.line(f"  branch    {wanted.branch}")
+    view.line(f"  logs      {_relative(workspace.logs / ended.run)}")
     if job.figures:
-        click.echo(f"  figures   {_relative(workspace.root / job.figures)}")
+        view.line(f"  figures   {_relative(workspace.root / job.figures)}")
     if job.artifacts:
-        click.echo(f"  artifacts {job.artifacts}")
+        view.line(f"  artifacts {job.artifacts}")
     match ended.ending:
         case Ending.DONE:
             git = f"git -C {wanted.folder}" if wanted.folder else "git"
             if config.commits.branch == FOLLOWING and _has_followed(workspace.root / wanted.folder, wanted.branch):
-                click.echo(f"→ Look at it: `{git} log -p`. It is on your branch as well. {job.more}".rstrip())
+                view.line(f"→ Look at it: `{git} log -p`. It is on your branch as well. {job.more}".rstrip())
                 return
-            click.echo(f"→ Look at it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
-            click.echo(f"  `{git} merge {wanted.branch}`. Ralph never does. {job.more}".rstrip())
-            _hint_untracked(workspace, wanted)
+            view.line(f"→ Look at it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
+            view.line(f"  `{git} merge {wanted.branch}`. Ralph never does. {job.more}".rstrip())
+            _hint_untracked(view, workspace, wanted)
         case Ending.BLOCKED if not job.by_hand:
-            click.echo(f"→ Look into {job.artifacts}, correct what is in the way (a task, the plan, a gate), then")
-            click.echo(f"  `{job.command}` gives it new attempts.")
+            view.line(f"→ Look into {job.artifacts}, correct what is in the way (a task, the plan, a gate), then")
+            view.line(f"  `{job.command}` gives it new attempts.")
         case Ending.BLOCKED:
-            click.echo(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
-            click.echo(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
+            view.line(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
+            view.line(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
         case Ending.HALTED:
-            click.echo(f"→ See why: `ralph status {ended.target}`, `ralph attempts {ended.target}`.")
-            click.echo(f"  Mend it or leave it to the next agent, then `{job.command}` goes on from there.")
+            view.line(f"→ See why: `ralph status {ended.target}`, `ralph attempts {ended.target}`.")
+            view.line(f"  Mend it or leave it to the next agent, then `{job.command}` goes on from there.")
+        case Ending.UNVERIFIED if ended.reason == ended.unverified:
+            view.line("→ Add your checks to verify.default in ralph.config.json: they decide what passes.")
+            view.line(f"  Check this work yourself: `git switch {wanted.branch}`, then `ralph verify`.")
+            if job.by_hand:
+                view.line(f"  If it is right: `ralph accept {ended.target} TASK --why TEXT`, then `{job.command}`.")
         case Ending.UNVERIFIED:
-            click.echo(f"→ See why: `ralph status {ended.target}`.")
-            click.echo(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
+            view.line(f"→ See why: `ralph status {ended.target}`.")
+            view.line(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
         case Ending.STOPPED:
-            click.echo(f"→ Mend that, then `{job.command}` goes on.")
+            view.line(f"→ Mend that, then `{job.command}` goes on.")
         case Ending.LIMITED:
-            click.echo(f"→ `{job.command}` goes on when the limit has passed.")
+            view.line(f"→ `{job.command}` goes on when the limit has passed.")
         case _:
-            click.echo(f"→ `{job.command}` goes on.")
+            view.line(f"→ `{job.command}` goes on.")
 
 
 def _has_followed(folder: Path, branch: str) -> bool:
     return look.head(folder, "HEAD") == look.head(folder, branch)
 
 
-def _hint_untracked(workspace: Workspace, wanted: CheckoutRequest) -> None:
+def _hint_untracked(view: TerminalView, workspace: Workspace, wanted: CheckoutRequest) -> None:
     """Git does not merge a branch over files that it does not know."""
     paths = [path for path in wanted.carry if (workspace.root / path).is_file()]
     listed = look.show(workspace.root, "ls-files", "--others", "--", *paths) if paths else ""
     if listed.strip() and not wanted.folder:
         names = " ".join(listed.split("\n")[:3]).strip()
-        click.echo(f"  First remove your copies of the plan, which the branch has as well: rm {names}")
+        view.line(f"  First remove your copies of the plan, which the branch has as well: rm {names}")
 
 
 def _relative(path: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import click
 
@@ -12,7 +13,8 @@ from ralph.plan.select import waves
 from ralph.stores.request_answers import parse_decisions
 from ralph.stores.request_files import DECISIONS, PRD, RESEARCH, STATE
 from ralph.views import words
-from ralph.views.plan_tree import tree
+from ralph.views.lines import say
+from ralph.views.plan_tree import draw
 from ralph.workflows.requests import Located, locate
 from ralph.workflows.targets import REQUEST, find
 from ralph.workspace import Workspace
@@ -32,22 +34,21 @@ def show_plan(workspace: Workspace, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(_as_json(workspace, located), indent=2, ensure_ascii=False))
         return 0
-    click.secho(f"\n{words.cut(located.request, 300)}", bold=True)
+    say(f"\n{words.cut(located.request, 300)}", bold=True, hang=0)
     plan = find(workspace, REQUEST).plan()
     phase = located.phase
     where = f" · on the branch {located.branch.name}" if located.branch else ""
     click.echo(f"  phase {phase.value if phase else 'unknown'}{where}")
     for line in _decided(located):
-        click.echo(f"  {line}")
+        say(f"  {line}")
     if plan is not None:
         click.echo()
-        for text, state in tree(plan):
-            click.secho(text, bold=state is None, fg=words.COLOURS[state] if state else None)
+        draw(plan)
     click.echo()
     if phase is Phase.PLANNING_COMPLETE:
-        click.echo(f"→ Read {PRD} and .ralph/tasks/, change what you like (`ralph plan --edit`), then: ralph start")
+        say(f"→ Read {PRD} and .ralph/tasks/, change what you like (`ralph plan --edit`), then: ralph start")
     elif phase:
-        click.echo(f"→ {GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.")
+        say(f"→ {GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.")
     return 0
 
 
@@ -73,7 +74,8 @@ def _as_json(workspace: Workspace, located: Located) -> dict[str, object]:
                 "description": task.description,
                 "acceptance_criteria": list(task.criteria),
                 "dependencies": list(task.depends_on),
-                "state": task.state.value,
+                "state": task.standing,
+                "accepted": asdict(task.acceptance) if task.acceptance else None,
                 "in_place": bool(task.result and task.result.in_place),
             }
             for task in plan or ()

@@ -20,6 +20,7 @@ from ralph.loop.engine import Options
 from ralph.loop.planning import planner
 from ralph.stores.implementation import TARGET
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workflows.spec_plan import Planned, SpecPlanner
@@ -136,7 +137,7 @@ def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
     view = TerminalView(quiet=silent, folder=workspace.root)
     found = specs_source(workspace).branch
     branch = found.name if found else ""
-    with planner(workspace, config, TARGET, view, makes=(SPECS_PLAN,), branch=branch) as opened:
+    with planner(workspace, config, TARGET, view, tick=view.tick, makes=(SPECS_PLAN,), branch=branch) as opened:
         planned = opened.wait(SpecPlanner(opened, workspace.root).make())
     if watching.as_json:
         document = validation.parse_object(specs_source(workspace).read(SPECS_PLAN) or b"{}", name=SPECS_PLAN)
@@ -153,8 +154,8 @@ def _tell(planned: Planned) -> None:
     for number, spec in enumerate(sorted(plan.specs, key=lambda spec: spec.priority), 1):
         click.secho(f"{number}. {spec.name} ({spec.file})", bold=True)
         for task in plan.of_spec(spec.id):
-            line = f"   {words.MARKS[task.state]} {task.id}  {words.cut(task.title, 90)}"
-            click.secho(line, fg=words.COLOURS[task.state])
+            line = f"   {words.mark(task)} {task.id}  {words.cut(task.title, 90)}"
+            say(line, fg=words.colour(task))
     click.echo()
     if not planned.is_new:  # else all of it is new, and stands above
         click.echo("What changed:" if planned.changes else "Nothing changed.")

@@ -18,8 +18,11 @@ from ralph.stores import lock
 from ralph.stores.findings import finding_entries
 from ralph.stores.request_files import ERRORS
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.workflows.targets import NO_PLANS, Target, everything, find, find_by_task, find_task
 from ralph.workspace import Workspace
+
+LONGEST = 300
 
 
 @click.command(
@@ -68,38 +71,43 @@ def _show_all(workspace: Workspace) -> int:
     for target in found:
         try:
             plan = target.plan()
-            click.echo(f"{target.name:20} {_progress(target, plan) if plan else target.draft}")
+            say(f"{target.name:20} {_progress(target, plan) if plan else target.draft}", hang=21)
         except RalphError as error:
-            click.secho(f"{target.name:20} {error.what} See `ralph validate`.", fg="red")
+            say(f"{target.name:20} {error.what} See `ralph validate`.", hang=21, fg="red")
     if not found:
         click.echo(NO_PLANS)
     return 0
 
 
 def _progress(target: Target, plan: Plan) -> str:
-    passed, total = plan.count(TaskState.PASSED), len(plan.tasks)
+    done, total = plan.count(TaskState.PASSED), len(plan.tasks)
     blocked = plan.count(TaskState.BLOCKED)
-    parts = [f"{words.bar(passed, total)} {passed}/{total} passed"]
+    parts = [f"{words.bar(done, total)} {plan.passed}/{total} passed"]
+    if plan.accepted:
+        parts.append(f"{plan.accepted} accepted")
     if blocked:
         parts.append(f"{blocked} blocked")
-    if plan.review.verified_at:
-        parts.append("verified")
-    elif passed == total and target.workflow == "feature":
-        parts.append("not yet verified")
-    if passed and not _is_verified(plan) and target.workflow != "session":  # its files do not tell of gates
+    if plan.passed and not _is_verified(plan) and target.workflow != "session":  # its files do not tell of gates
         parts.append("UNVERIFIED: no gates")
+    elif plan.unverified:
+        parts.append(f"{len(plan.unverified)} UNVERIFIED: no gates")
+    elif plan.review.verified_at:
+        parts.append("verified")
+    elif done == total and target.workflow == "feature":
+        parts.append("not yet verified")
     if plan.in_place:
         parts.append(f"gates ran {words.IN_PLACE}")
     return ", ".join(parts)
 
 
 def _is_verified(plan: Plan) -> bool:
+    """Whether required gates decided about any of it."""
     return any(task.result and any(gate.required for gate in task.result.gates) for task in plan)
 
 
 def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
-    click.secho(f"{plan.target}: {plan.description}" if plan.description else plan.target, bold=True)
-    click.echo(f"  {_progress(target, plan)}")
+    say(f"{plan.target}: {plan.description}" if plan.description else plan.target, bold=True)
+    say(f"  {_progress(target, plan)}")
     if plan.branch:
         click.echo(f"  branch {plan.branch}" + ("" if target.branch else " (not made yet)"))
     owner = lock.holder(workspace.lock)
@@ -108,10 +116,11 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if target.workflow == "requirements":
         _show_run(workspace, owner)
     if plan.setup.notes:
-        click.secho(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), 160)}", fg="red")
+        say(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), LONGEST)}", fg="red")
     if plan.failure:
-        why = words.cut(words.first_line(plan.failure.message), 160)
-        click.secho(f"  halted: {plan.failure.task} failed, {why} See {ERRORS}.", fg="red")
+        why = words.cut(words.first_line(plan.failure.message), LONGEST)
+        say(f"  halted: {plan.failure.task} failed. {why}", fg="red")
+        say(f"  All of it is in {ERRORS}.", dim=True)
     begun, unseen = _begun(workspace, plan), _unseen(workspace, plan)
     for spec in sorted(plan.specs, key=lambda spec: spec.priority):
         _show_spec(spec)
@@ -119,7 +128,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if not plan.specs:
         _show_tasks(plan.tasks, begun, unseen)
     if plan.review.notes:
-        click.echo(f"  final verification: {words.cut(words.first_line(plan.review.notes), 160)}")
+        say(f"  final verification: {words.cut(words.first_line(plan.review.notes), LONGEST)}")
     _show_figures(figures(workspace.logs, plan.target))
 
 
@@ -157,25 +166,22 @@ def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
 
 def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str], unseen: dict[str, str]) -> None:
     for task in tasks:
-        title = words.cut(task.title, 160)
-        click.secho(f"  {words.MARKS[task.state]} {task.id:10} {title}", fg=words.COLOURS[task.state], nl=False)
-        click.echo(_remark(task, begun.get(task.id, "")), nl=False)
-        click.secho("  no page was looked at" if task.id in unseen else "", fg="yellow")
+        title = click.style(f"  {words.mark(task)} {task.id:10} {words.cut(task.title, 160)}", fg=words.colour(task))
+        page = click.style("  no page was looked at" if task.id in unseen else "", fg="yellow")
+        say(f"{title}{_remark(task, begun.get(task.id, ''))}{page}", hang=13)
 
 
 def _show_spec(spec: Spec) -> None:
     commit = f"  {spec.result.commit[:10]}" if spec.result and spec.result.commit else ""
-    click.secho(f"  {spec.name}", bold=True, nl=False)
-    click.secho(f"  {spec.file}{commit}", dim=True, nl=not spec.notes)
-    if spec.notes:
-        click.secho(f"  {words.cut(words.first_line(spec.notes), 120)}", fg="red")
+    notes = click.style(f"  {words.cut(words.first_line(spec.notes), LONGEST)}", fg="red") if spec.notes else ""
+    say(click.style(f"  {spec.name}", bold=True) + click.style(f"  {spec.file}{commit}", dim=True) + notes)
 
 
 def _show_figures(found: Figures) -> None:
     """How much agents had to read, and how often the gates were green at once."""
     if found.prompts:
         average, largest = sum(found.prompts) // len(found.prompts), max(found.prompts)
-        click.secho(
+        say(
             f"  prompts {average:,} characters on average, {largest:,} at most"
             f" · gates green at the first attempt: {found.at_first} of {found.tasks}",
             dim=True,
@@ -204,35 +210,39 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
 
 
 def _remark(task: Task, begun: str) -> str:
+    if task.acceptance:
+        return click.style(f"  {words.cut(words.accepted(task.acceptance), LONGEST)}", dim=True)
     if task.state is TaskState.PASSED and task.result:
         how = f"  ({words.in_place(task)})" if words.in_place(task) else ""
         return click.style(f"  {task.result.commit[:10]}{how}", dim=True)
     tried = f"{task.failures} failed" if task.failures else ""
-    why = words.cut(words.first_line(task.notes), 120)
+    why = words.cut(words.first_line(task.notes), LONGEST)
     remark = ", ".join(filter(None, (begun, tried)))
     return "".join((f"  ({remark})" if remark else "", f"  {why}" if why else ""))
 
 
 def _show_task(task: Task) -> None:
-    click.secho(f"{task.id} {task.title}", bold=True)
-    click.echo(f"  {words.state_of(task)} · attempts {task.attempts}")
+    say(f"{task.id} {task.title}", bold=True)
+    say(f"  {words.state_of(task)} · attempts {task.attempts}")
     if task.description:
-        click.echo(f"  {task.description}")
+        say(f"  {task.description}", hang=0)
     for criterion in task.criteria:
-        click.echo(f"  - {criterion}")
-    if task.result:
-        click.echo(f"  commit {task.result.commit[:10]}: {task.result.summary}")
+        say(f"  - {criterion}")
+    if task.acceptance:
+        say(f"  {words.accepted(task.acceptance)}")
+    elif task.result:
+        say(f"  commit {task.result.commit[:10]}: {task.result.summary}")
         for gate in task.result.gates:
             optional = "" if gate.required else " (optional)"
             where = f" · {words.IN_PLACE}" if gate.in_place else ""
             mark = "✓" if gate.passed else "✗"
-            click.echo(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}")
+            say(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}")
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
-        click.echo(f"  {words.cut(line, 300)}")
+        say(f"  {words.cut(line, LONGEST)}")
     if task.rounds:
         click.echo(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
     for finding in task.findings if task.result else ():  # else they stand in the notes
-        click.secho(f"  {words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
+        say(f"  {words.cut(str(finding), LONGEST)}", fg=words.SEVERITY_COLOURS[finding.severity])
     if task.notes:
         click.echo("\n" + task.notes)
 
@@ -249,7 +259,7 @@ def _show_pages(workspace: Workspace, target: Target, task: str) -> None:
         shot = f" · {seen.screenshot}" if seen.screenshot else ""
         click.secho(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)
         for finding in seen.findings:
-            click.echo(f"      {words.cut(finding, 300)}")
+            say(f"      {words.cut(finding, LONGEST)}")
 
 
 def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[str, object]:
@@ -264,7 +274,8 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "where": target.where,
         "current": plan.current,
         "running": _running(workspace, target.name),
-        "passed": plan.count(TaskState.PASSED),
+        "passed": plan.passed,
+        "accepted": plan.accepted,
         "blocked": plan.count(TaskState.BLOCKED),
         "verified": _is_verified(plan),
         "inPlace": plan.in_place,
@@ -275,7 +286,8 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
             {
                 "id": task.id,
                 "title": task.title,
-                "state": task.state.value,
+                "state": task.standing,
+                "accepted": asdict(task.acceptance) if task.acceptance else None,
                 "retries": task.failures,
                 "attempts": task.attempts,
                 "commit": task.result.commit if task.result else None,

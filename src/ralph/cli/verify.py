@@ -21,6 +21,7 @@ from ralph.journal.events import GateEnded, GateStarted, Noted, PageChecked, Ser
 from ralph.journal.writer import new_run_id
 from ralph.loop.recover import end_verifying, verifying
 from ralph.loop.run import Interrupt
+from ralph.loop.ticking import ticking
 from ralph.plan.model import GateResult, Plan, Task
 from ralph.process import environment, tree
 from ralph.verify import gates, pages
@@ -30,6 +31,7 @@ from ralph.verify.pages import Look, Shots
 from ralph.verify.services import Services
 from ralph.verify.suite import Checked, UiWork, check
 from ralph.verify.urls import pages_in
+from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.feature import FeatureWorkflow
 from ralph.workflows.targets import REQUIREMENTS, Target, find, find_by_task, find_task, has_requirements
@@ -69,20 +71,23 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool) 
     workflow = FeatureWorkflow(Feature(name=target or "all", date="0000-00-00"), config, workspace.root)
     folder = found.repo if found else workspace.root
     checked = asyncio.run(_check(workspace, folder, config, workflow, plan, task, as_json))
+    is_verified = bool(checked.pages) or any(result.required for result in checked.results)
     if as_json:
         answer = {
-            "green": not checked.reason,
+            "green": not checked.reason and is_verified,
+            "verified": is_verified,
             "problem": checked.problem,
             "gates": _rows(checked.results),
             "pages": [asdict(page) for page in checked.pages],
         }
         click.echo(json.dumps(answer, indent=2))
-    elif not any(result.required for result in checked.results) and not checked.problem and not checked.pages:
+    elif not is_verified and not checked.problem:
         what = "None of the gates is required" if checked.results else "No gates are configured"
-        click.secho(f"{what}: nothing was verified.", fg="yellow")
+        say(f"UNVERIFIED. {what}: nothing was verified.", fg="yellow", bold=True)
+        say("→ Add your checks to verify.default in ralph.config.json.")
     else:
         _explain(checked)
-    return EXIT_UNFINISHED if checked.reason else 0
+    return EXIT_UNFINISHED if checked.reason or not is_verified else 0
 
 
 def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
@@ -135,7 +140,8 @@ async def _check(
             work = asyncio.create_task(check(workflow.gates(task), bench, ui))
             with interrupt.scope(work):
                 try:
-                    return await work
+                    async with ticking(view.tick):
+                        return await work
                 except asyncio.CancelledError:
                     raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
 

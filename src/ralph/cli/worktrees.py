@@ -14,6 +14,7 @@ from ralph.cli.repositories import repositories
 from ralph.journal.writer import new_run_id
 from ralph.loop.worktrees import Judge, Worktree, in_words, remove
 from ralph.stores import lock
+from ralph.views.lines import say
 from ralph.workspace import Workspace
 
 KEPT = "files that were kept nowhere else are in"
@@ -47,7 +48,7 @@ def command(prune: bool, as_json: bool) -> int:
 
 
 async def _rows(workspace: Workspace) -> list[dict[str, object]]:
-    judge = Judge(workspace, await repositories(workspace), lock.holder(workspace.lock))
+    judge = Judge(workspace, await repositories(workspace), lambda: lock.holder(workspace.lock))
     return [_row(one) for one in await judge.all()]
 
 
@@ -85,11 +86,9 @@ def _row(one: Worktree) -> dict[str, object]:
 def _print(row: dict[str, object]) -> None:
     target = f" of {row['target']}" if row["target"] and row["target"] != row["name"] else ""
     name = f"{row['name']}{target}"
-    click.echo(f"{name:28} {in_words(int(str(row['bytes']))):>12}  ", nl=False)
     if row["removed"]:
-        click.secho("removed", fg="green", nl=False)
-        click.echo(f"; {KEPT} {row['keptIn']}" if row["keptIn"] else f": {row['why']}")
-    elif row["stays"]:
-        click.secho(f"stays: {row['stays']}", fg="yellow")
+        how = f"; {KEPT} {row['keptIn']}" if row["keptIn"] else f": {row['why']}"
+        told = click.style("removed", fg="green") + how
     else:
-        click.echo(f"can go: {row['why']}")
+        told = click.style(f"stays: {row['stays']}", fg="yellow") if row["stays"] else f"can go: {row['why']}"
+    say(f"{name:28} {in_words(int(str(row['bytes']))):>12}  {told}", hang=43)

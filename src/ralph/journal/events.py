@@ -31,6 +31,7 @@ class RunStarted(Event):
     jobs: int = 1  # tasks that are done at the same time
     config: str = ""  # the step configuration, where the workflow has one
     in_place: bool = False  # gates run where the agent works, or did for a task that has passed
+    accepted: int = 0  # tasks that a person accepted
     follower: str = ""  # the person's own branch, where it is fast-forwarded at the end
 
 
@@ -65,6 +66,7 @@ class AttemptStarted(AttemptEvent):
     resumed: bool = False
     tasks: int = 0
     passed: int = 0
+    accepted: int = 0
 
 
 @event
@@ -189,6 +191,9 @@ class AttemptEnded(AttemptEvent):
     usage: Usage = field(default_factory=Usage)
     gates: tuple[GateResult, ...] = ()
     reopened: tuple[str, ...] = ()
+    tasks: int = 0  # how far the plan is with it
+    passed: int = 0
+    accepted: int = 0
 
 
 @event
@@ -239,6 +244,9 @@ class RunEnded(Event):
     gates: int  # those that are required
     optional: int = 0  # those that only warn
     in_place: bool = False  # gates ran where the agent worked, in this run or for a task that passed before
+    accepted: int = 0  # tasks that a person accepted
+    unverified: str = ""  # why what passed is not verified; empty: required gates decided
+    is_error: bool = False  # an error ended it, and its message follows
     usage: Usage
 
 

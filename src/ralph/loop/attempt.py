@@ -15,7 +15,6 @@ from ralph.loop.run import Run
 from ralph.loop.site import Site
 from ralph.loop.steps import is_built_in, step_type
 from ralph.loop.steps.base import Context, Step
-from ralph.plan.model import TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, StepSpec, Verdict, Work
 
@@ -56,7 +55,8 @@ def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int
             base=record.base,
             resumed=resumed,
             tasks=len(run.plan.tasks),
-            passed=run.plan.count(TaskState.PASSED),
+            passed=run.plan.passed,
+            accepted=run.plan.accepted,
         )
     )
 
@@ -76,6 +76,9 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             usage=outcome.usage,
             gates=outcome.gates,
             reopened=outcome.reopened,
+            tasks=len(run.plan.tasks),
+            passed=run.plan.passed,
+            accepted=run.plan.accepted,
         )
     )
 

@@ -32,11 +32,12 @@ from ralph.loop.slots import Slots
 from ralph.loop.ui_ready import check_ui
 from ralph.loop.verification import IN_PLACE, Verifier
 from ralph.loop.workflow import Workflow
-from ralph.plan.model import Plan, TaskState
+from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.process import environment, tree
 from ralph.stores import atomic, lock
 from ralph.verify.browser import Browser
+from ralph.verify.urls import why_unseen
 from ralph.workspace import Workspace
 
 RUN_ID = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
@@ -178,7 +179,8 @@ async def _drive(
         await hold_limits(run, is_over=True)
     except Exception as error:  # whatever it was, the journal and the reports say that it ended
         why = error.what if isinstance(error, RalphError) else str(error)
-        run.emit(_ended(run, metrics, Finished(ending=Ending.STOPPED, reason=why), began))
+        end = Finished(ending=Ending.STOPPED, reason=why)
+        run.emit(replace(_ended(run, metrics, end, began), is_error=True))
         await run.commit_state()
         raise
     ended = _ended(run, metrics, end, began)
@@ -207,7 +209,9 @@ def _edited(plan: Plan, opened: Opened, make: Callable[[Path], Workflow], root: 
 
 
 def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
-    plan, gates = run.plan, run.workflow.gates(None)
+    plan, gates, unverified = run.plan, run.workflow.gates(None), _unverified(run)
+    if end.ending is Ending.DONE and unverified:
+        end = Finished(ending=Ending.UNVERIFIED, reason=unverified)
     return RunEnded(
         run=run.id,
         target=plan.target,
@@ -216,15 +220,30 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
         reason=end.reason,
         seconds=time.monotonic() - began,
         tasks=len(plan.tasks),
-        passed=plan.count(TaskState.PASSED),
+        passed=plan.passed,
+        accepted=plan.accepted,
         blocked=plan.count(TaskState.BLOCKED),
         attempts=metrics.attempts,
         verified=bool(plan.review.verified_at),
         gates=sum(gate.required for gate in gates),
         optional=sum(not gate.required for gate in gates),
         in_place=_is_in_place(run),
+        unverified=unverified,
         usage=metrics.usage,
     )
+
+
+def _unverified(run: Run) -> str:
+    """Why what passed is not verified; empty if required gates, or the pages of UI tasks, decided about all of it."""
+    if not any(gate.required for gate in run.workflow.gates(None)) and not all(_is_seen(run, one) for one in run.plan):
+        return "no gate is required, so nothing was verified"
+    names = [task.id for task in run.plan.unverified if not _is_seen(run, task)]
+    return f"{', '.join(names)} passed when no gate was required" if names else ""
+
+
+def _is_seen(run: Run, task: Task) -> bool:
+    """Whether a browser looks at the pages of a task."""
+    return run.workflow.is_ui(run.plan, task) and not why_unseen(task.criteria, run.config)
 
 
 def _is_in_place(run: Run) -> bool:
@@ -251,7 +270,8 @@ def _started(run: Run, branch: TargetBranch, options: Options, follower: str) ->
         workflow=run.workflow.name,
         version=__version__,
         tasks=len(run.plan.tasks),
-        passed=run.plan.count(TaskState.PASSED),
+        passed=run.plan.passed,
+        accepted=run.plan.accepted,
         blocked=run.plan.count(TaskState.BLOCKED),
         branch=branch.name,
         place=str(run.workspace.slots),

@@ -26,6 +26,7 @@ from ralph.loop.recover import end_orphans
 from ralph.loop.run import Run
 from ralph.loop.settle import Policy
 from ralph.loop.site import Site
+from ralph.loop.ticking import Tick, ticking
 from ralph.loop.workflow import Claimed, Occasion, Prompt
 from ralph.loop.worktrees import throw_away
 from ralph.plan.model import Plan, Task
@@ -49,6 +50,7 @@ class Planner:
     run: Run
     root: Path  # where the plan's files are
     _workflow: _Planning
+    tick: Tick | None = None  # called once a second while an agent is asked
     _site: Site | None = None
 
     async def ask(
@@ -123,7 +125,8 @@ class Planner:
         async def guarded() -> T:
             tree.adopt_orphans()
             with self.run.interrupt.on_signals():
-                return await work
+                async with ticking(self.tick):
+                    return await work
 
         return asyncio.run(guarded())
 
@@ -135,6 +138,7 @@ def planner(
     target: str,
     listener: Listener,
     *,
+    tick: Tick | None = None,
     makes: tuple[str, ...] = (),
     branch: str = "",
 ) -> Iterator[Planner]:
@@ -164,7 +168,7 @@ def planner(
         )
         try:
             with plan_files(workspace, config, target, branch, run_id) as root:
-                yield Planner(target, run, root, workflow)
+                yield Planner(target, run, root, workflow, tick)
         finally:
             throw_away(workspace.review_copies / PLANNING)
             trusted.forget(workspace, workflow.target)

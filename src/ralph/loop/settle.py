@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.plan.model import Failure, Finding, Plan, Result, Review, Severity, Spec, Task, TaskState, learn
+from ralph.plan.model import Acceptance, Failure, Finding, Plan, Result, Review, Severity, Spec, Task, TaskState, learn
 from ralph.plan.work import Kind, Outcome, Verdict, Work, standing
+from ralph.views import words
 
 LONGEST_NOTES = 6_000
 MOST_TRIED, LONGEST_TRIED = 8, 300
@@ -249,9 +250,10 @@ def retry_by_hand(plan: Plan, task_id: str) -> Plan:
     return open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
 
 
-def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str) -> Plan:
+def accept_by_hand(plan: Plan, task_id: str, why: str, at: str, commit: str, by: str = "") -> Plan:
     """A person vouches for a task; no files go back for its sake any more."""
-    result = Result(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}")
+    accepted = Acceptance(by=by, why=why)
+    result = Result(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}", accepted=accepted)
     plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
     plan = replace(plan, current=None if plan.current == task_id else plan.current)
     return open_spec_of(_without_failure_of(plan, task_id), task_id)
@@ -281,7 +283,7 @@ def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
         return task.tried
     said = outcome.reason.strip().split("\n", 1)[0]
     files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."
-    line = " ".join(f"Attempt {outcome.number}: {said[:LONGEST_TRIED]}{files}".split())
+    line = " ".join(f"Attempt {outcome.number}: {words.cut(said, LONGEST_TRIED)}{files}".split())
     return (*task.tried, line)[-MOST_TRIED:]
 
 

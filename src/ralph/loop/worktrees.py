@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +25,8 @@ from ralph.workspace import Workspace
 
 PLAN = "plan"
 MOST_NAMED = 3
+AtWork = Callable[[], Owner | None]
+"""Says which run is at work; None: there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +106,13 @@ def _used_for(folder: Path) -> dict[str, object]:
 class Judge:
     """Says of each of them why it can or cannot go."""
 
-    def __init__(self, workspace: Workspace, repos: Iterable[Repo], at_work: Owner | None = None) -> None:
+    def __init__(self, workspace: Workspace, repos: Iterable[Repo], at_work: AtWork = lambda: None) -> None:
         self._workspace = workspace
         self._repos = tuple(repos)  # the first is that of the project's own folder, where it has one
-        self._at_work = at_work  # a run that goes on; None: there is none
         self._records = records.load(workspace.records)
+        self._at_work = at_work()  # after its records: whoever is named there is at work, unless it has just ended
+        if self._records and not self._at_work:
+            self._records = records.load(workspace.records)
         self._kept: dict[Path, Kept] = {}
 
     async def all(self) -> list[Worktree]:
@@ -116,9 +120,10 @@ class Judge:
 
     async def judge(self, one: Worktree) -> Worktree:
         here = next((record for record in self._records if one.kind == "slot" and record.slot == one.number), None)
-        if self._at_work:
-            who = f"{here.work} of {here.target}" if here else f"a run of {self._at_work.target}"
-            return replace(one, stays=f"{who} is at work{' here' if here else ''}")
+        if self._at_work and here and here.target == self._at_work.target:
+            return replace(one, stays=f"{here.work} of {here.target} is at work here")
+        if self._at_work and not here:
+            return replace(one, stays=f"a run of {self._at_work.target} is at work")
         if here:
             return replace(one, stays=f"{here.work} was cut short here; the next run of {here.target} goes on with it")
         if one.kind not in ("slot", PLAN):

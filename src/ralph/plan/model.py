@@ -13,7 +13,7 @@ class TaskState(Enum):
     """Where a task stands."""
 
     PENDING = "pending"  # to do, or to do again
-    PASSED = "passed"  # its gates were green, by Ralph's own count
+    PASSED = "passed"  # its gates were green, by Ralph's own count, or a person accepted it
     BLOCKED = "blocked"  # tried too often, or an agent or a person said so
 
 
@@ -94,6 +94,14 @@ class PageResult:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """A person's word in place of the gates' verdict."""
+
+    by: str  # the name that git knows the person by; empty: it knows none
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """What a passed task left behind."""
 
@@ -101,6 +109,7 @@ class Result:
     commit: str
     summary: str
     gates: tuple[GateResult, ...] = ()
+    accepted: Acceptance | None = None  # a person accepted the task; None: its gates decided
 
     @property
     def in_place(self) -> bool:
@@ -131,6 +140,16 @@ class Task:
     usage: Usage = field(default_factory=Usage)  # likewise
     result: Result | None = None
     spec: str = ""  # the spec it belongs to, in a plan that has some
+
+    @property
+    def acceptance(self) -> Acceptance | None:
+        """Who accepted it, if a person did."""
+        return self.result.accepted if self.result and self.state is TaskState.PASSED else None
+
+    @property
+    def standing(self) -> str:
+        """Its state as views name it: what a person accepted has not passed."""
+        return "accepted" if self.acceptance else self.state.value
 
     @property
     def wish(self) -> tuple[object, ...]:
@@ -221,6 +240,28 @@ class Plan:
 
     def count(self, state: TaskState) -> int:
         return sum(task.state is state for task in self.tasks)
+
+    @property
+    def passed(self) -> int:
+        """How many tasks passed by their gates."""
+        return self.count(TaskState.PASSED) - self.accepted
+
+    @property
+    def accepted(self) -> int:
+        """How many tasks a person accepted."""
+        return sum(task.acceptance is not None for task in self.tasks)
+
+    @property
+    def unverified(self) -> tuple[Task, ...]:
+        """Tasks that passed though no gate was required, and that no person accepted."""
+        return tuple(
+            task
+            for task in self.tasks
+            if task.state is TaskState.PASSED
+            and task.result
+            and not task.acceptance
+            and not any(gate.required for gate in task.result.gates)
+        )
 
     def change(self, task_id: str, how: Callable[[Task], Task]) -> Plan:
         """The same plan with one task changed."""

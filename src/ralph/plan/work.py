@@ -39,7 +39,7 @@ class Ending(Enum):
 
     DONE = "done"
     BLOCKED = "blocked"
-    UNVERIFIED = "unverified"  # everything passed, but the final review never agreed
+    UNVERIFIED = "unverified"  # everything passed, but no gate was required, or the final review never agreed
     HALTED = "halted"  # a task failed, and in this workflow nothing is begun after that
     ONCE = "once"
     LIMITED = "limited"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ralph.plan.model import (
+    Acceptance,
     Failure,
     GateResult,
     Plan,
@@ -67,7 +68,16 @@ USED = Part(
 )
 
 
-def _result(name: str, when: str, summary: Field, gates: str, gate: str, *more: Field) -> Maybe:
+ACCEPTED = Part(
+    "AcceptedEntry",
+    "Set by `ralph accept`: a person vouched for the task, and no gate did.",
+    Acceptance,
+    own("by", about="The person's name, as git knows it."),
+    own("why", Text(longest=rules.LONGEST_WHY)),
+)
+
+
+def _result(name: str, when: str, summary: Field, gates: str, gate: str, required: Field) -> Maybe:
     """What a passed task left behind, and the gates it passed."""
     one = Part(
         gate,
@@ -76,13 +86,22 @@ def _result(name: str, when: str, summary: Field, gates: str, gate: str, *more: 
         own("name", required=True),
         own("command", required=True),
         own("passed", FLAG, required=True),
-        *more,
+        required,
         own("seconds", SECONDS),
         own("in_place", FLAG, about="Set by Ralph: it ran where the agent worked.", when_set=True),
     )
-    listed = own(gates, ListOf(of=one), "gates")
-    said = (own("completed_at", required=True), own("commit", required=True), summary)
-    return Maybe(Part(name, f"Set by Ralph when {when}.", Result, *said, listed))
+    return Maybe(
+        Part(
+            name,
+            f"Set by Ralph when {when}.",
+            Result,
+            own("completed_at", required=True),
+            own("commit", required=True),
+            summary,
+            own("accepted", Maybe(ACCEPTED), about="Set by Ralph: no gate decided, a person did.", when_set=True),
+            own(gates, ListOf(of=one), "gates"),
+        )
+    )
 
 
 def _tried(by: str) -> tuple[Field, ...]:
@@ -95,6 +114,7 @@ def _tried(by: str) -> tuple[Field, ...]:
 
 SUMMARY, LATE_SUMMARY = own("summary", required=True), own("summary")
 REQUIRED = own("required", FLAG, default=True)
+UNLESS_REQUIRED = own("required", FLAG, default=True, when_set=True)
 RETRIES = own("retries", COUNT, "failures", "Set by Ralph: attempts that failed.")
 ATTEMPTS = own("attempts", COUNT, about="Set by Ralph: attempts that were made.")
 SPENT = (
@@ -120,7 +140,11 @@ STORY = Part(
     own("passes", FLAG),
     own("retries", COUNT, "failures"),
     own("blocked", FLAG),
-    own("last_result", _result("LastResult", "a story passes", SUMMARY, "verify", "VerifyResult"), "result"),
+    own(
+        "last_result",
+        _result("LastResult", "a story passes", SUMMARY, "verify", "VerifyResult", UNLESS_REQUIRED),
+        "result",
+    ),
     own("notes"),
     *_tried("attempts"),
     own("attempts", COUNT, about="Set by Ralph."),
@@ -188,7 +212,7 @@ TASK = Part(
     own("idle_loops", COUNT, "idle", "Set by Ralph: loops in a row that changed nothing."),
     own("attempts", COUNT, about="Set by Ralph."),
     own("base_commit", attr="base", about="Set by Ralph: where the task's work began."),
-    own("result", _result("Result", "a task is done", SUMMARY, "verify", "Gate")),
+    own("result", _result("Result", "a task is done", SUMMARY, "verify", "Gate", UNLESS_REQUIRED)),
 )
 SETUP = Part(
     "Setup",

@@ -42,7 +42,7 @@ def _told(event: Event) -> str:
     """An event in one line; empty if it is not worth one."""
     match event:
         case e.RunStarted():
-            return f"run {event.run} started: {event.passed} of {event.tasks} tasks passed, {event.branch}"
+            return f"run {event.run} started: {_passed(event)}, {event.branch}"
         case e.AttemptStarted():
             return f"{event.work} attempt {event.attempt} started: {event.title}"
         case e.GateEnded():
@@ -63,8 +63,7 @@ def _told(event: Event) -> str:
         case e.Waited():
             return f"waiting {event.seconds:.0f} s: {words.first_line(event.reason)}"
         case e.RunEnded():
-            far = f"{event.passed} of {event.tasks} tasks passed"
-            return f"run {event.run} {event.ending.value}, {far}{_because(event.reason)}"
+            return f"run {event.run} {event.ending.value}, {_passed(event)}{_because(event.reason)}"
         case _:
             return ""
 
@@ -72,6 +71,11 @@ def _told(event: Event) -> str:
 def _because(reason: str) -> str:
     brief = words.cut(words.first_line(reason), 300)
     return f": {brief}" if brief else ""
+
+
+def _passed(event: e.RunStarted | e.RunEnded) -> str:
+    accepted = f", {event.accepted} accepted" if event.accepted else ""
+    return f"{event.passed} of {event.tasks} tasks passed{accepted}"
 
 
 def _where(gates: Iterable[GateResult]) -> str:

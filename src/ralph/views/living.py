@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import click
 
 from ralph.views import words
+from ralph.views.lines import Clock, columns, stamped
 
 HEARTBEAT = 60.0
 
@@ -19,31 +19,35 @@ class Doing:
     """One thing that is under way."""
 
     what: str
-    since: float = field(default_factory=time.monotonic)
-    heard: float = field(default_factory=time.monotonic)
+    since: float
+    heard: float
     said: str = ""
 
 
 class LivingLine:
     """Knows what each piece of work is at, and shows it without pushing away what was printed."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, clock: Clock) -> None:
         self._quiet = quiet
-        self._live = sys.stdout.isatty() and not quiet
+        self._clock = clock
+        self._is_terminal = sys.stdout.isatty()
+        self._live = self._is_terminal and not quiet and os.environ.get("TERM") != "dumb"
         self._doing: dict[str, Doing] = {}
         self._shown = False
-        self._beat = time.monotonic()
+        self._beat = clock.seconds()
         self.at = ""  # how far the whole run is
 
     def begin(self, work: str, what: str) -> None:
-        self._doing[work] = Doing(what)
-        self._beat = time.monotonic()
+        now = self._clock.seconds()
+        if not self._doing:
+            self._beat = now
+        self._doing[work] = Doing(what, since=now, heard=now)
         self._draw()
 
     def hear(self, work: str, said: str) -> None:
         doing = self._doing.get(work)
         if doing:
-            doing.heard, doing.said = time.monotonic(), said
+            doing.heard, doing.said = self._clock.seconds(), said
             self._draw()
 
     def end(self, work: str) -> None:
@@ -55,10 +59,11 @@ class LivingLine:
     def tick(self) -> None:
         if self._live:
             self._draw()
-        elif self._doing and not self._quiet and time.monotonic() - self._beat >= HEARTBEAT:
-            self._beat = time.monotonic()
+        elif self._doing and not self._quiet and self._clock.seconds() - self._beat >= HEARTBEAT:
+            self._beat = self._clock.seconds()
             for work, doing in self._doing.items():
-                click.echo(f"     … {self._name(work)}{doing.what}, {self._so_far(doing)}")
+                text = f"    … {self._name(work)}{doing.what}, {self._so_far(doing)}"
+                click.echo(text if self._is_terminal else stamped(text, self._clock.of_day()))
 
     def clear(self) -> None:
         """Make room for a line that stays."""
@@ -70,27 +75,24 @@ class LivingLine:
         if not self._live or not self._doing:
             return
         self.clear()
-        line = words.cut(f"{self.at}  … {self._now()}", shutil.get_terminal_size().columns - 4)
-        sys.stdout.write(click.style(line, dim=True))
-        sys.stdout.flush()
+        line = words.cut(f"{self.at}  … {self._now()}", columns() - 4)
+        click.secho(line, dim=True, nl=False)
         self._shown = True
 
     def _now(self) -> str:
         if len(self._doing) > 1:
-            return " · ".join(f"{work} {doing.what} {_elapsed(doing)}" for work, doing in self._doing.items())
+            return " · ".join(f"{work} {doing.what} {self._elapsed(doing)}" for work, doing in self._doing.items())
         (doing,) = self._doing.values()
         said = f" · {doing.said}" if doing.said else ""
-        return f"{doing.what}, {_elapsed(doing)}{said}"
+        return f"{doing.what}, {self._elapsed(doing)}{said}"
 
     def _name(self, work: str) -> str:
         return f"{work}: " if len(self._doing) > 1 else ""
 
     def _so_far(self, doing: Doing) -> str:
-        now = time.monotonic()
-        silent = now - doing.heard
-        quiet = f", silent for {words.duration(silent)}" if silent >= HEARTBEAT / 2 else ""
-        return f"{words.duration(now - doing.since)} so far{quiet}"
+        silent = self._clock.seconds() - doing.heard
+        quiet = f", silent for {words.elapsed(silent)}" if silent >= HEARTBEAT / 2 else ""
+        return f"{self._elapsed(doing)} so far{quiet}"
 
-
-def _elapsed(doing: Doing) -> str:
-    return words.duration(int(time.monotonic() - doing.since))
+    def _elapsed(self, doing: Doing) -> str:
+        return words.elapsed(self._clock.seconds() - doing.since)

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.model import Plan, Task
 from ralph.plan.select import waves
 from ralph.views import words
+from ralph.views.lines import say
 
 
-def tree(plan: Plan) -> Iterator[tuple[str, TaskState | None]]:
-    """The lines, each with the state of the task it tells of; None: a heading."""
+def draw(plan: Plan, noun: str = "task") -> None:
+    """Print the plan as a tree."""
+    for text, task in tree(plan, noun):
+        say(text, bold=task is None, fg=words.colour(task) if task else None, hang=5 if task else 2)
+
+
+def tree(plan: Plan, noun: str = "task") -> Iterator[tuple[str, Task | None]]:
+    """The lines, each with the task it tells of; None: a heading."""
     groups = waves(plan)
-    yield f"{words.count(len(plan.tasks), 'task')} in {words.count(len(groups), 'wave')}", None
+    yield f"{words.count(len(plan.tasks), noun)} in {words.count(len(groups), 'wave')}", None
     for number, group in enumerate(groups, 1):
         together = f" ({len(group)} side by side)" if len(group) > 1 else ""
         yield f"wave {number}: {', '.join(task.id for task in group)}{together}", None
         for task in group:
             branch = "└─" if task is group[-1] else "├─"
-            yield f"{branch} {words.MARKS[task.state]} {_told(task)}", task.state
+            yield f"{branch} {words.mark(task)} {_told(task)}", task
 
 
 def _told(task: Task) -> str:
     needs = f"  (needs {', '.join(task.depends_on)})" if task.depends_on else ""
-    how = f"  ({words.in_place(task)})" if words.in_place(task) else ""
+    how = f"  ({words.in_place(task)})" if words.in_place(task) else "  (accepted)" if task.acceptance else ""
     return f"{task.id}  {words.cut(task.title, 90)}{needs}{how}"

@@ -146,7 +146,7 @@ class Reports:
                 target=event.target,
                 config=event.config,
                 in_place=event.in_place,
-                tasks=Tasks(total=event.tasks, done=event.passed, failed=event.blocked),
+                tasks=Tasks(total=event.tasks, done=event.passed + event.accepted, failed=event.blocked),
                 started_at=now(),
                 updated_at="",
             )
@@ -180,7 +180,7 @@ class Reports:
                     update={"tasks": state.tasks.model_copy(update={"failed": state.tasks.failed + 1})}
                 )
             case e.RunEnded():
-                tasks = Tasks(total=event.tasks, done=event.passed, failed=event.blocked)
+                tasks = Tasks(total=event.tasks, done=event.passed + event.accepted, failed=event.blocked)
                 ended = {"status": STATUS[event.ending], "reason": event.reason, "now": None, "tasks": tasks}
                 return state.model_copy(update=ended)
             case _:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
-
-import click
+from typing import Any
 
 from ralph.ansi import plain
 from ralph.journal import events as e
@@ -13,16 +13,20 @@ from ralph.journal.events import Event
 from ralph.plan.model import TaskState, is_in_place
 from ralph.plan.work import Ending, Kind, Verdict
 from ralph.views import words
+from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
 
 
 class TerminalView:
     """Listens to a journal. `tick` once a second keeps the living line, or a heartbeat where there is none."""
 
-    def __init__(self, *, quiet: bool = False, folder: Path | None = None) -> None:
+    def __init__(self, *, quiet: bool = False, folder: Path | None = None, clock: Clock | None = None) -> None:
         self._quiet = quiet
         self._folder = folder or Path.cwd()
-        self._living = LivingLine(quiet=quiet)
+        self._clock = clock or Clock()
+        self._living = LivingLine(quiet=quiet, clock=self._clock)
+        self._tasks = self._passed = 0  # as the last event has it
+        self._title = ""  # of the task that is worked on, where it is the only one
         self._noun = "task"
         self._is_session = False
         self._jobs = 1
@@ -68,20 +72,26 @@ class TerminalView:
     def tick(self) -> None:
         self._living.tick()
 
-    def _line(self, text: str = "", *, always: bool = False, **style: object) -> None:
+    def line(self, text: str = "", **style: Any) -> None:
+        """A line that also a quiet view shows: wrapped on a terminal, with the time of day elsewhere."""
+        self._living.clear()
+        say(text if sys.stdout.isatty() else stamped(text, self._clock.of_day()), **style)
+
+    def _line(self, text: str = "", *, always: bool = False, **style: Any) -> None:
         if self._quiet and not always:
             return
-        self._living.clear()
         if self._who and text:
             text = f"{self._who:>8} │ {text.strip()}"
-        click.secho(plain(text), **style)  # type: ignore[arg-type]  # click's own keywords
+            style["hang"] = max(len(self._who), 8) + 5 - (len(text) - len(text.lstrip()))
+        self.line(plain(text), **style)
 
     def _run_started(self, event: e.RunStarted) -> None:
         self._noun, self._jobs = words.noun(event.workflow), event.jobs
+        self._count(event)
         self._is_session = event.workflow == "session"
-        tasks = f"{words.count(event.tasks, self._noun)}, {event.passed} passed"
+        passed = words.passed(event.passed, event.accepted)
         blocked = f", {event.blocked} blocked" if event.blocked else ""
-        self._line(f"{event.target}: {tasks}{blocked}", bold=True)
+        self._line(f"{event.target}: {words.count(event.tasks, self._noun)}, {passed}{blocked}", bold=True)
         model = f" · model {event.model}" if event.model else ""
         config = f" · config {event.config}" if event.config else ""
         jobs = f" · {event.jobs} at a time" if event.jobs > 1 else ""
@@ -112,13 +122,22 @@ class TerminalView:
         again = ", going on" if event.resumed else ""
         self._living.end("")
         self._found.discard(event.work)
-        far = f"{words.bar(event.passed, event.tasks)} {event.passed}/{event.tasks} "
-        self._living.at = far + words.cut(event.title, 30) if self._jobs == 1 else far
-        progress = far if event.tasks else ""
+        self._title = words.cut(event.title, 30) if self._jobs == 1 else ""
+        self._count(event)
         which = f" (attempt {event.attempt}{tries}{again})" if event.kind is not Kind.FINISH else " (all tasks settled)"
         if event.kind is Kind.SETUP and self._is_session and not tries:  # calls of different kinds, counted together
             which = ""
-        self._line(f"\n▶ {progress}{name}{which}", bold=True)
+        self._line(f"\n▶ {self._far}{name}{which}", bold=True)
+
+    @property
+    def _far(self) -> str:
+        """How many tasks have passed by now; empty while there are none, as in planning."""
+        return f"{words.bar(self._passed, self._tasks)} {self._passed}/{self._tasks} " if self._tasks else ""
+
+    def _count(self, event: e.RunStarted | e.AttemptStarted | e.AttemptEnded) -> None:
+        """An event says how far the plan is: several attempts may be under way, and any of them may have passed."""
+        self._tasks, self._passed = event.tasks, event.passed + event.accepted
+        self._living.at = f"{self._far}{self._title}"
 
     def _agent_started(self, event: e.AgentStarted) -> None:
         self._living.begin(event.work, f"agent {Path(event.command).name} at work")
@@ -201,6 +220,7 @@ class TerminalView:
 
     def _attempt_ended(self, event: e.AttemptEnded) -> None:
         self._living.end(event.work)
+        self._count(event)
         if event.kind is Kind.FINISH and event.verdict is Verdict.PASSED:
             return  # how the spec was closed is told next
         self._reasons[event.work] = event.reason
@@ -255,10 +275,11 @@ class TerminalView:
         self._living.end_all()
         colour = {Ending.DONE: "green", Ending.ONCE: "green"}.get(event.ending, "yellow")
         self._line()
-        self._line(headline(event), always=True, fg=colour, bold=True)
+        self._line(headline(event, told=self._is_told(event)), always=True, fg=colour, bold=True)
         blocked = f", {event.blocked} blocked" if event.blocked else ""
         self._line(
-            f"  {words.plural(words.noun(event.workflow))} {event.passed} of {event.tasks} passed{blocked} · "
+            f"  {words.plural(words.noun(event.workflow))} {words.passed(event.passed, event.accepted, event.tasks)}"
+            f"{blocked} · "
             f"attempts {event.attempts} · "
             f"time {words.duration(event.seconds)}",
             always=True,
@@ -266,31 +287,39 @@ class TerminalView:
         if event.attempts:
             self._line(f"  {words.tokens(event.usage)} · {words.cost(event.usage)}", always=True)
 
+    def _is_told(self, event: e.RunEnded) -> bool:
+        """Whether a person reads the reason elsewhere: in the last attempt's line, or in the message that follows."""
+        said = map(words.first_line, self._reasons.values())
+        return event.is_error or (not self._quiet and words.first_line(event.reason) in said)
+
     def _short(self, path: str) -> str:
         return str(Path(path).relative_to(self._folder)) if self._folder in Path(path).parents else path
 
 
-def headline(event: e.RunEnded) -> str:
-    """How a run ended, in one line."""
-    reason = words.cut(words.first_line(event.reason), 200)
+def headline(event: e.RunEnded, *, told: bool = False) -> str:
+    """How a run ended, in one line; `told`: why it stopped is said elsewhere."""
+    reason = words.cut(words.first_line(event.reason), 300)
+    stopped = "" if told else f" · {reason}"
     match event.ending:
         case Ending.DONE:
             green = "all required gates green" if event.optional else "all gates green"
-            proof = green if event.gates else "UNVERIFIED: no gate is required"
+            proof = green if event.gates else "all pages green"
             agreed = " · final verification agreed" if event.verified else ""
             where = f", {words.IN_PLACE}" if event.in_place else ""
-            return f"{event.target}: complete · {proof}{where}{agreed}"
+            by_hand = f" · {event.accepted} accepted by hand" if event.accepted else ""
+            return f"{event.target}: complete · {proof}{where}{agreed}{by_hand}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"
         case Ending.HALTED:
             return f"{event.target}: halted · {reason}"
         case Ending.UNVERIFIED:
-            return f"{event.target}: all passed, but the final verification did not agree · {reason}"
+            return f"{event.target}: all passed, UNVERIFIED · {reason}"
         case Ending.ONCE:
-            return f"{event.target}: one attempt made · {reason}"
+            unverified = f", UNVERIFIED · {event.unverified}" if reason == "passed" and event.unverified else ""
+            return f"{event.target}: one attempt made · {reason}{unverified}"
         case Ending.LIMITED:
-            return f"{event.target}: stopped at a limit · {reason}"
+            return f"{event.target}: stopped at a limit{stopped}"
         case Ending.STOPPED:
-            return f"{event.target}: stopped · {reason}"
+            return f"{event.target}: stopped{stopped}"
         case Ending.INTERRUPTED:
             return f"{event.target}: interrupted · run the same command again to go on"

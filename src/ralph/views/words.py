@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from ralph.plan.model import Severity, Task, TaskState
+from ralph.plan.model import Acceptance, Severity, Task, TaskState
 from ralph.plan.usage import Usage
 
 ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
 MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
+ACCEPTED_MARK = "☑"
 COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
 IN_PLACE = "in place"
 """Said of whatever passed by gates that ran where the agent worked (`verify.where: "slot"`)."""
@@ -24,6 +25,11 @@ def duration(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} m {rest:02} s"
     return f"{minutes // 60} h {minutes % 60:02} m"
+
+
+def elapsed(seconds: float) -> str:
+    """A time that still runs: whole seconds."""
+    return duration(int(seconds)) if seconds >= 10 else f"{int(seconds)} s"
 
 
 def count(number: int, word: str) -> str:
@@ -69,8 +75,12 @@ def telling(output: str, most: int = 3) -> list[str]:
 
 
 def cut(text: str, width: int) -> str:
+    """All of it in one line, or as many whole words as fit; only a very long word is cut in two."""
     text = " ".join(text.split())
-    return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+    if len(text) <= width:
+        return text
+    whole = text[: max(width - 1, 0)].rpartition(" ")[0]
+    return f"{whole} …" if len(whole) > width // 2 else text[: max(width - 1, 0)] + "…"
 
 
 def bar(done: int, total: int, width: int = 10) -> str:
@@ -78,9 +88,28 @@ def bar(done: int, total: int, width: int = 10) -> str:
     return "[" + "█" * full + "░" * (width - full) + "]"
 
 
+def mark(task: Task) -> str:
+    return ACCEPTED_MARK if task.acceptance else MARKS[task.state]
+
+
+def colour(task: Task) -> str:
+    return "cyan" if task.acceptance else COLOURS[task.state]
+
+
+def accepted(acceptance: Acceptance) -> str:
+    """Who accepted a task, and why."""
+    return f"accepted{f' by {acceptance.by}' if acceptance.by else ''}: {acceptance.why}"
+
+
 def state_of(task: Task) -> str:
     retries = count(task.failures, "retry") if task.failures else ""
-    return ", ".join(filter(None, (task.state.value, in_place(task), retries)))
+    return ", ".join(filter(None, (task.standing, in_place(task), retries)))
+
+
+def passed(number: int, accepted: int, total: int | None = None) -> str:
+    """How many tasks passed their gates, and how many a person accepted instead."""
+    of = "" if total is None else f" of {total}"
+    return f"{number}{of} passed" + (f", {accepted} accepted by hand" if accepted else "")
 
 
 def in_place(task: Task) -> str:

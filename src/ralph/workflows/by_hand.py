@@ -57,6 +57,11 @@ def need_a_person(*, yes: bool) -> None:
         )
 
 
+def persons_name(folder: Path) -> str:
+    """The person's name, as git knows it there; empty if it knows none."""
+    return look.show(folder, "config", "user.name").strip()
+
+
 def _check_outside(workspace: Workspace) -> None:
     """What an agent or a gate started carries Ralph's mark, or stems from somebody who does, or was adopted by us."""
     above = lineage()

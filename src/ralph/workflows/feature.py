@@ -57,7 +57,8 @@ class FeatureWorkflow:
         if plan.review.verified_at:
             return Finished(ending=Ending.DONE)
         if plan.review.failures >= self.policy.max_failures:
-            return Finished(ending=Ending.UNVERIFIED, reason=plan.review.notes)
+            reason = f"the final verification did not agree: {plan.review.notes}"
+            return Finished(ending=Ending.UNVERIFIED, reason=reason)
         return self._final()
 
     def work(self, plan: Plan, kind: Kind, work_id: str) -> Work | None:

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.errors import RalphError
-from ralph.plan.model import Finding, GateResult, Plan, Result, Severity, Spec, Task, TaskState
+from ralph.plan.model import Acceptance, Finding, GateResult, Plan, Result, Severity, Spec, Task, TaskState
 from ralph.plan.usage import Usage
 from ralph.stores import atomic, formats
 from ralph.stores.fields import TEXT, Part, own
@@ -31,13 +31,15 @@ STAMPS = ("updatedAt", "updated_at")
 WORDS_AND_NUMBERS = (None, True, 0, -1, 1.5, 10**30, "", " ", "x", "a b", "US-002", "done", "x\n", "a.lock", "\x1c")
 ODD = st.sampled_from((*WORDS_AND_NUMBERS, "x" * 2500, "absent", [], ["x"], [1], {}, {"a": 1}))
 GATE = {"name": "t", "command": "t", "passed": True, "seconds": 1}
+WARNING = {**GATE, "required": False}
+BY_ANN = {"by": "Ann", "why": "w"}
 FINDING = {"severity": "major", "file": "a.py", "line": 3, "problem": "p", "remedy": "r"}
 TRIED = {"notes": "", "tried": ["a"], "findings": [FINDING], "attempts": 1}
 SPENT = {"seconds": 1.5, "usage": {"calls": 1, "model": "m", "unpriced": 0, "estimated": 0}}
 STORY = {
     **{"id": "US-001", "title": "One", "description": "d", "acceptanceCriteria": ["c"], "tags": ["ui"], "priority": 1},
     **{"dependsOn": [], "passes": False, "retries": 0, "blocked": False, **TRIED, "reviewRounds": 1, "baseCommit": "a"},
-    "lastResult": {"completedAt": "t", "commit": "c", "summary": "s", "verify": [GATE]},
+    "lastResult": {"completedAt": "t", "commit": "c", "summary": "s", "accepted": BY_ANN, "verify": [WARNING]},
 }
 VERIFICATION = {"attempts": 1, "failures": 0, "notes": "", "verifiedAt": "", "verifiedCommit": ""}
 PRD = {
@@ -48,7 +50,7 @@ PRD = {
 TASK = {
     **{"id": "T-1", "title": "One", "description": "d", "acceptance_criteria": ["c"], "depends_on": []},
     **{"status": "in_progress", **TRIED, "review_rounds": 1, "loops": 1, "idle_loops": 0, "base_commit": "b"},
-    "result": {"completed_at": "t", "commit": "c", "summary": "s", "verify": [GATE]},
+    "result": {"completed_at": "t", "commit": "c", "summary": "s", "accepted": BY_ANN, "verify": [WARNING]},
 }
 TASKS = {
     **{"version": 1, "project": "p", "app": "", "description": "d", "started_at": None},
@@ -58,7 +60,7 @@ TASKS = {
 SPEC_TASK = {
     **{"id": "a-1", "description": "One", "status": "in_progress", "acceptanceCriteria": ["c"], "covers": ["a.1"]},
     **{**TRIED, "reviewRounds": 0, "retries": 1, "baseCommit": "b", **SPENT},
-    "result": {"completedAt": "t", "commit": "c", "summary": "s", "gates": [{**GATE, "required": False}]},
+    "result": {"completedAt": "t", "commit": "c", "summary": "s", "accepted": BY_ANN, "gates": [WARNING]},
 }
 SPEC = {
     **{"id": "a", "file": "specs/a.md", "name": "A", "priority": 1, "status": "pending", "context": "c"},
@@ -72,7 +74,7 @@ SPECS = {
 FILE = {
     **{"id": "t-1", "title": "One", "description": "d", "acceptance_criteria": ["c"], "dependencies": []},
     **{**TRIED, "retries": 0, "review_rounds": 0, "base_commit": "b", **SPENT},
-    "result": {"completed_at": "t", "commit": "c", "summary": "s", "gates": [GATE]},
+    "result": {"completed_at": "t", "commit": "c", "summary": "s", "accepted": BY_ANN, "gates": [GATE]},
 }
 FAILURE = {"task_id": "t-1", "task_title": "x", "error_message": "e", "failed_at": "t", "log_file": "l"}
 STATE = {
@@ -207,7 +209,9 @@ def worked_on(plan: Plan) -> Plan:
             **{"failures": 3, "attempts": 9, "idle": 1, "base": "q", "notes": "né\u2028", "tried": ("a", "b")},
             **{"state": TaskState.PASSED, "rounds": 2, "seconds": 1.23456, "usage": Usage(calls=2, cost_usd=0.0)},
             findings=(Finding(severity=Severity.MINOR, problem="pp"),),
-            result=Result(completed_at="z", commit="y", summary="w", gates=(gate,)),
+            result=Result(
+                completed_at="z", commit="y", summary="w", gates=(gate,), accepted=Acceptance(by="Bo", why="n")
+            ),
         )
 
     def close(spec: Spec) -> Spec:
@@ -255,8 +259,7 @@ def test_what_a_run_changed_is_what_the_next_one_reads(kind: Kind, tmp_path: Pat
     again, once_more = kind.saved(after, root=tmp_path)
     done, result = wanted.tasks[0], wanted.tasks[0].result
     assert result
-    required = kind.name in ("prd", "tasks")  # all gates are there
-    gates = tuple(replace(gate, seconds=round(gate.seconds, 3), required=required) for gate in result.gates)
+    gates = tuple(replace(gate, seconds=round(gate.seconds, 3)) for gate in result.gates)
     fresh = {name: getattr(Task(id="", title=""), name) for name in NOT_KEPT[kind.name]}
     expected = replace(done, seconds=round(done.seconds, 3), result=replace(result, gates=gates))
     assert again.tasks[0] == replace(expected, **fresh)

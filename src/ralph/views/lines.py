@@ -1,0 +1,77 @@
+"""Lines for a person: broken between words on a terminal, stamped with the time of day where nobody watches."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+import time
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from ralph.ansi import plain
+
+NARROWEST = 30
+PIECES = re.compile(r"( +)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clock:
+    """How long something takes, and what time it is."""
+
+    seconds: Callable[[], float] = time.monotonic
+    of_day: Callable[[], str] = lambda: time.strftime("%H:%M:%S")
+
+
+def say(text: str = "", *, err: bool = False, hang: int = 2, **style: Any) -> None:  # click's own keywords
+    """Print lines; on a terminal a long one goes on below its beginning, indented by `hang` more."""
+    stream = sys.stderr if err else sys.stdout
+    if stream.isatty():
+        text = wrapped(text, columns(), hang)
+    click.secho(text, err=err, **style)
+
+
+def columns() -> int:
+    return max(shutil.get_terminal_size().columns, NARROWEST)
+
+
+def stamped(text: str, time_of_day: str) -> str:
+    """Each line with the time before it; an empty one stays empty."""
+    return "\n".join(f"{time_of_day} {line}" if line else "" for line in text.split("\n"))
+
+
+def wrapped(text: str, width: int, hang: int = 2) -> str:
+    """Every line broken between words; a word that is longer than a line, such as a path, stays whole."""
+    return "\n".join(_wrapped(line, width, hang) for line in text.split("\n"))
+
+
+def _wrapped(line: str, width: int, hang: int) -> str:
+    if _breadth(line) <= width:
+        return line
+    indent = len(plain(line)) - len(plain(line).lstrip(" ")) + hang
+    done, used, gap = "", 0, ""
+    for piece in PIECES.split(line):
+        if not piece.strip(" "):
+            gap += piece
+            continue
+        breadth = _breadth(piece)
+        if done and used > indent and used + len(gap) + breadth > width:
+            done, used, gap = f"{done}\n{' ' * indent}", indent, ""
+        done, used, gap = f"{done}{gap}{piece}", used + len(gap) + breadth, ""
+    return done
+
+
+def _breadth(text: str) -> int:
+    """The columns that a text takes on a terminal."""
+    text = plain(text)
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
