@@ -180,7 +180,7 @@ def test_no_gates_means_unverified_everywhere(project: Project) -> None:
     project.stories("One")
     project.script(does("US-001", "one.txt"), VERIFIED)
 
-    done = project.ralph("run", "auth")
+    done = project.ralph("run", "auth", code=3)
 
     assert "UNVERIFIED" in done.stdout
     assert "nothing will be verified" in done.stdout

@@ -128,16 +128,16 @@ def test_with_optional_gates_only_everything_says_unverified(project: Project) -
     write_plan(project, ONE)
     project.script(builds("avatar-1", "1.txt"))
 
-    done = project.ralph("start", "build")
+    done = project.ralph("start", "build", code=3)
 
     assert "! None of the gates is required: nothing will be verified." in done.stdout
-    assert "specs: complete · UNVERIFIED: no gate is required" in done.stdout
+    assert "specs: all passed, UNVERIFIED · no gate is required, so nothing was verified" in done.stdout
     assert "all gates green" not in done.stdout
     assert "✗ lint (optional) (none required: UNVERIFIED)" in progress(project)
     assert "UNVERIFIED: no gates" in project.ralph("status").stdout
     assert json.loads(project.ralph("status", "specs", "--json").stdout)[0]["verified"] is False
     assert "no gate is required: nothing will be verified" in project.ralph("doctor").stdout
-    checked = project.ralph("verify", "specs").stdout
+    checked = project.ralph("verify", "specs", code=3).stdout
     assert "All gates are green." not in checked
     assert "nothing was verified" in checked
 

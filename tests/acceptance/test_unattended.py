@@ -8,6 +8,9 @@ import subprocess
 
 import pytest
 
+from tests.acceptance.requests import builds, task, write_plan
+from tests.acceptance.sessions import ID, REQUEST
+from tests.acceptance.test_session import SCRIPT
 from tests.conftest import RALPH, VERIFIED, Project, does, wait_for
 
 STAMP = re.compile(r"\d\d:\d\d:\d\d ")
@@ -100,6 +103,32 @@ def test_without_gates_a_run_says_unverified_and_fails(project: Project) -> None
     assert "US-001 passed when no gate was required" in project.ralph("run", "auth", code=3).stdout
     project.ralph("accept", "auth", "US-001", "--why", "make test is green", "--yes")
     assert "auth: complete · all gates green" in project.ralph("run", "auth").stdout
+
+
+def test_a_request_without_gates_fails_too(project: Project) -> None:
+    project.config()
+    write_plan(project, task("Model"))
+    project.script(builds(1))
+    done = project.ralph("start", code=3).stdout
+    assert "request: all passed, UNVERIFIED · no gate is required, so nothing was verified" in done
+
+
+def test_the_halted_line_says_what_the_gate_said_first(project: Project) -> None:
+    project.config("echo 'E   assert 1 == 2'; exit 1", maxRetries=1)
+    write_plan(project, task("Model"))
+    project.script(builds(1))
+    assert "halted · task-001 failed: The gate" in project.ralph("start", "--no-baseline", code=3).stdout
+    assert re.search(
+        r"halted: task-001 failed\..*exit code 1: E assert 1 == 2", project.ralph("status", "request").stdout
+    )
+
+
+def test_a_session_without_gates_fails_too(project: Project) -> None:
+    project.script_file.write_text(SCRIPT.read_text())
+    project.config()
+    done = project.ralph("session", REQUEST, "--id", ID, code=3).stdout
+    assert f"{ID}: all passed, UNVERIFIED · no gate is required, so nothing was verified" in done
+    assert "0/0" not in done
 
 
 def test_verify_without_gates_fails(project: Project) -> None:

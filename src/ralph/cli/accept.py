@@ -13,6 +13,7 @@ from ralph.loop.settle import accept_by_hand, reopen_review
 from ralph.plan.model import Plan, TaskState
 from ralph.stores.plan_rules import LONGEST_WHY
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.workflows.by_hand import change_plan, need_a_person, persons_name
 from ralph.workflows.targets import find_task
 
@@ -40,5 +41,5 @@ def command(target: str, task: str, why: str, yes: bool) -> int:
 
     found = change_plan(target, accept, vouching=True)
     who = f" by {by}" if by else ""
-    click.echo(f"{task} is accepted{who}, not verified. Run `{found.command}` to continue with the rest.")
+    say(f"{task} is accepted{who}, not verified. Run `{found.command}` to continue with the rest.")
     return 0

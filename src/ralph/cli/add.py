@@ -13,6 +13,7 @@ from ralph.errors import RalphError
 from ralph.journal.writer import Listener
 from ralph.loop.planning import planner
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.requirements import TARGET, Layout
 from ralph.workflows.targets import find
@@ -62,13 +63,13 @@ def _nobody(*_: object) -> None: ...
 def _tell(added: Added) -> None:
     click.echo()
     if added.archived:
-        click.echo(f"{words.count(added.archived, 'done task')} moved to .ralph/prd_archive.json")
+        say(f"{words.count(added.archived, 'done task')} moved to .ralph/prd_archive.json")
     if added.compacted:
-        click.echo("learnings compacted; the long version is in .ralph/learnings_archive.md")
-    click.secho(f"{words.count(len(added.tasks), 'new task')}:", bold=True)
+        say("learnings compacted; the long version is in .ralph/learnings_archive.md")
+    say(f"{words.count(len(added.tasks), 'new task')}:", bold=True)
     for task in added.tasks:
-        click.echo(f"  {task['id']}  {task['title']}")
-    click.echo("→ ralph run")
+        say(f"  {task['id']}  {task['title']}")
+    say("→ ralph run")
 
 
 def _text(work: str) -> str:

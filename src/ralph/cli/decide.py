@@ -113,7 +113,7 @@ def _ask(asked: Asked) -> str:
     say(f"\n{asked.question}", bold=True, hang=0)
     for letter, option in zip(string.ascii_uppercase, options, strict=False):
         _show(letter, option, asked)
-    click.echo("  or in your own words" if options else "")
+    say("  or in your own words" if options else "")
     return _meant(asked, letter_or_words(options, default="A" if options else None))
 
 

@@ -16,6 +16,7 @@ from ralph.errors import RalphError
 from ralph.git import look
 from ralph.journal.writer import now
 from ralph.verify.gates import default_gates
+from ralph.views.lines import say
 from ralph.workspace import MARKERS, SPECS_PLAN, Workspace
 
 SCHEMA = ".ralph/config.schema.json"
@@ -70,12 +71,12 @@ def command(
     workspace = _workspace()
     made = [*write(workspace, agent, verify), *(_prepare_specs(workspace) if specs else [])]
     for path in made:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
     if configuration.NAME not in made:
-        click.echo(f"{configuration.NAME} is there already and was left as it is. Edit it, or remove it first.")
+        say(f"{configuration.NAME} is there already and was left as it is. Edit it, or remove it first.")
         config = configuration.load(workspace.root)
         gates = ", ".join(gate.name for gate in default_gates(config)) or "none"
-        click.echo(f"  agent {config.provider.command}, gates {gates}")
+        say(f"  agent {config.provider.command}, gates {gates}")
         if not specs:
             return 0
     _next_steps(agent, verify, specs=specs, new=configuration.NAME in made)
@@ -95,12 +96,12 @@ def _prepare_specs(workspace: Workspace) -> list[str]:
             plan.write_text(json.dumps(empty, indent=2) + "\n", encoding="utf-8")
             made.append(SPECS_PLAN)
         else:
-            click.echo(f"{SPECS_PLAN} is there already and was left as it is.")
+            say(f"{SPECS_PLAN} is there already and was left as it is.")
     except OSError as error:
         raise RalphError(f"{error.filename} could not be written: {error.strerror}.") from None
     for name in ("IMPLEMENTATION_PLAN.md", "tasks.json"):
         if (workspace.root / name).exists():
-            click.echo(f"{name} is not used: {SPECS_PLAN} replaced it. It was left as it is.")
+            say(f"{name} is not used: {SPECS_PLAN} replaced it. It was left as it is.")
     return made
 
 
@@ -123,16 +124,16 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
         made += opened.wait(founding.write(document))
     click.echo()
     for path in made:
-        click.echo(f"wrote {path}")
+        say(f"wrote {path}")
     plan = Layout(workspace=workspace).store().load()
-    click.secho(f"\n{len(plan.tasks)} tasks: {plan.description}", bold=True)
+    say(f"\n{len(plan.tasks)} tasks: {plan.description}", bold=True)
     for task in plan:
-        click.echo(f"  {task.id}  {task.title}")
-    click.echo("\n→ Read them in .ralph/prd.json, and change what you like.")
+        say(f"  {task.id}  {task.title}")
+    say("\n→ Read them in .ralph/prd.json, and change what you like.")
     if not default_gates(config):
         click.echo('→ Put your checks into verify.default of ralph.config.json, for example ["pytest -q"]: without')
-        click.echo("  any, nothing is verified, and every view says so.")
-    click.echo("→ Then: ralph run")
+        say("  any, nothing is verified, and every view says so.")
+    say("→ Then: ralph run")
     return 0
 
 
@@ -195,14 +196,14 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
     if new and not verify:
         click.echo('→ Put your checks into verify.default, for example ["npm test"]: they decide what passes.')
     if agent.name == "scripted":
-        click.echo("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
+        say("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
     elif not shutil.which(agent.command):
-        click.echo(f"→ {agent.command} is not installed: {agent.install}")
+        say(f"→ {agent.command} is not installed: {agent.install}")
     if look.top(Path.cwd()) is None:
-        click.echo("→ This is not a git repository yet: git init, and make a first commit.")
+        say("→ This is not a git repository yet: git init, and make a first commit.")
     if specs:
         click.echo(EXAMPLE_SPEC)
-        click.echo("→ Commit what is here, check with `ralph doctor`, then: `ralph start plan`, `ralph start build`.")
+        say("→ Commit what is here, check with `ralph doctor`, then: `ralph start plan`, `ralph start build`.")
     else:
-        click.echo("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan:")
+        say("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan:")
         click.echo('  `ralph plan "What you want"`, or a feature: `ralph prd NAME`.')

@@ -12,6 +12,7 @@ from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.plan.model import learn
 from ralph.stores import atomic
+from ralph.views.lines import say
 from ralph.workflows.targets import everything, find
 
 HEADING = "## Learnings"
@@ -38,14 +39,14 @@ def command(target: str | None, into: Path | None, as_json: bool) -> int:
         texts = learn(texts, tuple(map(_without_bullet, plan.learnings)) if plan else ())
     if into:
         added = _add(into, texts)
-        click.echo(f"{into}: {len(added)} added, {len(texts) - len(added)} were there")
+        say(f"{into}: {len(added)} added, {len(texts) - len(added)} were there")
     elif as_json:
         click.echo(json.dumps(list(texts), indent=2, ensure_ascii=False))
     elif not texts:
-        click.echo("Nothing was learned so far.")
+        say("Nothing was learned so far.")
     else:
         for text in texts:
-            click.echo(f"- {text}")
+            say(f"- {text}")
     return 0
 
 

@@ -26,6 +26,7 @@ from ralph.stores.request_answers import Decision
 from ralph.stores.request_draft import Draft
 from ralph.views import words
 from ralph.views.execution_log import ExecutionLog
+from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.request_archive import put_aside
 from ralph.workflows.request_plan import TEMPLATES, RequestPlanner, Researching
@@ -166,7 +167,7 @@ def _draft(workspace: Workspace, request: str | None) -> Draft:
     located = locate(workspace)
     if located and located.phase is Phase.COMPLETED and request is not None:
         folder = put_aside(workspace, located)
-        click.echo(f"The request before this one is finished: moved to {folder}/", err=True)
+        say(f"The request before this one is finished: moved to {folder}/", err=True)
         located = None
     if located is None:
         assert request is not None, "it was checked"
@@ -179,7 +180,7 @@ def _discard(workspace: Workspace) -> int:
         located = needed(workspace)
         asyncio.run(end_orphans(left_by, workspace.records))
         folder = put_aside(workspace, located)
-    click.echo(f"{words.cut(located.request, 120) or 'The request'}: moved to {folder}/")
+    say(f"{words.cut(located.request, 120) or 'The request'}: moved to {folder}/")
     if located.branch:
-        click.echo(f"  The branch {located.branch.name} stays as it is.")
+        say(f"  The branch {located.branch.name} stays as it is.")
     return 0

@@ -105,11 +105,11 @@ class Conversation:
         self.deciding.check(asked)
         told = "\n".join(f"- {one.question}\n  {self.deciding(one)[0]}" for one in asked)
         maker.planner.wait(maker.draft(self.request, told or "- (no questions)"))
-        click.echo(f"\nSaved to {maker.feature.prd_md}\n")
+        say(f"\nSaved to {maker.feature.prd_md}\n")
         if self.given or click.confirm("Ready to finalize?", default=True):
             self._finalize(maker)
         else:
-            click.echo(f"Run 'ralph prd {maker.feature.name}' to continue.")
+            say(f"Run 'ralph prd {maker.feature.name}' to continue.")
         return False
 
     def again(self, maker: PrdMaker) -> bool:
@@ -117,7 +117,7 @@ class Conversation:
         finalized = maker.matches()
         menu = FINALIZED if finalized else DRAFTED
         where = f".ralph/{maker.feature.folder}/" if finalized else maker.feature.prd_md
-        click.echo(f"{'PRD is ready' if finalized else 'PRD exists'}: {where}")
+        say(f"{'PRD is ready' if finalized else 'PRD exists'}: {where}")
         action = self.action or self._choose(maker, menu, finalized)
         if action is None:
             return False
@@ -129,7 +129,7 @@ class Conversation:
         match action:
             case "refine":
                 maker.planner.wait(maker.refine(self._what_to_change()))
-                click.echo(f"Saved to {maker.feature.prd_md}. `ralph prd {maker.feature.name}` again to finalize.")
+                say(f"Saved to {maker.feature.prd_md}. `ralph prd {maker.feature.name}` again to finalize.")
             case "finalize" | "update":
                 self._finalize(maker)
             case "edit":
@@ -147,19 +147,19 @@ class Conversation:
         click.echo()
         draw(plan, words.noun("feature"))
         say(f"\nSaved to {maker.feature.prd_json}: read it, and change what you like.", hang=0)
-        click.secho(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")
+        say(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")
 
     def _choose(self, maker: PrdMaker, menu: dict[str, str], finalized: bool) -> str | None:
         if self.deciding.yes:
             if not finalized:
                 return "finalize"
-            click.echo(f"Nothing to do. Run 'ralph run {maker.feature.name}'.")
+            say(f"Nothing to do. Run 'ralph run {maker.feature.name}'.")
             return None
         self._need_a_person(f"--action ({', '.join(menu)})", False)
-        click.echo("\nWhat would you like to do?")
+        say("\nWhat would you like to do?")
         letters = string.ascii_uppercase[: len(menu)]
         for letter, text in zip(letters, menu.values(), strict=True):
-            click.echo(f"  {letter}) {text}")
+            say(f"  {letter}) {text}")
         chosen = click.prompt("Choice", type=click.Choice(list(letters), case_sensitive=False), show_choices=False)
         return list(menu)[letters.index(chosen.upper())]
 

@@ -10,6 +10,7 @@ from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.loop.settle import reopen_review, retry_by_hand, retry_spec_by_hand
 from ralph.plan.model import Plan, Setup, TaskState
+from ralph.views.lines import say
 from ralph.workflows.by_hand import change_plan
 from ralph.workflows.targets import find_task
 
@@ -49,5 +50,5 @@ def command(target: str, tasks: tuple[str, ...]) -> int:
     found = change_plan(target, again)
     what = ", ".join(chosen)
     what = f"T{what[1:]}" if what.startswith("the ") else what
-    click.echo(f"{what}: to be tried again. `{found.command}` does it.")
+    say(f"{what}: to be tried again. `{found.command}` does it.")
     return 0

@@ -20,6 +20,7 @@ from ralph.git import look
 from ralph.journal.events import RunEnded
 from ralph.loop.engine import Options
 from ralph.stores.formats import PRD
+from ralph.views.lines import say
 from ralph.workflows import features
 from ralph.workflows.feature import FeatureWorkflow
 from ralph.workflows.features import is_outdated
@@ -171,7 +172,7 @@ def _feature_job(workspace: Workspace, config: Config, name: str, options: Optio
         raise no_plan(name)
     document, plan = PRD.load(data, name=f"{feature.prd_json} ({located.where})")
     if is_outdated(document, located.read(workspace.root, feature.prd_md)):
-        click.secho(f"! prd.md has changed since prd.json was made from it: `ralph prd {name}`", fg="yellow", err=True)
+        say(f"! prd.md has changed since prd.json was made from it: `ralph prd {name}`", fg="yellow", err=True)
     if not plan.branch.startswith(BRANCH_PREFIX):
         raise RalphError(
             f"The plan's branchName is {plan.branch!r}: Ralph works only on branches of its own.",

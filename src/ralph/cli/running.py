@@ -20,6 +20,7 @@ from ralph.loop.engine import FOLLOWING, Options, engage
 from ralph.loop.ticking import ticking
 from ralph.loop.workflow import Workflow
 from ralph.plan.work import Ending
+from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workspace import Workspace
 
@@ -86,7 +87,7 @@ def put_back_what_agents_changed(workspace: Workspace) -> None:
     changed = trusted.put_back(workspace)
     if changed:
         text = f"! {', '.join(changed)} had changed when the last run was killed with an agent at work: put back."
-        click.secho(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
+        say(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
 
 
 def _nobody(_: Event, line: str) -> None: ...

@@ -26,6 +26,7 @@ from ralph.plan.work import Ending
 from ralph.stores import lock
 from ralph.stores.session import Session
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.workflows import features, sessions
 from ralph.workflows.session import SessionWorkflow
 from ralph.workflows.session_report import Report, report
@@ -124,7 +125,7 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
     if request:
         same = next((found for found in known if found.request == request and not sessions.is_finished(found)), None)
         if same:
-            click.secho(f"The unfinished session {same.id} has this very request: it goes on.", err=True)
+            say(f"The unfinished session {same.id} has this very request: it goes on.", err=True)
             return Asked(id=same.id, request=same.request)
         return Asked(id=sessions.new_id(workspace, request, datetime.now(UTC)), request=request, is_new=True)
     unfinished = [found for found in known if not sessions.is_finished(found)]
@@ -228,8 +229,8 @@ def _list(workspace: Workspace, as_json: bool) -> int:
         return 0
     for one, made in rows:
         colour = {"completed": "green", "blocked": "red"}.get(made.status)
-        click.secho(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", fg=colour)
-        click.echo(f"  {words.cut(one.title, 100)}" if one.title else "  (no plan yet)")
+        say(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", fg=colour)
+        say(f"  {words.cut(one.title, 100)}" if one.title else "  (no plan yet)")
     if not rows:
         click.echo('No sessions yet. Begin one: ralph session "What you want"')
     return 0
@@ -249,20 +250,20 @@ def _show(workspace: Workspace, named: tuple[str, ...], as_json: bool) -> int:
 
 
 def _tell(workspace: Workspace, one: Found, made: Report) -> None:
-    click.secho(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", bold=True)
+    say(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", bold=True)
     if one.title:
-        click.echo(f"  {words.cut(one.title, 140)}")
-    click.echo(f"  {made.summary}")
+        say(f"  {words.cut(one.title, 140)}")
+    say(f"  {made.summary}")
     passed = [attempt for attempt in past_attempts(workspace.logs, one.id).values() if attempt.verdict == "passed"]
     in_place = {attempt.work for attempt in passed if attempt.in_place}
     for item in _items(one.session):
         how = f"  ({words.IN_PLACE})" if item.id in in_place else ""
-        click.secho(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}{how}", fg=COLOURS[item.mark])
-    click.echo(f"  last      {made.last_action}")
-    click.echo(f"  next      {made.next_action}")
-    click.echo(f"  artifacts {SESSIONS}/{one.id} on {sessions.branch_of(one.id)}")
+        say(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}{how}", fg=COLOURS[item.mark])
+    say(f"  last      {made.last_action}")
+    say(f"  next      {made.next_action}")
+    say(f"  artifacts {SESSIONS}/{one.id} on {sessions.branch_of(one.id)}")
     if made.status != "completed":
-        click.echo(f"→ ralph session --resume {one.id}")
+        say(f"→ ralph session --resume {one.id}")
 
 
 def _items(session: Session) -> tuple[Item, ...]:

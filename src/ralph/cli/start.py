@@ -128,7 +128,7 @@ def _job(workspace: Workspace, config: Config) -> Job:
 
 def _warn_outdated(workspace: Workspace) -> None:
     for line in outdated(workspace.root, specs_source(workspace).read(SPECS_PLAN)):
-        click.secho(f"! {line}: `ralph start plan`", fg="yellow", err=True)
+        say(f"! {line}: `ralph start plan`", fg="yellow", err=True)
 
 
 def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
@@ -152,18 +152,18 @@ def _tell(planned: Planned) -> None:
     plan = planned.plan
     click.echo()
     for number, spec in enumerate(sorted(plan.specs, key=lambda spec: spec.priority), 1):
-        click.secho(f"{number}. {spec.name} ({spec.file})", bold=True)
+        say(f"{number}. {spec.name} ({spec.file})", bold=True)
         for task in plan.of_spec(spec.id):
             line = f"   {words.mark(task)} {task.id}  {words.cut(task.title, 90)}"
             say(line, fg=words.colour(task))
     click.echo()
     if not planned.is_new:  # else all of it is new, and stands above
-        click.echo("What changed:" if planned.changes else "Nothing changed.")
+        say("What changed:" if planned.changes else "Nothing changed.")
         for change in planned.changes:
-            click.echo(f"  {words.cut(change, 140)}")
+            say(f"  {words.cut(change, 140)}")
     for file in planned.unlisted:
-        click.secho(f"! {file} lists no tasks: whether the plan forgets any was not checked", fg="yellow")
+        say(f"! {file} lists no tasks: whether the plan forgets any was not checked", fg="yellow")
     if planned.added_criteria:
-        click.echo(f"added {words.count(planned.added_criteria, 'criterion')} of the specs that the agent had left out")
-    click.echo(f"wrote {SPECS_PLAN}: {words.count(len(plan.specs), 'spec')}, {words.count(len(plan.tasks), 'task')}")
-    click.echo("→ Read it, change it if you like, then: ralph start build")
+        say(f"added {words.count(planned.added_criteria, 'criterion')} of the specs that the agent had left out")
+    say(f"wrote {SPECS_PLAN}: {words.count(len(plan.specs), 'spec')}, {words.count(len(plan.tasks), 'task')}")
+    say("→ Read it, change it if you like, then: ralph start build")

@@ -13,7 +13,9 @@ from ralph.config import Config
 from ralph.plan.model import GateResult
 from ralph.process import environment, spawn
 from ralph.process.spawn import Ended, How, Limits
-from ralph.verify.output import first_failing, useful
+from ralph.verify.output import first_failing, in_brief, useful
+
+LONGEST_COMMAND = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,8 +100,9 @@ def explain(results: Iterable[GateResult]) -> str:
 
 
 def called(result: GateResult) -> str:
-    """A gate by its name and its command, which may be the same."""
-    return f"`{result.command}`" if result.name == result.command else f"{result.name} (`{result.command}`)"
+    """A gate by its name and its command, which may be the same; a very long command leaves room for the reason."""
+    name, command = (in_brief(text, LONGEST_COMMAND) for text in (result.name, result.command))
+    return f"`{command}`" if result.name == result.command else f"{name} (`{command}`)"
 
 
 def describe(result: GateResult) -> str:

@@ -59,16 +59,17 @@ def first_failing(output: str) -> str:
         return ""
     sign, at = max(found)
     if not sign:
-        return _in_brief(lines[-1], LONGEST_LINE // 2)
+        return in_brief(lines[-1], LONGEST_LINE // 2)
     first, *rest = lines[-at:]
     point = _point(rest)
     if point is None or not (signs.HEADING.match(first.encode()) or signs.TRACEBACK in first.encode()):
-        return _in_brief(first, LONGEST_LINE // 2)
-    told = "" if signs.TRACEBACK in first.encode() else f"{_in_brief(first, LONGEST_LINE // 2)} · "
-    return told + _in_brief(rest[point], LONGEST_LINE // 4)
+        return in_brief(first, LONGEST_LINE // 2)
+    told = "" if signs.TRACEBACK in first.encode() else f"{in_brief(first, LONGEST_LINE // 2)} · "
+    return told + in_brief(rest[point], LONGEST_LINE // 4)
 
 
-def _in_brief(line: str, size: int) -> str:
+def in_brief(line: str, size: int) -> str:
+    """A line without its indentation, and not longer than that."""
     text = " ".join(line.split())
     return text if len(text) <= size else f"{text[: size - 1]}…"
 
