@@ -83,6 +83,7 @@ def _ask(*, err: bool) -> None:
     except click.Abort:
         if sys.stdin.isatty():
             raise
+        click.echo(err=err)
         raise RalphError(
             "There is no terminal to ask you in, so nothing was removed.",
             remedy="Pass --yes to remove all of this without being asked, or --dry-run to only see it.",

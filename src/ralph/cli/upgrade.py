@@ -7,13 +7,14 @@ import sys
 import click
 
 from ralph import __version__, installation
+from ralph.views.lines import say
 
 
 @click.command(name="upgrade")
 def command() -> int:
     """Say how to get a newer Ralph. It never downloads anything by itself."""
     found = installation.this()
-    click.echo(f"This is Ralph {__version__}, {found.manner.value}, running on {sys.executable}.")
+    say(f"This is Ralph {__version__}, {found.manner.value}, running on {sys.executable}.")
     click.echo("To upgrade it:")
     for line in found.upgrade():
         click.echo(f"  {line}")

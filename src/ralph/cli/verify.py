@@ -176,9 +176,10 @@ def _ui_work(
 
 def _explain(checked: Checked) -> None:
     for result in gates.red(checked.results):
-        click.echo(f"\n{result.command}: {result.reason}\n{result.output}\n→ {result.log}")
+        say(f"\n{result.command}: {result.reason}")
+        click.echo(f"{result.output}\n→ {result.log}")
     if checked.problem:
-        click.echo(f"\n{checked.problem}")
+        say(f"\n{checked.problem}")
     told = pages.explain(checked.pages)
     if told:
         click.echo(f"\n{told}")
