@@ -152,11 +152,10 @@ def test_answers_from_a_file_and_everything_that_is_wrong_with_one(ready: Projec
     assert (load(ready)["phase"], load(ready, "decisions.json")["decisions"][0]["answer"]) == ("decisions", None)
 
     ready.write("answers.json", json.dumps({"answers": {"storage": "files"}}))
-    done = ready.ralph("plan", "--answers", "answers.json", code=1)
-    assert "login: Which login? (No / Yes)" in done.stderr
-    done = ready.ralph("plan", code=1)
-    assert "There is no terminal to ask you in, and decisions are open." in done.stderr
-    assert ready.calls() == 2, "nobody was called for nothing"
+    done = ready.ralph("plan", "--answers", "answers.json", code=6)
+    assert "1 decision is open" in done.stderr and "login: Which login? (No [recommended] / Yes)" in done.stderr
+    assert "storage:" not in done.stderr, "that one has its answer in the file"
+    assert ready.calls() == 2, "no agent is called again for what is written down"
 
     ready.write("answers.json", json.dumps({"answers": {"storage": "files", "login": "Only for writing"}}))
     ready.ralph("plan", "--answers", "answers.json")
@@ -168,6 +167,29 @@ def test_answers_from_a_file_and_everything_that_is_wrong_with_one(ready: Projec
     for wrong in ({"answers": {"storage": 3}}, {"storage": "Files"}, [1]):
         ready.write("answers.json", json.dumps(wrong))
         assert "answers.json has 1 mistake" in ready.ralph("plan", "x", "--answers", "answers.json", code=1).stderr
+
+
+def test_without_a_terminal_planning_ends_at_the_open_decisions(ready: Project) -> None:
+    done = ready.ralph("plan", REQUEST, code=6)
+
+    assert "2 decisions are open, and there is no terminal to ask you in." in done.stderr
+    assert "storage: Which storage? (Files / SQLite [recommended])" in done.stderr
+    assert '{"answers": {"storage": "SQLite", "login": "No"}}' in done.stderr
+    assert "`ralph plan --answers FILE`" in done.stderr and "`ralph plan --yes`" in done.stderr
+    assert load(ready)["phase"] == "decisions" and ready.exists(".ralph/research.json")
+    assert [one["answer"] for one in load(ready, "decisions.json")["decisions"]] == [None, None]
+
+    shown = json.loads(ready.ralph("plan", REQUEST, "--json", code=6).stdout)
+    assert [one["id"] for one in shown["decisions"]] == ["storage", "login"]
+    assert ready.calls() == 2, "no agent is called again for what is written down"
+    ready.ralph("plan", "--yes", "-q")
+    assert load(ready)["phase"] == "planning_complete"
+
+
+def test_without_decisions_no_terminal_is_needed(ready: Project) -> None:
+    ready.script(*usual(decisions({"decisions": []})))
+    ready.ralph("plan", REQUEST, "-q")
+    assert load(ready)["phase"] == "planning_complete"
 
 
 def test_a_person_is_asked_in_the_terminal_and_may_stop_in_the_middle(ready: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import string
 import sys
 from collections.abc import Collection, Iterable, Mapping
@@ -12,7 +13,7 @@ import click
 
 from ralph import validation
 from ralph.cli.asking import letter_or_words
-from ralph.errors import EXIT_INTERRUPTED, RalphError
+from ralph.errors import EXIT_INTERRUPTED, EXIT_UNDECIDED, RalphError
 from ralph.validation import Mistakes, nearest
 from ralph.views.lines import say
 
@@ -36,24 +37,12 @@ class Deciding:
     file: str = ""
     yes: bool = False
     silent: bool = False  # standard output is for a program
-    what: str = "decisions"
+    kept_in: str = ""  # the file that has the open questions until they are answered; empty: they are asked anew
     interrupted: str = "The answers you gave are kept: `ralph plan` goes on."
 
     @property
     def can_ask(self) -> bool:
         return sys.stdin.isatty() and not self.silent
-
-    @property
-    def has_a_way(self) -> bool:
-        return self.yes or self.answers is not None or self.can_ask
-
-    def need_a_way(self) -> None:
-        """Before anybody is called for nothing."""
-        if not self.has_a_way:
-            raise RalphError(
-                "There is no terminal to ask you in, and decisions are open.",
-                remedy="Take the recommended answers with --yes, or give yours with --answers FILE.",
-            )
 
     def check(self, asked: Iterable[Asked], answered: Collection[str] = ()) -> None:
         """Answers to what nobody asked, and open questions without any way to ask."""
@@ -65,11 +54,7 @@ class Deciding:
             raise Mistakes(self.file, mistakes, f"Asked was: {', '.join(known) or 'nothing'}.")
         open_ones = [one for one in known.values() if one.id not in answered and one.id not in answers]
         if open_ones and not self.yes and not self.can_ask:
-            raise RalphError(
-                f"{self.file} has no answer to {len(open_ones)} of {len(known)} {self.what}:",
-                details=tuple(f"{one.id}: {one.question} ({' / '.join(one.options)})" for one in open_ones),
-                remedy="Add them to the file given with --answers, or take the recommended ones with --yes.",
-            )
+            raise _undecided(open_ones, self.kept_in) if self.kept_in else _missing(open_ones, len(known), self.file)
 
     def __call__(self, asked: Asked) -> tuple[str, str]:
         given = (self.answers or {}).get(asked.id)
@@ -81,6 +66,31 @@ class Deciding:
             return _ask(asked), "person"
         except click.Abort:
             raise RalphError("Interrupted.", remedy=self.interrupted, code=EXIT_INTERRUPTED) from None
+
+
+def _undecided(open_ones: list[Asked], kept_in: str) -> RalphError:
+    """Decisions are open and there is no terminal to ask in: they are written down, and this says how to answer."""
+    count = "1 decision is" if len(open_ones) == 1 else f"{len(open_ones)} decisions are"
+    example = json.dumps({"answers": {one.id: one.recommendation for one in open_ones}}, ensure_ascii=False)
+    return RalphError(
+        f"{count} open, and there is no terminal to ask you in. {kept_in} has the options and their consequences.",
+        details=tuple(f"{one.id}: {one.question} ({' / '.join(_options(one))})" for one in open_ones),
+        remedy=f"Write your answers to a file, for example {example}, and run `ralph plan --answers FILE`; or take the"
+        " recommended ones with `ralph plan --yes`.",
+        code=EXIT_UNDECIDED,
+    )
+
+
+def _missing(open_ones: list[Asked], asked: int, file: str) -> RalphError:
+    return RalphError(
+        f"{file} has no answer to {len(open_ones)} of {asked} questions:",
+        details=tuple(f"{one.id}: {one.question} ({' / '.join(one.options)})" for one in open_ones),
+        remedy="Add them to the file given with --answers, or take the recommended ones with --yes.",
+    )
+
+
+def _options(asked: Asked) -> list[str]:
+    return [name + " [recommended]" * (name == asked.recommendation) for name in asked.options]
 
 
 def read_answers(path: Path | None) -> dict[str, str] | None:

@@ -14,7 +14,7 @@ from ralph.cli.decide import Asked, Deciding, read_answers
 from ralph.cli.running import put_back_what_agents_changed
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
-from ralph.errors import RalphError
+from ralph.errors import EXIT_UNDECIDED, RalphError
 from ralph.journal.events import Event
 from ralph.journal.writer import new_run_id
 from ralph.loop.planning import planner
@@ -24,6 +24,7 @@ from ralph.stores import lock
 from ralph.stores.request import TARGET
 from ralph.stores.request_answers import Decision
 from ralph.stores.request_draft import Draft
+from ralph.stores.request_files import DECISIONS
 from ralph.views import words
 from ralph.views.execution_log import ExecutionLog
 from ralph.views.lines import say
@@ -90,9 +91,16 @@ def command(
 
         edit_plan(workspace, configuration.load(workspace.root), needed(workspace))
         return show_plan(workspace, as_json)
-    deciding = Deciding(answers=read_answers(answers), file=str(answers or ""), yes=yes, silent=as_json)
+    deciding = Deciding(
+        answers=read_answers(answers), file=str(answers or ""), yes=yes, silent=as_json, kept_in=DECISIONS
+    )
     config = configuration.load(workspace.root).with_model("planner", model)
-    _plan(workspace, config, request, Researching(research), deciding, quiet=quiet or as_json)
+    try:
+        _plan(workspace, config, request, Researching(research), deciding, quiet=quiet or as_json)
+    except RalphError as error:
+        if as_json and error.code == EXIT_UNDECIDED:
+            show_plan(workspace, as_json)
+        raise
     return show_plan(workspace, as_json)
 
 
@@ -111,8 +119,6 @@ def _plan(
     located = locate(workspace)
     if request is None and located and located.phase not in UNPLANNED:
         return  # it is planned: there is nothing to do but to show it
-    if not located or located.phase in (Phase.RESEARCH, Phase.DECISIONS, Phase.COMPLETED):
-        deciding.need_a_way()
     view, log = TerminalView(quiet=quiet, folder=workspace.root), ExecutionLog(workspace.root)
 
     def listen(event: Event, line: str) -> None:

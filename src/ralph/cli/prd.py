@@ -64,7 +64,6 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
         answers=read_answers(answers),
         file=str(answers or ""),
         yes=yes,
-        what="questions",
         interrupted=f"`ralph prd {feature}` asks again.",
     )
     conversation = Conversation(request=request, deciding=deciding, action=action)
