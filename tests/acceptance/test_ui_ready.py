@@ -77,6 +77,10 @@ def test_a_story_that_names_no_page_passes_and_every_view_says_so(ready: Project
     assert "No page was looked at: its criteria name no page" in ready.ralph("status", "--task", "US-001").stdout
     task = json.loads(ready.ralph("status", "auth", "--json").stdout)[0]["tasks"][0]
     assert task["pages"] == [] and task["noPage"].startswith("its criteria name no page")
+    assert "no page was opened: its criteria name no page" in ready.ralph("attempts", "auth").stdout
+    [attempt] = json.loads(ready.ralph("attempts", "auth", "US-001/1", "--json").stdout)
+    assert attempt["noPage"].startswith("its criteria name no page")
+    assert "no_page=its criteria name no page" in ready.ralph("logs").stdout
 
 
 @pytest.mark.parametrize("more", [{}, {"enabled": False}])

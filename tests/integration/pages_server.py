@@ -22,6 +22,18 @@ add('vite-error-overlay', '<pre><span class=message-body>Failed to resolve impor
 add('nextjs-portal', '<div data-nextjs-dialog>Unhandled Runtime Error: oops</div>');
 """
 
+BANNERS = {
+    "by-name": "<div class='error-banner'>Something went wrong</div>",
+    "bootstrap": "<div class='alert alert-danger'><b>Something</b> <i class='alert-message error'>went wrong</i></div>",
+    "bulma": "<div class='notification is-danger'>Something went wrong</div>",
+    "semantic": "<div class='ui negative message'>Something went wrong</div>",
+    "module": "<div class='Cart_errorMessage__x1f'>Something went wrong</div>",
+    "flash": "<p class='flash error'>Something went wrong</p>",
+    "rails": "<div id='error_explanation'>Something went wrong</div>",
+    "django": "<ul class='errorlist'><li>Something went wrong</li></ul>",
+}
+"""Errors as libraries and people show them, without a role."""
+
 PAGES = {
     "/good": "<h1>Welcome</h1><p>All is well.</p>",
     "/throws": "<h1>Page</h1><script>setTimeout(() => { missing.thing() })</script>",
@@ -33,6 +45,11 @@ PAGES = {
     "/gives-up": "<h1>Page</h1><script>const stop = new AbortController();"
     "fetch('/slow-data', {signal: stop.signal}).catch(() => 0); stop.abort()</script>",
     "/banner": "<h1>Page</h1><div role='alert'>Something went\n wrong</div>",
+    **{f"/banner/{name}": f"<h1>Page</h1>{banner}" for name, banner in BANNERS.items()},
+    "/no-banner": "<h1>Page</h1><button class='btn alert-danger'>Delete</button><p class='text-danger'>Required</p>"
+    "<section class='danger-zone'>Delete this project</section><div class='error-banner' hidden>Hidden</div>"
+    "<div class='error-message'></div><div class='message'>3 errors were fixed</div>"
+    "<div class='error-boundary'><p>The application</p></div><div class='alert alert-info'>All green</div>",
     "/well": "<h1>Page</h1><script>const dev = document.createElement('nextjs-portal');"
     "dev.attachShadow({mode: 'open'}).innerHTML = '<button>Dev tools</button>'; document.body.append(dev)</script>"
     "<div role='alert' class='alert alert-success'>Saved</div><div role='alert'></div>"
@@ -87,6 +104,9 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name.replace("_", "-"), value)
         self.end_headers()
         self.wfile.write(body)
+
+    def special_missing_as_asked(self) -> None:
+        self.answer(404, "<h1>Page</h1><div class='error-message' role='alert'>There is no such page</div>")
 
     def special_overlays_js(self) -> None:
         self.answer(200, OVERLAYS, "text/javascript")

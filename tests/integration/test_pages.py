@@ -24,7 +24,7 @@ from ralph.verify.pages import Look, Shots, explain, look_at
 from ralph.verify.urls import Page
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, in_the_background
-from tests.integration.pages_server import NEVER_DONE, PAGES, serving
+from tests.integration.pages_server import BANNERS, NEVER_DONE, PAGES, serving
 
 SECRET = "s3cret-0123456789"
 SPECIAL = (
@@ -108,7 +108,7 @@ def looked(folder: Path) -> Iterator[dict[str, PageResult]]:
         yield with_browser(look, ignore=(r"\[HMR\]",))
 
 
-GOOD = ("/good", "/well", "/picture", "/gives-up", "/streams", "/foreign", "/moved", "/data", "/slow")
+GOOD = ("/good", "/well", "/no-banner", "/picture", "/gives-up", "/streams", "/foreign", "/moved", "/data", "/slow")
 
 
 @pytest.mark.parametrize("page", [*GOOD, "/missing-as-asked"])
@@ -131,6 +131,7 @@ def test_a_page_that_is_right_has_no_findings_and_a_screenshot(
         ("/api-error", "request", "GET /error: 500 Internal Server Error"),
         ("/late-api-error", "console", "late, but seen (/late-api-error:1)"),
         ("/banner", "banner", "Something went wrong"),
+        *((f"/banner/{name}", "banner", "Something went wrong") for name in BANNERS),
         ("/blank", "blank", "the page is empty: no text, no picture, nothing to click"),
         ("/error", "status", "500 Internal Server Error"),
         ("/empty-error", "status", "503 Service Unavailable"),

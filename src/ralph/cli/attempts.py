@@ -107,6 +107,7 @@ def _row(
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",
         "inPlace": bool(known and known.in_place),
+        "noPage": (known.no_page or None) if known else None,
         "reason": known.reason if known else "",
         "findings": finding_entries(known.findings) if known else [],
         "diffstat": stat.strip() or "no change",
@@ -124,6 +125,8 @@ def _print(row: dict[str, object], known: PastAttempt | None) -> None:
     say(f"{row['attempt']!s:14} {outcome} {row['diffstat']}{f', {words.IN_PLACE}' if row['inPlace'] else ''}", hang=28)
     if row["reason"]:
         say(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 300)}")
+    if row["noPage"]:
+        say(f"{'':15}no page was opened: {row['noPage']}", fg="yellow")
     for finding in known.findings if known else ():
         say(f"{'':15}{words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
 

@@ -194,6 +194,7 @@ class AttemptEnded(AttemptEvent):
     tasks: int = 0  # how far the plan is with it
     passed: int = 0
     accepted: int = 0
+    no_page: str = ""  # why no page was opened, although it is UI work
 
 
 @event

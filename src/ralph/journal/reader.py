@@ -40,6 +40,7 @@ class PastAttempt:
     cost_usd: float | None
     at: str
     in_place: bool = False  # its gates ran where the agent worked
+    no_page: str = ""  # why no page was opened, although it was UI work
     findings: tuple[Finding, ...] = ()  # of its review
 
 
@@ -200,4 +201,5 @@ def _attempt(run: str, entry: Entry, event: AttemptEnded) -> PastAttempt:
         cost_usd=event.usage.cost_usd,
         at=entry.at,
         in_place=is_in_place(event.gates),
+        no_page=event.no_page,
     )

@@ -79,6 +79,7 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             tasks=len(run.plan.tasks),
             passed=run.plan.passed,
             accepted=run.plan.accepted,
+            no_page=next((result.no_page for result in reversed(record.steps) if result.no_page), ""),
         )
     )
 

@@ -37,6 +37,7 @@ class StepResult:
     changed: bool = False  # whether it left anything that was not there before
     touched: tuple[str, ...] = ()  # the files it changed, the first few
     left_out: tuple[str, ...] = ()  # what is not part of the commit, each with the reason
+    no_page: str = ""  # why no page was opened, although it is UI work
     verified_tree: str = ""  # the tree that the gates approved
     retry_at: float | None = None
     final: bool = False  # trying it again would come to the same

@@ -35,7 +35,25 @@
     const names = element.getAttribute("class") ?? "";
     return /success|info(?![a-z])/i.test(names) && !/error|danger/i.test(names);
   };
-  const banners = [...document.querySelectorAll('[role="alert"]')].filter((element) => visible(element) && !isWell(element));
+  // Without a role, its names say what it is: error-banner, alert-danger, errorMessage, notification is-danger.
+  // A button or a link that is dangerous to press is no error, nor is the red text of a required field.
+  const bad = /^(errors?|danger|fail(ed|ure)?|fatal|negative|errorlist|errornote)$/;
+  const said = /^(banner|alert|toast|notification|notice|message|flash|snackbar|summary|explanation|errorlist|errornote)$/;
+  const words = (element) =>
+    `${element.getAttribute("class") ?? ""} ${element.id}`
+      .replace(/([a-z])([A-Z])/g, "$1 $2")
+      .toLowerCase()
+      .split(/[^a-z]+/);
+  const isNamed = (element) => {
+    const names = words(element);
+    return names.some((name) => bad.test(name)) && names.some((name) => said.test(name));
+  };
+  const named = ["error", "danger", "fail", "fatal", "negative"].flatMap((word) => [`[class*=${word} i]`, `[id*=${word} i]`]);
+  const pressed = "a, button, input, select, textarea, label, option";
+  const banners = [...document.querySelectorAll(['[role="alert"]', ...named].join())]
+    .filter((element) => element.role === "alert" || (isNamed(element) && !element.matches(pressed)))
+    .filter((element) => visible(element) && !isWell(element))
+    .filter((element, _, all) => !all.some((other) => other !== element && other.contains(element)));
 
   const isHtml = /html/.test(document.contentType);
   const media = "img, svg, canvas, video, audio, iframe, object, embed, input, button, select, textarea";
@@ -53,7 +71,7 @@
         !painted()));
 
   return {
-    overlays: Object.entries(overlays).filter(([, said]) => said.trim()),
+    overlays: Object.entries(overlays).filter(([, message]) => message.trim()),
     banners: banners.map(text).filter(Boolean),
     blank,
   };

@@ -30,21 +30,22 @@ class VerifyStep(Step):
             checked = await self._check(context, commit)
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: this is unverified.", warning=True)
-        self._say_unseen(context)
+        no_page = self._say_unseen(context)
         reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), checked.reason)))
         if reason:
             left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
             hint = (
                 f"\n\nNot part of the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
             )
-            return replace(self.failed(reason + hint), gates=checked.results, commit=commit)
-        return replace(self.passed(), gates=checked.results, commit=commit, verified_tree=tree)
+            return replace(self.failed(reason + hint), gates=checked.results, commit=commit, no_page=no_page)
+        return replace(self.passed(), gates=checked.results, commit=commit, verified_tree=tree, no_page=no_page)
 
-    def _say_unseen(self, context: Context) -> None:
+    def _say_unseen(self, context: Context) -> str:
         run, task = context.run, context.task if context.work.kind is Kind.TASK else None
         why = why_unseen(task.criteria, run.config) if task and run.workflow.is_ui(run.plan, task) else ""
         if why:
             context.note(f"{context.work.id} is a UI story, and no page was looked at: {why}.", warning=True)
+        return why
 
     async def _check(self, context: Context, commit: str) -> Checked:
         run, work = context.run, context.work
