@@ -54,7 +54,7 @@ def test_a_session_from_the_request_to_the_last_review(project: Project) -> None
         "current_state": "COMPLETE",
         "last_action": "session-review, attempt 2: passed",
         "next_action": "none",
-        "summary": "3 of 3 tasks done",
+        "summary": "3 of 3 tasks done; final review: .ralph-sessions/weather/progress.review2.md",
     }
     is_valid(done.stdout)
     assert project.ralph("schema", "session").stdout == schema()
@@ -196,7 +196,7 @@ def test_a_circular_inheritance_is_refused_at_breakdown(project: Project) -> Non
     assert "in a circle: task-1 → task-2 → task-1" in done.stdout
     assert calls(project) == [*PLANNED, "TASK_BREAKDOWN", "TASK_BREAKDOWN"]
     shown = project.ralph("session", "show", ID).stdout
-    assert "next      planner: TASK_BREAKDOWN" in shown, "no broken file stays"
+    assert "next      a person decides, then planner: TASK_BREAKDOWN" in shown, "no broken file stays"
 
 
 @pytest.mark.parametrize(
@@ -224,12 +224,56 @@ def test_roles_that_only_look_change_nothing_in_the_project(project: Project) ->
     is_left_alone(project, "?? ralph.config.json")
 
 
-def test_an_executor_that_only_writes_a_report_has_done_nothing(project: Project) -> None:
-    plays(project, "'execute task-1 1') report; mark task-1 P ;;", maxRetries=1)
-    plan(project, "task-1")
+def test_the_reviewer_decides_about_a_task_that_changes_no_file_of_the_project(project: Project) -> None:
+    only_reports = "'execute task-1'*) report; mark task-1 P ;;"
+    plays(project, f"{only_reports}\n'review task-1 1') refuse 'a test is missing' ;;")
+    plan(project, "task-1", "task-2 task-1")
+    done = session(project)
+    assert "task-1 passed · no change to the project" in done.stdout
+    assert calls(project)[:4] == [f"{who} task-1 {number}" for number in (1, 2) for who in ("execute", "review")]
+    assert marks(project) == {"task-1": "x", "task-2": "x"} and work(project) == ["feat: task-2 - Do task-2"]
+    assert "Qualified" in project.landed(f"{FOLDER}/tasks.task-1-report-r2.md", BRANCH)
+
+
+def test_an_executor_that_did_nothing_is_told_what_it_owes_and_the_session_is_shown_as_blocked(
+    project: Project,
+) -> None:
+    plays(project, "'execute task-1'*) : ;;")
+    plan(project, "task-1", "task-2 task-1")
     done = session(project, code=3)
-    assert "changed nothing" in done.stdout and "ralph accept" not in done.stdout
-    assert calls(project) == ["execute task-1 1"] * 3 and marks(project) == {"task-1": " "}
+    assert calls(project) == ["execute task-1 1"] * 3 and marks(project)["task-1"] == " "
+    told = prompt(project, "execute task-1")
+    assert "tasks.task-1-report.md was not written" in told and "[P]" in told
+    assert "ralph accept weather TASK" in done.stdout
+
+    reason = "task-1: The executor did not do what it owed: tasks.task-1-report.md was not written"
+    for view in (("session", "show"), ("session", "list"), ("status",), ("status", ID)):
+        shown = project.ralph(*view).stdout
+        assert "blocked" in shown and reason in shown, view
+    assert "not written" in project.ralph("status", "--task", "task-1").stdout
+    assert json.loads(project.ralph("session", "show", "--json").stdout)["status"] == "blocked"
+    [stands] = json.loads(project.ralph("status", ID, "--json").stdout)
+    assert stands["blocked"] == 1 and stands["blockedReason"].startswith(reason)
+
+
+def test_a_person_can_accept_a_task_of_a_session(project: Project) -> None:
+    plays(project, "'execute task-1'*) : ;;")
+    plan(project, "task-1", "task-2 task-1")
+    session(project, code=3)
+
+    project.ralph("accept", ID, "task-1", "--why", "it is known already", "--yes")
+
+    assert marks(project) == {"task-1": "x", "task-2": " "}
+    assert "Accepted by a person: it is known already" in project.landed(f"{FOLDER}/tasks.task-1-report.md", BRANCH)
+    assert "in progress · EXECUTING" in project.ralph("session", "show").stdout
+    assert project.ralph("accept", ID, "task-9", "--why", "x", "--yes", code=1)
+    done = session(project)
+    assert calls(project)[3:] == ["execute task-2 1", "review task-2 1", "SESSION_REVIEW 1"]
+    review = f"{FOLDER}/progress.review1.md"
+    for text in (done.stdout, *(project.ralph(*view).stdout for view in (("session", "show"), ("status", ID)))):
+        assert review in text, "a finished session names its final review"
+    assert review in project.ralph("session", "list").stdout
+    assert json.loads(project.ralph("status", ID, "--json").stdout)[0]["finalReview"] == review
 
 
 # gates, rework, bounds

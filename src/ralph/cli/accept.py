@@ -24,8 +24,8 @@ from ralph.workflows.targets import find_task
 @click.option("--why", required=True, help="Why it needs no work; kept with the story.")
 @click.option("--yes", is_flag=True, help="You mean it, and there is no terminal: for scripts of your own.")
 def command(target: str, task: str, why: str, yes: bool) -> int:
-    """Mark TASK of TARGET (a feature, `request`, `requirements`, `specs`) as passed, because you say so. Only a
-    person can: never an agent, a gate, or anything else that a run started."""
+    """Mark TASK of TARGET (a feature, a session, `request`, `requirements`, `specs`) as passed, because you say so.
+    Only a person can: never an agent, a gate, or anything else that a run started."""
     need_a_person(yes=yes)
     by = persons_name(Path.cwd())
     reason = words.cut(why, LONGEST_WHY)

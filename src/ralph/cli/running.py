@@ -56,7 +56,8 @@ class Job:
     listeners: tuple[Listener, ...] = ()
     figures: str = ""  # a file in which other programs find what it came to
     artifacts: str = ""  # a folder with what its agents wrote for each other
-    by_hand: bool = True  # `ralph retry` and `ralph accept` are for its tasks
+    review: Callable[[], str] = str  # the file with its final review, when it is done
+    by_hand: bool = True  # `ralph retry` is for its tasks
 
 
 def run_job(
@@ -107,6 +108,8 @@ def _closing(view: TerminalView, ended: RunEnded, job: Job, workspace: Workspace
         view.line(f"  figures   {_relative(workspace.root / job.figures)}")
     if job.artifacts:
         view.line(f"  artifacts {job.artifacts}")
+    if ended.ending is Ending.DONE and (review := job.review()):
+        view.line(f"  review    {review}")
     match ended.ending:
         case Ending.DONE:
             git = f"git -C {wanted.folder}" if wanted.folder else "git"
@@ -118,7 +121,8 @@ def _closing(view: TerminalView, ended: RunEnded, job: Job, workspace: Workspace
             _hint_untracked(view, workspace, wanted)
         case Ending.BLOCKED if not job.by_hand:
             view.line(f"→ Look into {job.artifacts}, correct what is in the way (a task, the plan, a gate), then")
-            view.line(f"  `{job.command}` gives it new attempts.")
+            view.line(f"  `{job.command}` gives it new attempts. If a task needs no work:")
+            view.line(f'  `ralph accept {ended.target} TASK --why "…"`.')
         case Ending.BLOCKED:
             view.line(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
             view.line(f"  Then `ralph retry {ended.target}` and `{job.command}`.")

@@ -180,6 +180,7 @@ def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, w
         more=f'More: `ralph session --resume {asked.id} --update "what is missing"`.',
         listeners=(watcher,),
         artifacts=f"{SESSIONS}/{asked.id} on {sessions.branch_of(asked.id)}",
+        review=lambda: sessions.read(workspace, asked.id).session.final_review,
         by_hand=False,
     )
     return exit_code(run_job(workspace, config, job, options, watching, silent=watching.as_json))
@@ -212,6 +213,11 @@ def _last_action(workspace: Workspace, session_id: str) -> str:
     return action(last.work, last.number, last.verdict, last.in_place) if last else ""
 
 
+def _report(workspace: Workspace, one: Found) -> Report:
+    last = _last_action(workspace, one.id)
+    return report(one.session, last_action=last, blocked=sessions.why_blocked(workspace, one))
+
+
 def _look(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:
     if len(words_) > (1 if words_[0] == "list" else 2):
         raise RalphError(
@@ -223,7 +229,7 @@ def _look(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:
 
 def _list(workspace: Workspace, as_json: bool) -> int:
     found = sessions.everything(workspace)
-    rows = [(one, report(one.session, last_action=_last_action(workspace, one.id))) for one in found]
+    rows = [(one, _report(workspace, one)) for one in found]
     if as_json:
         click.echo(json.dumps([made.model_dump() for _, made in rows], indent=2))
         return 0
@@ -231,6 +237,7 @@ def _list(workspace: Workspace, as_json: bool) -> int:
         colour = {"completed": "green", "blocked": "red"}.get(made.status)
         say(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", fg=colour)
         say(f"  {words.cut(one.title, 100)}" if one.title else "  (no plan yet)")
+        say(f"  {words.cut(words.first_line(made.summary), 160)}")
     if not rows:
         click.echo('No sessions yet. Begin one: ralph session "What you want"')
     return 0
@@ -241,7 +248,7 @@ def _show(workspace: Workspace, named: tuple[str, ...], as_json: bool) -> int:
     if not named and not known:
         raise RalphError("There is no session yet.", remedy='Begin one: ralph session "What you want"')
     one = sessions.find(workspace, named[0]) if named else known[0]
-    made = report(one.session, last_action=_last_action(workspace, one.id))
+    made = _report(workspace, one)
     if as_json:
         click.echo(made.model_dump_json(indent=2))
         return 0
@@ -253,7 +260,7 @@ def _tell(workspace: Workspace, one: Found, made: Report) -> None:
     say(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", bold=True)
     if one.title:
         say(f"  {words.cut(one.title, 140)}")
-    say(f"  {made.summary}")
+    say(f"  {made.summary}", fg="red" if made.status == "blocked" else None)
     passed = [attempt for attempt in past_attempts(workspace.logs, one.id).values() if attempt.verdict == "passed"]
     in_place = {attempt.work for attempt in passed if attempt.in_place}
     for item in _items(one.session):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -49,9 +49,9 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
         return _show_all(workspace)
     found = [find(workspace, target)] if target else everything(workspace)
     if as_json:
-        click.echo(json.dumps([_as_json(workspace, item, item.plan()) for item in found], indent=2))
+        click.echo(json.dumps([_as_json(workspace, item, _plan_of(workspace, item)) for item in found], indent=2))
     else:
-        plan = found[0].needed_plan()
+        plan = _with_blocked(workspace, found[0], found[0].needed_plan())
         if task:
             _show_task(find_task(plan, task))
             _show_pages(workspace, found[0], task)
@@ -70,13 +70,48 @@ def _show_all(workspace: Workspace) -> int:
         click.secho(f"run {owner.run} is at work on {owner.target} (process {owner.pid})", fg="cyan")
     for target in found:
         try:
-            plan = target.plan()
+            plan = _plan_of(workspace, target)
             say(f"{target.name:20} {_progress(target, plan) if plan else target.draft}", hang=21)
+            _show_session(workspace, target)
         except RalphError as error:
             say(f"{target.name:20} {error.what} See `ralph validate`.", hang=21, fg="red")
     if not found:
         click.echo(NO_PLANS)
     return 0
+
+
+def _plan_of(workspace: Workspace, target: Target) -> Plan | None:
+    plan = target.plan()
+    return _with_blocked(workspace, target, plan) if plan else None
+
+
+def _with_blocked(workspace: Workspace, target: Target, plan: Plan) -> Plan:
+    """A session's files say nothing of what is blocked: its last run does."""
+    why = _session(workspace, target)["blockedReason"] or ""
+    blocked = plan.find(why.partition(":")[0])
+    if blocked is None:
+        return plan
+    notes = why.removeprefix(f"{blocked.id}: ")
+    return plan.change(blocked.id, lambda task: replace(task, state=TaskState.BLOCKED, notes=notes))
+
+
+def _session(workspace: Workspace, target: Target) -> dict[str, str | None]:
+    """Why a session is blocked, and the review that ended it."""
+    if target.workflow != "session":
+        return {"blockedReason": None, "finalReview": None}
+    from ralph.workflows import sessions
+
+    found = sessions.read(workspace, target.name)
+    review = found.session.final_review if sessions.is_finished(found) else ""
+    return {"blockedReason": sessions.why_blocked(workspace, found) or None, "finalReview": review or None}
+
+
+def _show_session(workspace: Workspace, target: Target) -> None:
+    standing = _session(workspace, target)
+    if standing["blockedReason"]:
+        say(f"  blocked: {words.cut(words.first_line(standing['blockedReason']), 200)}", fg="red")
+    if standing["finalReview"]:
+        say(f"  final review: {standing['finalReview']}")
 
 
 def _progress(target: Target, plan: Plan) -> str:
@@ -110,6 +145,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     say(f"  {_progress(target, plan)}")
     if plan.branch:
         click.echo(f"  branch {plan.branch}" + ("" if target.branch else " (not made yet)"))
+    _show_session(workspace, target)
     owner = lock.holder(workspace.lock)
     if owner:
         click.secho(f"  run {owner.run} is at work on {owner.target} (process {owner.pid})", fg="cyan")
@@ -279,6 +315,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "blocked": plan.count(TaskState.BLOCKED),
         "verified": _is_verified(plan),
         "inPlace": plan.in_place,
+        **_session(workspace, target),
         "failure": asdict(plan.failure) if plan.failure else None,
         "verifiedAt": plan.review.verified_at or None,
         "run": _run_as_json(workspace) if target.workflow == "requirements" else None,

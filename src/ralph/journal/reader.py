@@ -11,7 +11,7 @@ from typing import BinaryIO
 from ralph import inside
 from ralph.journal.decode import Entry, decode
 from ralph.journal.encode import LONGEST_LINE
-from ralph.journal.events import AgentStarted, AttemptEnded, PageChecked, Reviewed
+from ralph.journal.events import AgentStarted, AttemptEnded, PageChecked, Reviewed, RunEnded, RunStarted
 from ralph.plan.model import Finding, is_in_place
 from ralph.plan.work import Kind, Verdict
 
@@ -125,6 +125,16 @@ def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]
                     attempt = _attempt(run.name, entry, event)
                     found[key] = replace(attempt, findings=review.findings if review else ())
     return found
+
+
+def last_ending(logs: Path, target: str) -> tuple[str, str]:
+    """How the newest run of a target ended, and why; empty: it is at work, was killed, or there was none."""
+    for run in reversed(runs(logs)):
+        found = [entry for entry in events(run, "run_started", "run_ended") if entry.target == target]
+        if any(isinstance(entry.event, RunStarted) for entry in found):
+            ended = next((entry.event for entry in found if isinstance(entry.event, RunEnded)), None)
+            return (ended.ending.value, ended.reason) if ended else ("", "")
+    return "", ""
 
 
 def _contradicts(known: PastAttempt | None, event: AttemptEnded) -> bool:

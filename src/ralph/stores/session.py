@@ -91,6 +91,11 @@ class Session:
         return all(mentions(self.last_review, item.id) for item in self.tasks)
 
     @property
+    def final_review(self) -> str:
+        """The review that found everything done; empty: there is none yet."""
+        return f"{self.path}/{router.review_name(router.last_iteration(self.texts))}" if self.is_finished else ""
+
+    @property
     def gaps(self) -> tuple[str, ...]:
         """What the newest session review found."""
         return findings(self.last_review)
@@ -114,13 +119,22 @@ class SessionStore:
         for item in session.tasks:
             known = plan.find(item.id)
             if item.mark is Mark.DONE and known and known.notes and known.state is not TaskState.PASSED:
-                self._reopen(item)  # it was qualified, but could not be committed
+                self._set_mark(item, Mark.TODO)  # it was qualified, but could not be committed
+            elif known and known.result and known.result.accepted and item.mark is not Mark.DONE:
+                self._accept(item, known.result.summary)
         return self._merge(plan)
 
-    def _reopen(self, item: Item) -> None:
+    def _accept(self, item: Item, why: str) -> None:
+        """A person's word is a review: it stands in the newest report, where the reviewer of the session finds it."""
+        path = self._folder / (self.session.newest_report(item.id) or router.report_name(item.id, 1))
+        report = path.read_bytes().rstrip() + b"\n\n" if path.is_file() else f"# {item.id}\n\n".encode()
+        atomic.write(path, report + f"## Review\n**Verdict**: Qualified\n\n{why}\n".encode())
+        self._set_mark(item, Mark.DONE)
+
+    def _set_mark(self, item: Item, mark: Mark) -> None:
         path = self._folder / PROGRESS
         lines = path.read_bytes().decode(errors="surrogateescape").splitlines(keepends=True)
-        lines[item.line - 1] = re.sub(r"\[[^\]]*\]", "[ ]", lines[item.line - 1], count=1)
+        lines[item.line - 1] = re.sub(r"\[[^\]]*\]", f"[{mark.value}]", lines[item.line - 1], count=1)
         atomic.write(path, "".join(lines).encode(errors="surrogateescape"))
 
     def _merge(self, plan: Plan) -> Plan:

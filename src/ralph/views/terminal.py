@@ -229,7 +229,7 @@ class TerminalView:
             case Verdict.PASSED:
                 where = f" {words.IN_PLACE}" if is_in_place(event.gates) else ""
                 text = {
-                    Kind.TASK: f"{event.work} passed{where} · {event.commit[:10]}",
+                    Kind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
                     Kind.REVIEW: "the final verification agrees",
                     Kind.PLAN: "answered",
                     Kind.SETUP: f"{event.work} done · {event.commit[:10]}",

@@ -42,7 +42,7 @@ def report(session: Session, *, last_action: str = "", blocked: str = "") -> Rep
         session_id=session.id,
         current_state=state.value,
         last_action=last_action or "none yet",
-        next_action="none" if is_over else "a person looks at it" if blocked else next_action,
+        next_action="none" if is_over else f"a person decides, then {next_action}" if blocked else next_action,
         summary=why or _summary(session),
     )
 
@@ -75,6 +75,8 @@ def _summary(session: Session) -> str:
     planning = [item for item in session.items or () if item.is_planning]
     ready = sum(item.mark is Mark.DONE for item in planning)
     said = f"{done} of {len(tasks)} tasks done"
+    if session.is_finished:
+        return f"{said}; final review: {session.final_review}"
     return said if ready == len(planning) else f"planning: {ready} of {len(planning)} done; {said}"
 
 

@@ -9,6 +9,9 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.git import look
+from ralph.journal.reader import last_ending
+from ralph.plan.router import Mark
+from ralph.plan.work import Ending
 from ralph.stores import atomic
 from ralph.stores.session import Session, session_of
 from ralph.stores.session_files import PLAN, PROGRESS
@@ -124,6 +127,17 @@ def is_finished(found: Found) -> bool:
         return found.session.is_finished
     except RalphError:
         return False
+
+
+def why_blocked(workspace: Workspace, found: Found) -> str:
+    """Why its last run could not continue; empty: it can, or a person has accepted the task that was in the way."""
+    ending, reason = last_ending(workspace.logs, found.id)
+    if ending not in (Ending.BLOCKED.value, Ending.STOPPED.value) or is_finished(found):
+        return ""
+    try:
+        return "" if found.session.mark(reason.partition(":")[0]) is Mark.DONE else reason
+    except RalphError:
+        return reason
 
 
 def begin(workspace: Workspace, session_id: str, request: str) -> None:

@@ -60,7 +60,7 @@ class Target:
     files: tuple[str, ...] = ()  # what a state commit holds beside the plan
     draft: str = "PRD drafted, not finalized"  # how far it has come while there is no plan
     unplanned: RalphError | None = None  # what to say to whoever needs one
-    marked_by: str = ""  # why `ralph accept` and `ralph retry` cannot change it; empty: they can
+    marked_by: str = ""  # why `ralph retry` cannot change it; empty: it can
 
     def plan(self) -> Plan | None:
         """The plan; None while there is only a draft."""
@@ -268,7 +268,7 @@ def _session(workspace: Workspace, session_id: str) -> Target:
         unplanned=None
         if source.read(file) is not None
         else RalphError("This session is not planned yet.", remedy=f"ralph session --resume {session_id}"),
-        marked_by=f"A session's marks are its roles'. Correct {SESSIONS}/{session_id}, then run it again.",
+        marked_by=f"`ralph session --resume {session_id}` gives what is blocked new attempts.",
     )
 
 

@@ -301,8 +301,8 @@ class AgentStep(Step):
             said = "The agent said that it was done, but changed nothing."
             if findings.left_out:
                 return Verdict.FAILED, f"{said} {_not_committed(findings.left_out)}"
-            if context.work.contract:  # its marks are its roles'
-                return Verdict.FAILED, said
+            if context.work.contract:  # a report alone can be the work: its contract wants it, and the reviewer decides
+                return Verdict.PASSED, ""
             accept = f'ralph accept {context.record.target} {context.work.id} --why "…"'
             return Verdict.FAILED, f"{said} If the task needs no work, a person can say so: {accept}"
         return Verdict.PASSED, ""
