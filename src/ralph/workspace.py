@@ -126,7 +126,7 @@ class Feature:
 
 def find(start: Path) -> Workspace:
     """The nearest folder upwards with `ralph.config.json` or `.ralph/`, else with a project marker."""
-    folders = (start, *start.parents)
+    folders = [folder for folder in (start, *start.parents) if folder != folder.parent]  # never the root of the disk
     for folder in folders:
         if folder.name == "worktrees" and folder.parent.name == RALPH:
             return Workspace(root=folder.parent.parent)  # inside a worktree of ours: its project is the root

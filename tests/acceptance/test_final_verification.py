@@ -105,6 +105,22 @@ def test_an_agent_that_prints_its_prompt_or_a_file_with_markers_is_not_done(proj
     assert "without saying <ralph>DONE</ralph>" in project.story()["notes"]
 
 
+def test_a_reset_does_not_count_what_failed_before_the_story_had_passed(project: Project) -> None:
+    project.config("! grep -qs red one.txt", maxRetries=2)
+    project.stories("One")
+    project.script(
+        does("US-001", "one.txt", "red\n", times=1),
+        does("US-001", "one.txt", "green\n", times=1),
+        does("US-001", "two.txt"),
+        final("<ralph>RESET:US-001</ralph>", "<ralph>REASON:no tests</ralph>", times=1),
+        VERIFIED,
+    )
+
+    project.ralph("run", "auth")
+
+    assert (project.story()["retries"], project.story()["resets"]) == (1, 1)
+
+
 def test_resets_are_bounded_too(project: Project) -> None:
     project.config("true", maxRetries=2)
     project.stories("One")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tests.conftest import VERIFIED, Project, does
+import signal
+
+import pytest
+
+from tests.conftest import VERIFIED, Project, does, wait_for
 
 
 def test_two_stories_are_done_verified_and_committed(project: Project) -> None:
@@ -108,6 +112,23 @@ def test_each_way_an_agent_can_end_has_its_own_reason(project: Project) -> None:
     assert "boom happened" in project.story("US-001")["notes"]
     assert "without saying <ralph>DONE</ralph>" in project.story("US-002")["notes"]
     assert "did not finish within 1 s" in project.story("US-003")["notes"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_what_an_agent_learned_before_it_was_cut_short_is_kept(project: Project, number: signal.Signals) -> None:
+    project.config("true")
+    project.stories("One")
+    learns = {"say": ["<ralph>LEARNING:the port is 8080</ralph>"], "times": 1}
+    project.script({"match": "ID:.. US-001", **learns, "sleep": 60}, does("US-001", "one.txt"), VERIFIED)
+    run = project.start("run", "auth")
+    wait_for(lambda: any("8080" in log.read_text() for log in project.path.glob(".ralph/logs/*/US-001-1.agent.log")))
+    run.send_signal(number)
+    run.communicate(timeout=60)
+
+    project.ralph("run", "auth")
+
+    assert project.plan()["run"]["learnings"] == ["the port is 8080"]
+    assert "the port is 8080" in project.prompts()[1]
 
 
 def test_learnings_are_kept_once_and_reach_later_prompts(project: Project) -> None:

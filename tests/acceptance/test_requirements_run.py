@@ -584,6 +584,7 @@ def test_r4_5_a_failing_set_up_stops_after_three_and_retry_lets_it_try_again(fou
 
     assert "requirements: not finished · setup failed: The agent ended with exit code 9." in done.stdout
     assert founded.calls() == 3
+    assert "(attempt 2, try 2 of 3)" in done.stdout
     assert "The agent ended with exit code 9" in founded.prompts()[1], "the next try knows"
     assert not founded.exists(".ralph/.setup_done")
     assert founded.states() == {"T-001": "todo", "T-002": "todo"}

@@ -190,3 +190,9 @@ def test_a_blocked_marker_may_have_no_reason_or_any_quotes_and_the_next_task_com
     assert 'a-3 cannot go on: The agent gave up: the "S3" key' in done.stdout
     assert subjects(project)[0] == "feat: A (partial)"
     assert plan(project)["specs"][0]["notes"] == "blocked: a-1, a-2, a-3, a-4, a-5"
+
+
+def test_init_for_specs_names_the_agent_that_is_configured(project: Project) -> None:
+    project.config("true", provider={"command": "my-agent", "args": []})
+    done = project.ralph("init", "--specs")
+    assert "my-agent is not installed." in done.stdout and "claude" not in done.stdout

@@ -117,3 +117,10 @@ def test_locks_and_logs_are_kept_out_of_git_once(tmp_path: Path) -> None:
     path.write_text("mine")
     assert not workspace.keep_out_of_git()
     assert path.read_text() == "mine"
+
+
+def test_the_root_of_the_disk_is_never_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    is_file = Path.is_file
+    monkeypatch.setattr(Path, "is_file", lambda path: path == Path("/ralph.config.json") or is_file(path))
+    with pytest.raises(RalphError, match="No project root found"):
+        workspaces.find(tmp_path)

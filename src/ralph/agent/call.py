@@ -114,6 +114,19 @@ async def make(call: Call) -> Heard:
     return _heard(ended, speech, errors, report, out.size + err.size)
 
 
+def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]:
+    """What an agent learned that was cut short, from what it had printed until then."""
+    try:
+        asked, printed = prompt.read_text(encoding="utf-8"), log.read_bytes()
+    except OSError:
+        return ()
+    speech = Speech(asked)
+    reader = dialect_of(provider).reader(speech)
+    reader.feed(printed)
+    reader.close()
+    return speech.texts("LEARNING")
+
+
 class _Tap:
     """One of the agent's output streams: cleaned of secrets, logged, listened to."""
 
@@ -130,6 +143,7 @@ class _Tap:
 
     def _pass_on(self, data: bytes) -> None:
         self._log.write(data)
+        self._log.flush()  # what it has said outlives a `kill -9` of ours
         self._feed(data)
 
 

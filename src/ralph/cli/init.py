@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
-from ralph.agent.dialects import AGENTS, KnownAgent
+from ralph.agent.dialects import AGENTS, KnownAgent, known
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import look
@@ -79,6 +80,7 @@ def command(
         say(f"  agent {config.provider.command}, gates {gates}")
         if not specs:
             return 0
+        agent = known(config.provider) or replace(agent, name="", command=config.provider.command, install="")
     _next_steps(agent, verify, specs=specs, new=configuration.NAME in made)
     return 0
 
@@ -198,7 +200,7 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
     if agent.name == "scripted":
         say("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
     elif not shutil.which(agent.command):
-        say(f"→ {agent.command} is not installed: {agent.install}")
+        say(f"→ {agent.command} is not installed{f': {agent.install}' if agent.install else '.'}")
     if look.top(Path.cwd()) is None:
         say("→ This is not a git repository yet: git init, and make a first commit.")
     if specs:

@@ -163,7 +163,9 @@ async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: 
     """Make an attempt, or the rest of one, and settle it."""
     known = standing(run.plan, work.kind, work.id)
     failures = known.failures if known else 0
-    tell_begin(run, work, record, failures=failures, most=run.workflow.policy.max_failures, resumed=resumed)
+    policy = run.workflow.policy
+    most = policy.max_setup_failures if work.kind is Kind.SETUP else policy.max_failures
+    tell_begin(run, work, record, failures=failures, most=most, resumed=resumed)
     began = run.clock()
     record = await run_attempt(run, site, work, record)
     outcome = conclude(run.plan, work, record, now(), run.clock() - began)

@@ -15,6 +15,7 @@ from pydantic_core import to_json
 from ralph import validation
 from ralph.errors import RalphError
 from ralph.loop.steps import offered_type, step_names, step_type
+from ralph.loop.steps.agent import Asking
 from ralph.loop.steps.base import Step
 from ralph.loop.steps.review import ReviewStep
 from ralph.plan.work import Resilience, StepSpec
@@ -26,6 +27,9 @@ CONFIGS = f"{RALPH}/configs"
 PLAN = f"{RALPH}/prd.json"
 FILES = ("prompt_file", "prd_file", "marker_file")
 STEP_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
+
+STEP_SECONDS, CALL_SECONDS = 1200.0, 900.0
+"""How long a step and its agent's call may take if the configuration does not say so."""
 
 
 class Section(BaseModel):
@@ -49,7 +53,7 @@ class StepFile(Section):
         default=None, description="What it is called in logs; null: its type."
     )
     enabled: Flag = Field(default=True, description="false: left out.")
-    timeout: Duration | None = Field(default=None, description="How long the whole step may take, e.g. 20m.")
+    timeout: Duration | None = Field(default=None, description="How long the whole step may take; null: 20m.")
     max_retries: Annotated[Whole, Field(ge=0, le=100)] = Field(default=0, description="Extra tries when it fails.")
     retry_delay: Pause = Field(default=0.0, description="How long to wait before each of them.")
     continue_on_error: Flag = Field(default=False, description="Go on with the next step when it fails.")
@@ -159,11 +163,13 @@ def _given(step: StepFile) -> Json:
 def _spec(step: StepFile) -> StepSpec:
     breaker = step.circuit_breaker
     settings, _ = validation.check(step_type(step.type).Settings, to_json(step.config))
+    if isinstance(settings, Asking) and settings.timeout is None:
+        settings = settings.model_copy(update={"timeout": CALL_SECONDS})
     return StepSpec(
         type=step.type,
         name=step.name or "",
         resilience=Resilience(
-            timeout=step.timeout,
+            timeout=step.timeout or _seconds(step, settings),
             max_retries=step.max_retries,
             retry_delay=step.retry_delay,
             continue_on_error=step.continue_on_error,
@@ -172,6 +178,14 @@ def _spec(step: StepFile) -> StepSpec:
         ),
         settings=settings,
     )
+
+
+def _seconds(step: StepFile, settings: object) -> float | None:
+    """How long a step may take that does not say so; longer than the limit of what it runs, if that has its own."""
+    if step.type == "verify":
+        return None  # each gate has its own time limit
+    own = getattr(settings, "timeout", None) or CALL_SECONDS  # of an agent's call, or of a command
+    return max(STEP_SECONDS, own + STEP_SECONDS - CALL_SECONDS)
 
 
 def _after_last_agent(specs: list[StepSpec]) -> int:

@@ -7,9 +7,10 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from ralph.agent.call import learnings_in
 from ralph.checkout.branch import TargetBranch
 from ralph.git.look import attempt_ref
-from ralph.journal.events import Noted
+from ralph.journal.events import Learned, Noted
 from ralph.journal.writer import now
 from ralph.loop import record as records
 from ralph.loop.loop import attempt, close
@@ -115,11 +116,22 @@ async def _recover(run: Run, slots: Slots, record: Record) -> Outcome | None:
         run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
         return await _go_on(run, slots, work, record, kept)
     run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
-    cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.")
+    learned = _learned(run, work, record)
+    for text in learned:
+        run.emit(Learned(work=work.id, attempt=record.number, text=text))
+    cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.", learnings=learned)
     record = replace(record, steps=(*record.steps, cut))
     outcome = conclude(run.plan, work, record, now())
     await close(run, None, work, record, outcome)
     return outcome
+
+
+def _learned(run: Run, work: Work, record: Record) -> tuple[str, ...]:
+    """What the agent had said before the run was killed; its log is all that is left of it."""
+    folder = run.workspace.logs / Path(record.run).name
+    logs = sorted(folder.glob(f"{record.work}-{record.number}.*.log"), key=lambda path: path.stat().st_mtime)
+    provider = run.config.provider_for(work.role)
+    return learnings_in(provider, logs[-1].with_suffix(".prompt.md"), logs[-1]) if logs else ()
 
 
 def _without_judgements(work: Work, record: Record) -> Record:

@@ -237,7 +237,9 @@ def _settle_review(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
 
 def _reopen(task: Task, reason: str, policy: Policy) -> Task:
     """A reviewer sent it back: it begins anew on what is there now, later tasks' work included."""
-    return replace(_failed_once_more(task, f"Final verification: {reason}", policy), base="", rounds=0)
+    before = replace(task, failures=task.resets)  # what it failed before it had passed counts no more
+    reset = replace(_failed_once_more(before, f"Final verification: {reason}", policy), base="", rounds=0)
+    return replace(reset, resets=task.resets + 1)
 
 
 def retry_by_hand(plan: Plan, task_id: str) -> Plan:
@@ -245,7 +247,7 @@ def retry_by_hand(plan: Plan, task_id: str) -> Plan:
 
     def again(task: Task) -> Task:
         fresh = replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
-        return replace(fresh, rounds=0, findings=())
+        return replace(fresh, rounds=0, resets=0, findings=())
 
     return open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
 

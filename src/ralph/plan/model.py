@@ -135,6 +135,7 @@ class Task:
     notes: str = ""
     tried: tuple[str, ...] = ()  # what earlier attempts did and came to, a line each
     rounds: int = 0  # how often a review has sent it back
+    resets: int = 0  # how often the final verification has
     findings: tuple[Finding, ...] = ()  # what its last review found, whatever that came to
     seconds: float = 0.0  # of all settled attempts together
     usage: Usage = field(default_factory=Usage)  # likewise

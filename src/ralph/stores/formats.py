@@ -147,6 +147,7 @@ STORY = Part(
     ),
     own("notes"),
     *_tried("attempts"),
+    own("resets", COUNT, about="Set by Ralph: how often the final verification sent it back."),
     own("attempts", COUNT, about="Set by Ralph."),
     own("base_commit", attr="base", about="Set by Ralph: where the story's work began."),
 )

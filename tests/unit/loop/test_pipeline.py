@@ -76,7 +76,14 @@ def test_a_file_is_read_with_all_that_it_says() -> None:
         max_loops=10,
         stuck_after=2,
         plan=PLAN,
-        once=(StepSpec(type="agent", name="setup", settings=AgentSettings(marker_file=".ralph/.setup_done")),),
+        once=(
+            StepSpec(
+                type="agent",
+                name="setup",
+                resilience=Resilience(timeout=1200),
+                settings=AgentSettings(marker_file=".ralph/.setup_done", timeout=900),
+            ),
+        ),
         each=(
             StepSpec(
                 type="agent",
@@ -89,7 +96,7 @@ def test_a_file_is_read_with_all_that_it_says() -> None:
             StepSpec(
                 type="command",
                 name="format",
-                resilience=Resilience(continue_on_error=True),
+                resilience=Resilience(timeout=1200, continue_on_error=True),
                 settings=CommandSettings(command="ruff format ."),
             ),
             StepSpec(type="verify", settings=STEPS["verify"].Settings()),
@@ -102,7 +109,7 @@ def test_the_smallest_file_is_one_agent_and_the_gates() -> None:
     made = read(document(AGENT))
     assert (made.once, labels(made.each), made.plan) == ((), ["agent", "verify", "git-commit"], PLAN)
     assert (made.max_loops, made.stuck_after) == (0, 3)
-    assert made.each[0].resilience == Resilience()
+    assert made.each[0].resilience == Resilience(timeout=1200)
     assert made.steps == made.each
 
 
@@ -188,7 +195,7 @@ def test_variables_of_the_environment_are_filled_in_before_anything_is_checked()
         resilience=Resilience(
             timeout=1200, max_retries=2, continue_on_error=True, breaker_threshold=4, breaker_reset=120
         ),
-        settings=AgentSettings(model="sonnet", allowed_tools="${RAW}"),
+        settings=AgentSettings(model="sonnet", allowed_tools="${RAW}", timeout=900),
     )
 
 
@@ -520,3 +527,16 @@ def test_a_step_that_only_the_engine_uses_cannot_be_configured() -> None:
     content = document(AGENT, {"type": "hold"})
     assert mistakes(content) == ["steps[1].type: there is no step type 'hold'"]
     assert not schema_takes(content)
+
+
+def test_without_a_key_a_step_has_20_minutes_and_its_agent_15() -> None:
+    patient = {"type": "agent", "name": "patient", "config": {"timeout": "1h"}}
+    command = {"type": "command", "config": {"command": "true"}}
+    steps = {spec.label: spec for spec in read(document(AGENT, patient, command, {"type": "verify"})).each}
+
+    usual = steps["agent"]
+    assert isinstance(usual.settings, AgentSettings)
+    assert (usual.resilience.timeout, usual.settings.timeout) == (1200, 900)
+    assert steps["patient"].resilience.timeout == 3900, "a longer call is not cut by its own step"
+    assert steps["command"].resilience.timeout == 1200
+    assert steps["verify"].resilience.timeout is None, "each gate has a limit of its own"

@@ -39,6 +39,7 @@ SPENT = {"seconds": 1.5, "usage": {"calls": 1, "model": "m", "unpriced": 0, "est
 STORY = {
     **{"id": "US-001", "title": "One", "description": "d", "acceptanceCriteria": ["c"], "tags": ["ui"], "priority": 1},
     **{"dependsOn": [], "passes": False, "retries": 0, "blocked": False, **TRIED, "reviewRounds": 1, "baseCommit": "a"},
+    "resets": 1,
     "lastResult": {"completedAt": "t", "commit": "c", "summary": "s", "accepted": BY_ANN, "verify": [WARNING]},
 }
 VERIFICATION = {"attempts": 1, "failures": 0, "notes": "", "verifiedAt": "", "verifiedCommit": ""}
@@ -206,7 +207,15 @@ def worked_on(plan: Plan) -> Plan:
     def change(task: Task) -> Task:
         return replace(
             task,
-            **{"failures": 3, "attempts": 9, "idle": 1, "base": "q", "notes": "né\u2028", "tried": ("a", "b")},
+            **{
+                "failures": 3,
+                "attempts": 9,
+                "idle": 1,
+                "resets": 2,
+                "base": "q",
+                "notes": "né\u2028",
+                "tried": ("a", "b"),
+            },
             **{"state": TaskState.PASSED, "rounds": 2, "seconds": 1.23456, "usage": Usage(calls=2, cost_usd=0.0)},
             findings=(Finding(severity=Severity.MINOR, problem="pp"),),
             result=Result(
@@ -245,9 +254,9 @@ def test_unknown_fields_survive_at_every_level(
 
 NOT_KEPT = {
     "prd": ("idle", "seconds", "usage"),
-    "tasks": ("seconds", "usage"),
-    "specs": ("idle",),
-    "request": ("idle",),
+    "tasks": ("seconds", "usage", "resets"),
+    "specs": ("idle", "resets"),
+    "request": ("idle", "resets"),
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import ClassVar
 
 from pydantic import Field
@@ -39,7 +40,7 @@ class Asking(base.Settings):
 
     prompt_file: str | None = Field(default=None, description="The prompt, a Markdown template; null: the usual one.")
     model: str | None = Field(default=None, description="The model it is told to use.")
-    timeout: Duration | None = Field(default=None, description="How long the call may take, e.g. 15m.")
+    timeout: Duration | None = Field(default=None, description="How long the call may take; null: 15m.")
     allowed_tools: str | None = Field(
         default=None, description="The tools it may use, with commas, where the agent has such a switch."
     )
@@ -113,6 +114,8 @@ class AgentStep(Step):
         if heard and violations.claimed is not None:
             heard = self._with_claim(context, heard, violations.claimed)
         result = self._judge(context, heard, findings)
+        if heard is None:
+            result = replace(result, learnings=self._learned(context))
         for text in result.learnings:
             context.run.emit(Learned(work=context.work.id, attempt=context.record.number, text=text))
         if findings.left_out and context.work.kind is Kind.TASK:
@@ -124,10 +127,19 @@ class AgentStep(Step):
             return replace(judged, commit=(await self._take(context, context.copy)).commit)
         return judged
 
+    def _name(self, context: Context) -> str:
+        """What a call's prompt and log are named after."""
+        return f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
+
+    def _learned(self, context: Context) -> tuple[str, ...]:
+        """What the agent had said before it was stopped."""
+        path = context.run.logs / self._name(context)
+        return call.learnings_in(self.provider(context), Path(f"{path}.prompt.md"), Path(f"{path}.log"))
+
     async def _call(self, context: Context) -> Heard | None:
         """What the agent said; None if the call was cut short."""
         run, provider = context.run, self.provider(context)
-        name = f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
+        name = self._name(context)
         wanted = run.workflow.prompt(self.occasion(context))
         apart = takes_context(provider) and wanted.context
         text = wanted.text if apart or not wanted.context else f"{wanted.context}\n\n{wanted.text}"
