@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from tests.conftest import VERIFIED, Project, does
+from tests.conftest import RALPH, VERIFIED, Project, does
 
 
 def test_a_gate_that_cannot_run_in_a_clean_checkout_is_told_before_any_agent_is_called(project: Project) -> None:
@@ -112,3 +112,35 @@ def test_gates_may_run_in_place_and_every_view_says_so(project: Project) -> None
     assert "in place" in done.stdout
     assert project.story()["passes"] is True
     assert json.loads(project.ralph("status", "auth", "--json").stdout)[0]["passed"] == 1
+
+
+def test_an_agent_whose_interpreter_is_missing_is_found_before_anything_is_spent(project: Project) -> None:
+    agent = project.folder / "agent"
+    agent.write_text("#!/usr/bin/env no-such-node\n")
+    agent.chmod(0o755)
+    project.config("true", provider={"command": str(agent), "args": []})
+    project.stories("One")
+
+    told = project.ralph("run", "auth", code=1).stderr
+    assert f"({agent}) cannot run: its interpreter 'no-such-node' was not found." in told
+    assert "cannot run: its interpreter" in project.ralph("doctor", code=1).stdout
+    agent.write_text("#!/no/such/python\n")
+    assert "its interpreter '/no/such/python' was not found" in project.ralph("run", "auth", code=1).stderr
+
+
+def test_an_agent_that_cannot_run_costs_nothing_and_the_run_continues_when_it_can(project: Project) -> None:
+    agent = project.folder / "agent"
+    agent.write_text("#!/bin/sh\nexec no-such-node agent.js\n")
+    agent.chmod(0o755)
+    project.config("true", provider={"command": str(agent), "args": []}, maxRetries=1)
+    project.stories("One")
+
+    done = project.ralph("run", "auth", code=None)
+    assert done.returncode != 0
+    assert "The agent cannot run: exit code 127" in done.stdout and "no-such-node" in done.stdout
+    assert (project.story()["retries"], project.story()["blocked"]) == (0, False)
+
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    agent.write_text(f"#!/bin/sh\nexec {RALPH} scripted {project.script_file} --state {project.state_file}\n")
+    project.ralph("run", "auth")
+    assert project.story()["passes"]

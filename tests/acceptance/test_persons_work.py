@@ -546,3 +546,23 @@ def test_a_plan_that_is_edited_in_the_checkout_while_it_is_under_way_is_told_abo
     said = " ".join(done.stdout.split())
     assert "Your checkout's plan differs from the one on ralph/auth in US-002, US-003. The branch's counts." in said
     assert "git switch ralph/auth, edit, commit, git switch -" in said
+
+
+def test_work_that_a_person_commits_on_the_branch_counts(project: Project) -> None:
+    project.config("test -f one.txt")
+    project.stories("One", "Two")
+    says_done = {"match": "ID:.. US-001", "done": True}
+    project.script(does("US-001", "other.txt", times=1), says_done, does("US-002", "2.txt"), VERIFIED)
+    project.ralph("run", "auth", "--once", "--no-baseline", code=3)
+    project.git("worktree", "add", "-q", str(project.folder / "mine"), "ralph/auth")
+    (project.folder / "mine/one.txt").write_text("one\n")
+    (project.folder / "mine/other.txt").write_text("x\n")
+    project.git("-C", str(project.folder / "mine"), "add", "-A")
+    project.git("-C", str(project.folder / "mine"), "commit", "-qm", "The person does it")
+    person = project.git("rev-parse", "ralph/auth")
+    project.git("worktree", "remove", "--force", str(project.folder / "mine"))
+
+    project.ralph("run", "auth")
+
+    assert project.story()["passes"] and project.story()["retries"] == 1
+    assert project.story()["lastResult"]["commit"] in (person, person[:7], person[:10])

@@ -22,6 +22,7 @@ from ralph.process import environment, spawn
 from ralph.process.spawn import Child, Ended, Limits
 
 PASSED_ON = ("RALPH_*",)
+LONGEST_FIRST_LINE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +68,30 @@ def check_installed(provider: Provider, folder: Path) -> str:
             f"The agent {provider.command!r} was not found.",
             remedy=f"{how}, or set provider.command in ralph.config.json to the one you use.",
         )
+    missing = _missing_interpreter(Path(path))
+    if missing:
+        raise RalphError(
+            f"The agent {provider.command!r} ({path}) cannot run: its interpreter {missing!r} was not found.",
+            remedy=f"Install {Path(missing).name} or put it on PATH, or install the agent again.",
+        )
     return path
+
+
+def _missing_interpreter(program: Path) -> str:
+    """What a script's first line names and this machine has not got; empty: nothing is missing."""
+    try:
+        with program.open("rb") as file:
+            first = file.readline(LONGEST_FIRST_LINE)
+    except OSError:
+        return ""  # it may be run without being read
+    words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
+    if not words:
+        return ""
+    if Path(words[0]).name == "env":  # env [-S] [NAME=VALUE…] PROGRAM
+        named = next((word for word in words[1:] if not word.startswith("-") and "=" not in word), "")
+        if named and shutil.which(words[0]):
+            return "" if shutil.which(named) else named
+    return "" if shutil.which(words[0]) else words[0]
 
 
 def environment_for(provider: Provider) -> dict[str, str]:

@@ -90,8 +90,8 @@ async def _changes_code(run: Run, branch: TargetBranch, work: Work, tree: str, t
 async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
     """The commit that a spec without new work has: its last one, or where the branch stood when it was closed."""
     spec = run.plan.find_spec(work.id) if work.kind is Kind.FINISH else None
-    if spec is None:
-        return ""
+    if spec is None:  # a person's commits did it, and the branch has them; or its report alone did
+        return "" if work.contract else _named(branch, work, await branch.tip())
     return spec.result.commit if spec.result and spec.result.commit else await branch.committed()
 
 

@@ -16,14 +16,13 @@ from ralph.loop.settle import settle
 from ralph.loop.site import Site
 from ralph.loop.slots import Slots
 from ralph.loop.steps import step_type
+from ralph.loop.steps.agent import CANNOT_RUN
 from ralph.loop.verdict import conclude
 from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Kind, Outcome, Verdict, Work, standing
 
 MAX_WAITS = 20
 FIRST_WAIT, LONGEST_WAIT = 60.0, 1800.0
-CANNOT_RUN = (126, 127)
-"""What a shell says when a command is not there or cannot be executed."""
 
 
 async def work_through(run: Run, slots: Slots, *, once: bool = False, abrupt: bool = False) -> Finished:

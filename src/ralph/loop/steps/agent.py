@@ -19,6 +19,7 @@ from ralph.checkout.subject import subject_of
 from ralph.checkout.working_copy import Taken, WorkingCopy
 from ralph.config import Provider
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
+from ralph.loop.message import TRAILER
 from ralph.loop.owed import Owed
 from ralph.loop.protection import Protection, Violations, meddled, undo_protected
 from ralph.loop.record import StepResult
@@ -32,6 +33,7 @@ from ralph.stores import lock
 from ralph.values import Duration
 
 LAST_WORDS = 800
+CANNOT_RUN = (126, 127)  # what a shell says of a program that is not there or cannot be executed
 MAX_TOUCHED = 8
 
 
@@ -246,7 +248,7 @@ class AgentStep(Step):
             violations=violations.texts,
             commit=taken.commit,
             summary=subject_of(copy.folder, context.record.base),
-            has_work=bool(taken.changes),
+            has_work=bool(taken.changes) or await _person_worked(context, copy),
             moved=await copy.differs_from_start(taken),
             touched=(*shown[:MAX_TOUCHED], *(["…"] if len(shown) > MAX_TOUCHED else [])),
             left_out=taken.left_out,
@@ -293,7 +295,7 @@ class AgentStep(Step):
             touched=findings.touched,
             left_out=findings.left_out,
             retry_at=heard.report.retry_at,
-            fatal=heard.report.trouble is Trouble.UNUSABLE,
+            fatal=heard.report.trouble is Trouble.UNUSABLE or never_ran(heard),
         )
 
     def _verdict(self, context: Context, heard: Heard, findings: Findings) -> tuple[Verdict, str]:
@@ -320,6 +322,18 @@ class AgentStep(Step):
         return Verdict.PASSED, ""
 
 
+async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
+    """Whether a person has committed work on the branch since the task's first attempt began."""
+    task, repo, tip = context.task, copy.repo, context.record.base
+    if context.work.kind is not Kind.TASK or not task or task.base in ("", tip) or not await repo.exists(task.base):
+        return False
+    ours = ("--invert-grep", f"--grep=^{TRAILER}: ")
+    for commit in (await repo.git("log", "--format=%H", "--no-merges", *ours, f"{task.base}..{tip}")).split():
+        if any(path not in copy.own for path in await repo.between(f"{commit}^", commit)):
+            return True
+    return False
+
+
 def failure(heard: Heard, provider: Provider, violations: tuple[str, ...]) -> tuple[Verdict, str] | None:
     """Why a call does not count, whatever the agent said."""
     report, ended = heard.report, heard.ended
@@ -328,6 +342,12 @@ def failure(heard: Heard, provider: Provider, violations: tuple[str, ...]) -> tu
             return Verdict.LIMITED, f"The agent could not work: {report.message}"
         case Trouble.UNUSABLE:
             return Verdict.INTERRUPTED, f"The agent cannot be used: {report.message}"
+    if never_ran(heard):
+        said = heard.errors.strip().splitlines()[-1:]
+        return (
+            Verdict.INTERRUPTED,
+            f"The agent cannot run: exit code {ended.code}{''.join(f', {line}' for line in said)}.",
+        )
     if violations:
         return Verdict.FAILED, meddled("The agent did what it must not", violations)
     if ended.how is How.TIMED_OUT:
@@ -340,6 +360,11 @@ def failure(heard: Heard, provider: Provider, violations: tuple[str, ...]) -> tu
     if ended.how is How.EXITED and ended.code != 0:
         return Verdict.FAILED, f"The agent ended with exit code {ended.code}.{_last_words(heard)}"
     return None
+
+
+def never_ran(heard: Heard) -> bool:
+    """Whether a shell or `env` had no program to run: that is no agent's mistake, and no attempt."""
+    return heard.ended.how is How.EXITED and heard.ended.code in CANNOT_RUN and not heard.tail.strip()
 
 
 def _not_committed(left_out: tuple[str, ...]) -> str:
