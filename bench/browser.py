@@ -18,7 +18,7 @@ from ralph import config
 from ralph.errors import RalphError
 from ralph.process import tree
 from ralph.verify.browser import Browser, check_installed
-from ralph.verify.pages import Look, Shots, look_at
+from ralph.verify.pages import PageVisit, Shots, visit_pages
 from ralph.verify.urls import Page
 
 ROUNDS, WARM_UP, LIMIT = 21, 3, 1.3
@@ -33,7 +33,7 @@ APP = """fetch('items.json').then((answer) => answer.json()).then((items) => {
 
 def rows() -> list[Row]:
     try:
-        check_installed(config.Browser())
+        check_installed(config.BrowserSettings())
     except RalphError as error:
         raise CannotRun(error.what) from None
     with folder() as place, _serving(place / "site") as url:
@@ -54,12 +54,12 @@ async def _measure(place: Path, url: str) -> dict[str, float]:
     """Both by turns, each with a browser of its own that is warm."""
     from playwright.async_api import async_playwright
 
-    settings = config.Browser()
+    settings = config.BrowserSettings()
     tree.adopt_orphans()
     samples: dict[str, list[float]] = {"ralph": [], "playwright": []}
     async with Browser(settings, "bench") as browser, async_playwright() as playwright:
         bare = await playwright.chromium.launch(executable_path=check_installed(settings), chromium_sandbox=False)
-        look = Look(
+        look = PageVisit(
             pages=(Page(url),),
             browser=browser,
             shots=Shots(root=place, folder=place / "shots", work="US-001", attempt="1"),
@@ -67,7 +67,7 @@ async def _measure(place: Path, url: str) -> dict[str, float]:
         )
         for number in range(ROUNDS + WARM_UP):
             began = time.perf_counter()
-            (result,) = await look_at(look, url)
+            (result,) = await visit_pages(look, url)
             between = time.perf_counter()
             context = await bare.new_context(viewport={"width": 1280, "height": 800})
             page = await context.new_page()

@@ -25,13 +25,13 @@ RoleName = Literal["planner", "questioner", "executor", "reviewer", "verifier"]
 SeverityName = Literal["critical", "major", "minor"]
 
 
-class Section(BaseModel):
+class ConfigSection(BaseModel):
     """A part of the file: camelCase keys, nothing unknown."""
 
     model_config = ConfigDict(extra="forbid", alias_generator=to_camel, frozen=True, populate_by_name=True)
 
 
-class Provider(Section):
+class Provider(ConfigSection):
     """An agent: the command Ralph runs, with the prompt on its standard input."""
 
     command: Line = Field(description="The agent's program: amp, claude, opencode, a path, …")
@@ -54,14 +54,14 @@ class Provider(Section):
     )
 
 
-class Role(Section):
+class RoleSettings(ConfigSection):
     """Which agent, and which model, plays a role."""
 
     provider: str | None = Field(default=None, description="A name under providers; null: the default provider.")
     model: str | None = None
 
 
-class Service(Section):
+class Service(ConfigSection):
     """Something that must be up while UI stories are checked."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
@@ -73,7 +73,7 @@ class Service(Section):
     restart_before_verify: bool = Field(default=True, description="Start it anew before UI checks.")
 
 
-class GateSetting(Section):
+class GateSetting(ConfigSection):
     """A gate with a name: one command that decides whether a task passes, or only warns."""
 
     name: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(.*\S)?$")]
@@ -82,7 +82,7 @@ class GateSetting(Section):
     timeout: Seconds | None = Field(default=None, description="Seconds it may take; null: verify.timeout.")
 
 
-class Verify(Section):
+class Verify(ConfigSection):
     """The gates: commands that decide whether a story passes."""
 
     default: tuple[Line, ...] = Field(description="Run for every story. [] is allowed, and shown as unverified.")
@@ -97,7 +97,7 @@ class Verify(Section):
     )
 
 
-class Review(Section):
+class ReviewSettings(ConfigSection):
     """Another agent that looks at each task's work when its gates are green, before it is committed."""
 
     enabled: bool = Field(default=True, description="false: nobody is asked.")
@@ -109,7 +109,7 @@ class Review(Section):
     )
 
 
-class Browser(Section):
+class BrowserSettings(ConfigSection):
     """Built-in page checks for UI stories."""
 
     enabled: bool = Field(default=True, description="false: pages are not looked at, only verify.ui is run.")
@@ -130,7 +130,7 @@ class Browser(Section):
     )
 
 
-class Commits(Section):
+class Commits(ConfigSection):
     """Whether and how Ralph commits its own state."""
 
     prd_changes: bool = True
@@ -145,7 +145,7 @@ class Commits(Section):
     )
 
 
-class Worktrees(Section):
+class Worktrees(ConfigSection):
     """What Ralph puts into its working copies beside the files of their commit."""
 
     auto: bool = Field(
@@ -167,7 +167,7 @@ class Worktrees(Section):
     )
 
 
-class SessionSettings(Section):
+class SessionSettings(ConfigSection):
     """How sessions are bounded."""
 
     max_reviews: Annotated[int, Field(ge=1, le=100)] = Field(
@@ -175,7 +175,7 @@ class SessionSettings(Section):
     )
 
 
-class Config(Section):
+class Config(ConfigSection):
     """The whole file."""
 
     schema_: str | None = Field(default=None, alias="$schema")
@@ -184,7 +184,9 @@ class Config(Section):
     )
     provider: Provider
     providers: dict[str, Provider] = Field(default_factory=dict, description="More agents, by name.")
-    roles: dict[RoleName, Role] = Field(default_factory=dict, description=f"Which agent plays {', '.join(ROLES)}.")
+    roles: dict[RoleName, RoleSettings] = Field(
+        default_factory=dict, description=f"Which agent plays {', '.join(ROLES)}."
+    )
     services: tuple[Service, ...] = ()
     verify: Verify = Field(
         default_factory=lambda: Verify(default=()), description="The gates as plain commands; required without gates."
@@ -192,15 +194,15 @@ class Config(Section):
     gates: tuple[GateSetting, ...] | None = Field(
         default=None, description="The gates with names, in place of verify.default; null: verify.default."
     )
-    review: Review = Field(
-        default_factory=lambda: Review(enabled=False), description="Reviews of each task; {} switches them on."
+    review: ReviewSettings = Field(
+        default_factory=lambda: ReviewSettings(enabled=False), description="Reviews of each task; {} switches them on."
     )
     protect: tuple[Line, ...] = Field(
         default=(), description="Globs (as git reads them, ** for any depth) no agent may change."
     )
     worktrees: Worktrees = Field(default_factory=Worktrees)
     session: SessionSettings = Field(default_factory=SessionSettings)
-    browser: Browser = Field(default_factory=Browser)
+    browser: BrowserSettings = Field(default_factory=BrowserSettings)
     commits: Commits = Field(default_factory=Commits)
 
     @property
@@ -221,7 +223,7 @@ class Config(Section):
 
     def provider_for(self, role: str) -> Provider:
         """The agent that plays `role`, with the role's model."""
-        chosen = next((value for key, value in self.roles.items() if key == role), Role())
+        chosen = next((value for key, value in self.roles.items() if key == role), RoleSettings())
         provider = self.providers[chosen.provider] if chosen.provider else self.provider
         return provider.model_copy(update={"model": chosen.model}) if chosen.model else provider
 
@@ -229,7 +231,7 @@ class Config(Section):
         """The same configuration with another model for one role."""
         if not model:
             return self
-        changed = self.roles.get(role, Role()).model_copy(update={"model": model})
+        changed = self.roles.get(role, RoleSettings()).model_copy(update={"model": model})
         return self.model_copy(update={"roles": {**self.roles, role: changed}})
 
 

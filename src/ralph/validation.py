@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="BaseModel")
 Json = dict[str, object]
 Rules = Callable[[Json], Iterable[str]]
-MOST_SHOWN = 50
+MAX_SHOWN = 50
 NUL = b"\\u0000"
 WORDS = frozenset({"notes", "learnings", "reason", "summary", "output"})  # said, and never made a command of
 
@@ -26,9 +26,9 @@ class Mistakes(RalphError):
 
     def __init__(self, name: str, mistakes: list[str], remedy: str = "") -> None:
         count = f"{len(mistakes)} mistake{'s' if len(mistakes) != 1 else ''}"
-        shown = mistakes[:MOST_SHOWN]
-        if len(mistakes) > MOST_SHOWN:
-            shown.append(f"… and {len(mistakes) - MOST_SHOWN} more")
+        shown = mistakes[:MAX_SHOWN]
+        if len(mistakes) > MAX_SHOWN:
+            shown.append(f"… and {len(mistakes) - MAX_SHOWN} more")
         super().__init__(f"{name} has {count}:", details=tuple(shown), remedy=remedy)
         self.mistakes = mistakes
 

@@ -14,7 +14,7 @@ from ralph.validation import Json, place
 DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 VARIABLE = re.compile(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 NUMBER = re.compile(r"\d+(\.\d+)?")
-LONGEST = 7 * 24 * 3600.0
+MAX_SECONDS = 7 * 24 * 3600.0
 
 
 def seconds(value: object) -> object:
@@ -56,8 +56,8 @@ class _AlsoText:
 
 
 TEXT = r"\d+(\.\d+)?|(?=\d)(\d+h)?(\d+m)?(\d+(\.\d+)?s)?"
-Duration = Annotated[float, BeforeValidator(seconds), Field(gt=0, le=LONGEST), _AlsoText(TEXT)]
-Pause = Annotated[float, BeforeValidator(seconds), Field(ge=0, le=LONGEST), _AlsoText(TEXT)]
+Duration = Annotated[float, BeforeValidator(seconds), Field(gt=0, le=MAX_SECONDS), _AlsoText(TEXT)]
+Pause = Annotated[float, BeforeValidator(seconds), Field(ge=0, le=MAX_SECONDS), _AlsoText(TEXT)]
 Whole = Annotated[int, BeforeValidator(_whole), _AlsoText(r"\d+")]
 Flag = Annotated[bool, BeforeValidator(flag), _AlsoText("true|false")]
 

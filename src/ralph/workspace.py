@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.errors import RalphError
 
 MARKERS = (".git", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "mix.exs")
@@ -87,12 +87,12 @@ class Workspace:
                 folder.unlink()  # an agent put it there: nothing that it leads to is Ralph's
         for folder in (self.logs, self.worktrees):
             if not (folder / ".gitignore").exists():
-                with inside.open_new(folder / ".gitignore") as file:
+                with safe_files.open_new(folder / ".gitignore") as file:
                     file.write(b"*\n")
         path = self.ralph / ".gitignore"
         if path.exists():
             return False
-        with inside.open_new(path) as file:
+        with safe_files.open_new(path) as file:
             file.write(("\n".join(IGNORED) + "\n").encode())
         return True
 

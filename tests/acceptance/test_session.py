@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from ralph.workflows.session_report import schema
+from ralph.workflows.session.report import schema
 from tests.acceptance.sessions import (
     BRANCH,
     FOLDER,

@@ -36,11 +36,11 @@ import sys
 from typing import Annotated
 
 from pydantic import Field
-from ralph.steps import Context, Settings, Step, StepResult
+from ralph.steps import Context, Step, StepResult, StepSettings
 
 
 class Strict(Step):
-    class Settings(Settings):
+    class Settings(StepSettings):
         colour: str
         times: Annotated[int, Field(ge=1)] = 1
 
@@ -53,7 +53,7 @@ class Strict(Step):
 
 
 class Breaks(Step):
-    class Settings(Settings):
+    class Settings(StepSettings):
         how: str
 
     async def run(self, context: Context) -> StepResult:

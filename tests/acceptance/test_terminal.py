@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 from tests.acceptance.requests import usual
 from tests.acceptance.test_prd import usual as planned_answers
 from tests.acceptance.test_request_plan import ready, terminal
@@ -66,7 +66,7 @@ def test_lines_break_between_words(failed: Project, args: tuple[str, ...]) -> No
     with terminal(failed, *args, env={"NO_COLOR": "1"}) as shown:
         lines = re.sub(r"[^\n]*\r\x1b\[2K", "", shown.all().replace("\r\n", "\n")).split("\n")
     words = {word for line in lines for word in line.split()}
-    assert all(len(plain(line)) <= 80 or " " not in line.strip() for line in lines), lines
+    assert all(len(strip_ansi(line)) <= 80 or " " not in line.strip() for line in lines), lines
     if args[0] != "status" or args[1] == "auth":
         assert set(REASON.split()) <= words, "no word is cut in two, and none is left out"
 

@@ -18,7 +18,9 @@ from ralph import config
 from ralph.verify.browser import find_chromium
 from tests.conftest import VERIFIED, Project, does, processes_in, wait_for
 
-pytestmark = pytest.mark.skipif(not find_chromium(config.Browser()), reason="there is no Chrome or Chromium here")
+pytestmark = pytest.mark.skipif(
+    not find_chromium(config.BrowserSettings()), reason="there is no Chrome or Chromium here"
+)
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs/guides/ui-stories.md").read_text()

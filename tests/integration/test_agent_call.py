@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from ralph.agent import call
-from ralph.agent.call import Call, Heard
+from ralph.agent.call import AgentCall, AgentResult
 from ralph.agent.dialects.base import Trouble
 from ralph.agent.words import MOST
 from ralph.config import Provider
 from ralph.errors import RalphError
-from ralph.process.spawn import How
+from ralph.process.spawn import ExitKind
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, executable, numbers
 
@@ -27,13 +27,13 @@ pytestmark = pytest.mark.usefixtures("nobody_left")
 SECRET = "sk-0123456789-abcdef"
 
 
-def ask(folder: Path, provider: Provider, *, prompt: str = "Do it.\n", **more: Any) -> Heard:
+def ask(folder: Path, provider: Provider, *, prompt: str = "Do it.\n", **more: Any) -> AgentResult:
     return asyncio.run(call.make(request(folder, provider, prompt=prompt, **more)))
 
 
-def request(folder: Path, provider: Provider, *, prompt: str = "Do it.\n", **more: Any) -> Call:
+def request(folder: Path, provider: Provider, *, prompt: str = "Do it.\n", **more: Any) -> AgentCall:
     (folder / "prompt.md").write_text(prompt)
-    return Call(
+    return AgentCall(
         provider=provider,
         prompt=folder / "prompt.md",
         log=folder / "agent.log",
@@ -72,7 +72,7 @@ def test_what_an_agent_says_is_heard(tmp_path: Path) -> None:
         ),
     )
 
-    assert (heard.ended.how, heard.ended.code) == (How.EXITED, 0)
+    assert (heard.ended.how, heard.ended.code) == (ExitKind.EXITED, 0)
     assert heard.claims == {"LEARNING", "RESET", "REASON", "DONE"}
     assert heard.learnings == ("The tests need a database.",)
     assert heard.reset == ("US-001", "US-002")
@@ -243,7 +243,7 @@ def test_an_agent_works_in_the_project_s_folder_with_its_arguments(tmp_path: Pat
 def test_an_agent_that_takes_too_long_is_ended_with_its_helpers(tmp_path: Path) -> None:
     heard = ask(tmp_path, agent(tmp_path, f"sleep {FOREVER} & echo $! $$; wait", timeout=1.0))
 
-    assert heard.ended.how is How.TIMED_OUT
+    assert heard.ended.how is ExitKind.TIMED_OUT
     pids = numbers(heard.tail)
     assert len(pids) == 2
     assert not [pid for pid in pids if alive(pid)]
@@ -252,14 +252,14 @@ def test_an_agent_that_takes_too_long_is_ended_with_its_helpers(tmp_path: Path) 
 def test_an_agent_that_falls_silent_is_ended(tmp_path: Path) -> None:
     heard = ask(tmp_path, agent(tmp_path, f"echo thinking; exec sleep {FOREVER}", idle_timeout=0.5, timeout=60))
 
-    assert heard.ended.how is How.SILENT
+    assert heard.ended.how is ExitKind.SILENT
     assert heard.tail == "thinking"
 
 
 def test_a_server_that_an_agent_left_running_ends_with_the_call(tmp_path: Path) -> None:
     heard = ask(tmp_path, agent(tmp_path, f"sleep {FOREVER} >/dev/null 2>&1 & echo $!; echo '<ralph>DONE</ralph>'"))
 
-    assert heard.ended.how is How.EXITED
+    assert heard.ended.how is ExitKind.EXITED
     assert heard.claims == {"DONE"}
     assert not alive(numbers(heard.tail)[0])
 
@@ -326,7 +326,7 @@ def test_claude_is_heard_through_its_events(tmp_path: Path, monkeypatch: pytest.
 
     heard = ask(tmp_path, provider)
 
-    assert heard.ended.how is How.EXITED
+    assert heard.ended.how is ExitKind.EXITED
     assert heard.claims == {"DONE"}
     assert heard.tail == "It is there.\n<ralph>DONE</ralph>"
     assert heard.report.trouble is Trouble.NONE
@@ -358,7 +358,7 @@ def test_claude_that_is_done_and_does_not_exit_is_not_waited_for(
     heard = ask(tmp_path, provider)
 
     assert time.monotonic() - began < 40, "far less than the 120 seconds it may take"
-    assert heard.ended.how is How.LINGERED
+    assert heard.ended.how is ExitKind.LINGERED
     assert heard.claims == {"DONE"}
     assert heard.report.usage.cost_usd == 0.25
     assert not alive(numbers(heard.errors)[0])

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from ralph.journal import watch
-from ralph.journal.decode import Entry
+from ralph.journal.decode import JournalEntry
 from ralph.journal.encode import encode
 from ralph.journal.events import Noted, RunEnded
 from ralph.journal.follow import Following, follow, follow_async
@@ -77,7 +77,7 @@ class Heard:
     """Follows in a thread, so that a test can wait for what it hears."""
 
     def __init__(self, folder: Path, since: int = 0) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[JournalEntry] = []
         self.at: list[float] = []
         self._thread = threading.Thread(target=self._follow, args=(folder, since), daemon=True)
         self._thread.start()

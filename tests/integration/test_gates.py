@@ -12,7 +12,7 @@ import pytest
 from ralph import config
 from ralph.plan.model import GateResult
 from ralph.verify import gates
-from ralph.verify.gates import Bench, Gate, explain, red
+from ralph.verify.gates import Gate, GateRun, explain, red
 from tests.integration.conftest import FOREVER, alive, numbers, until, written
 
 pytestmark = pytest.mark.usefixtures("nobody_left")
@@ -24,10 +24,10 @@ class Told:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def bench(self, folder: Path) -> Bench:
+    def bench(self, folder: Path) -> GateRun:
         (folder / "logs").mkdir(exist_ok=True)
         settings = {"provider": {"command": "x"}, "verify": {"default": [], "env": ["DEPLOY_*"]}}
-        return Bench(
+        return GateRun(
             cwd=folder,
             logs=folder / "logs",
             owner="test",

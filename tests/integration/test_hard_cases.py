@@ -16,7 +16,7 @@ import pytest
 from ralph.agent import call
 from ralph.config import Provider
 from ralph.errors import RalphError
-from ralph.git import look
+from ralph.git import read as git_read
 from ralph.process import environment, spawn, tree
 from ralph.process.spawn import Limits, capture
 from tests.conftest import Project
@@ -184,4 +184,4 @@ def test_a_restarted_service_s_failure_is_told_with_its_own_words(tmp_path: Path
 
 def test_looking_is_not_misled_by_git_dir(person: Project, monkeypatch, tmp_path: Path) -> None:
     monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
-    assert look.branches(person.path).keys() == {"main"}
+    assert git_read.branches(person.path).keys() == {"main"}

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph.checkout.ledger import AGENT_EMAIL, Ledger, Settled
-from ralph.checkout.snapshot import Snapshot
-from ralph.checkout.trace import Trace
 from ralph.git.repo import open_repo
+from ralph.protect.git_trace import Trace
+from ralph.protect.ledger import AGENT_EMAIL, Ledger, LedgerResult
+from ralph.protect.repository_snapshot import RepositorySnapshot
 from tests.conftest import Project
 
 AGENT = ("-c", f"user.email={AGENT_EMAIL}", "-c", "user.name=agent")
@@ -37,7 +37,7 @@ class Person:
         """The file of the branch, without git."""
         Path(self.repo.git_dir, self.branch).write_text(f"{commit}\n")
 
-    def settle(self) -> Settled:
+    def settle(self) -> LedgerResult:
         return asyncio.run(self.ledger.settle(self.project.folder / "kept"))
 
 
@@ -51,7 +51,7 @@ def test_commits_in_a_row_stay_whichever_of_them_the_branch_shows(person: Person
     person.commit("Two")
     person.write_ref(first)  # as it is when git has written the reflog, and not yet the branch
 
-    assert person.settle() == Settled()
+    assert person.settle() == LedgerResult()
     assert person.tip() == first
 
 
@@ -77,7 +77,7 @@ def test_a_branch_that_was_put_back_to_an_older_commit_without_git_is_restored(p
 
 def test_what_a_person_commits_on_top_of_an_agents_commit_is_never_taken_away(person: Person) -> None:
     person.commit("Agent", *AGENT)
-    seen = Snapshot.of(person.repo.git_dir, person.own)
+    seen = RepositorySnapshot.of(person.repo.git_dir, person.own)
     theirs = person.commit("Person")
 
     (text,), left = asyncio.run(person.ledger._settle_refs(seen, []))

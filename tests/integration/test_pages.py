@@ -20,7 +20,7 @@ from ralph.errors import RalphError
 from ralph.plan.model import PageResult
 from ralph.process import spawn, tree
 from ralph.verify.browser import Browser, check_installed, find_chromium
-from ralph.verify.pages import Look, Shots, explain, look_at
+from ralph.verify.pages import PageVisit, Shots, explain, visit_pages
 from ralph.verify.urls import Page
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, in_the_background
@@ -42,7 +42,7 @@ SPECIAL = (
 PNG = b"\x89PNG\r\n"
 
 pytestmark = [
-    pytest.mark.skipif(not find_chromium(config.Browser()), reason="there is no Chrome or Chromium here"),
+    pytest.mark.skipif(not find_chromium(config.BrowserSettings()), reason="there is no Chrome or Chromium here"),
     pytest.mark.usefixtures("nobody_left"),
 ]
 
@@ -61,7 +61,7 @@ def with_browser(work: Work, told: Told | None = None, **settings: Any) -> Any:
 
     async def main() -> Any:
         tree.adopt_orphans()
-        chosen = config.Browser(**settings)
+        chosen = config.BrowserSettings(**settings)
         async with Browser(chosen, "test", (told or Told()).notes.append) as browser:
             return await work(browser)
 
@@ -69,14 +69,14 @@ def with_browser(work: Work, told: Told | None = None, **settings: Any) -> Any:
 
 
 async def seen(browser: Browser, folder: Path, base: str, *pages: Page | str) -> dict[str, PageResult]:
-    look = Look(
+    look = PageVisit(
         pages=tuple(page if isinstance(page, Page) else Page(page) for page in pages),
         browser=browser,
         shots=Shots(root=folder, folder=folder / "shots", work="US-001", attempt="2"),
         seen=lambda result: None,
         secrets=(SECRET,),
     )
-    return {result.page: result for result in await look_at(look, base)}
+    return {result.page: result for result in await visit_pages(look, base)}
 
 
 def found(result: PageResult) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ def looked(folder: Path) -> Iterator[dict[str, PageResult]]:
     asked = Page("/missing-as-asked", frozenset({404}))
 
     async def look(browser: Browser) -> dict[str, PageResult]:
-        impatient = Browser(config.Browser(timeout=2), "test")
+        impatient = Browser(config.BrowserSettings(timeout=2), "test")
         async with impatient:
             await browser.ensure()
             await impatient.ensure()
@@ -415,7 +415,7 @@ def test_root_is_told_that_there_is_no_sandbox(tmp_path: Path) -> None:
 
 def test_a_browser_that_is_not_there_or_does_not_start_is_told_with_the_remedy(tmp_path: Path) -> None:
     with pytest.raises(RalphError, match="'/no/such/browser', and no program is there"):
-        check_installed(config.Browser(executable_path="/no/such/browser"))
+        check_installed(config.BrowserSettings(executable_path="/no/such/browser"))
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho 'error: no such library' >&2\nexit 1\n")
     broken.chmod(0o755)
@@ -429,7 +429,7 @@ def test_a_machine_without_any_browser_is_told_how_to_get_one(tmp_path: Path, mo
     monkeypatch.setenv("PATH", str(tmp_path))
 
     with pytest.raises(RalphError) as caught:
-        check_installed(config.Browser())
+        check_installed(config.BrowserSettings())
 
     assert "no Chrome or Chromium was found" in caught.value.what
     assert '"enabled": false' in caught.value.remedy

@@ -16,8 +16,8 @@ import pytest
 
 from ralph.errors import RalphError
 from ralph.process import spawn, table, tree
-from ralph.process.now import capture_now, hand_over
-from ralph.process.spawn import Child, Ended, How, Limits, capture
+from ralph.process.blocking import capture_now, hand_over
+from ralph.process.spawn import Child, ExitKind, Limits, ProcessEnd, capture
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, in_the_background, numbers, reap, until, wait_until_written
 
@@ -47,17 +47,17 @@ if not exits:
 """Leaves a process in a session of its own, tells its number, and exits; or stays, if it is told to."""
 
 
-def run(folder: Path, *argv: str, **more: Any) -> tuple[Ended, bytes]:
+def run(folder: Path, *argv: str, **more: Any) -> tuple[ProcessEnd, bytes]:
     said = bytearray()
     ended = asyncio.run(spawn.run(argv, cwd=folder, env=os.environ, owner="test", out=said.extend, **more))
     return ended, bytes(said)
 
 
-def shell(folder: Path, script: str, **more: Any) -> tuple[Ended, bytes]:
+def shell(folder: Path, script: str, **more: Any) -> tuple[ProcessEnd, bytes]:
     return run(folder, "/bin/sh", "-c", script, **more)
 
 
-def python(folder: Path, code: str, *args: str, **more: Any) -> tuple[Ended, bytes]:
+def python(folder: Path, code: str, *args: str, **more: Any) -> tuple[ProcessEnd, bytes]:
     return run(folder, sys.executable, "-c", code, *args, **more)
 
 
@@ -81,7 +81,7 @@ def open_files() -> int:
 def test_a_program_s_exit_code_is_told(tmp_path: Path, script: str, code: int) -> None:
     ended, _ = shell(tmp_path, script)
 
-    assert (ended.how, ended.code) == (How.EXITED, code)
+    assert (ended.how, ended.code) == (ExitKind.EXITED, code)
 
 
 def test_the_total_time_limit_ends_the_whole_tree(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ def test_the_total_time_limit_ends_the_whole_tree(tmp_path: Path) -> None:
         limits=Limits(total=1.5),
     )
 
-    assert ended.how is How.TIMED_OUT
+    assert ended.how is ExitKind.TIMED_OUT
     assert 1.5 <= ended.seconds < SOON
     pids = numbers(said)
     assert len(pids) == 4
@@ -101,7 +101,7 @@ def test_the_total_time_limit_ends_the_whole_tree(tmp_path: Path) -> None:
 def test_silence_beyond_the_idle_limit_ends_a_program(tmp_path: Path) -> None:
     ended, said = shell(tmp_path, f"echo still here; exec sleep {FOREVER}", limits=Limits(idle=0.5))
 
-    assert ended.how is How.SILENT
+    assert ended.how is ExitKind.SILENT
     assert said == b"still here\n"
     assert ended.seconds < SOON
 
@@ -117,7 +117,7 @@ def test_a_program_that_keeps_talking_is_not_silent(tmp_path: Path, stream: str)
         err=heard.extend,
     )
 
-    assert (ended.how, ended.code) == (How.EXITED, 4)
+    assert (ended.how, ended.code) == (ExitKind.EXITED, 4)
     assert ended.seconds > 1.2
     assert numbers(said + bytes(heard)) == [1, 2, 3, 4, 5, 6, 7, 8]
 
@@ -129,7 +129,7 @@ def test_a_program_that_ignores_being_asked_is_killed(tmp_path: Path) -> None:
         limits=Limits(total=0.7, grace=0.3),
     )
 
-    assert (ended.how, ended.code) == (How.TIMED_OUT, -signal.SIGKILL)
+    assert (ended.how, ended.code) == (ExitKind.TIMED_OUT, -signal.SIGKILL)
     assert len(numbers(said)) == 2
     assert not [pid for pid in numbers(said) if alive(pid)]
 
@@ -137,7 +137,7 @@ def test_a_program_that_ignores_being_asked_is_killed(tmp_path: Path) -> None:
 def test_a_stopped_program_is_ended_too(tmp_path: Path) -> None:
     ended, _ = shell(tmp_path, "kill -STOP $$", limits=Limits(total=0.5, grace=0.3))
 
-    assert (ended.how, ended.code) == (How.TIMED_OUT, -signal.SIGKILL)
+    assert (ended.how, ended.code) == (ExitKind.TIMED_OUT, -signal.SIGKILL)
 
 
 def test_a_program_that_is_asked_to_end_may_still_say_goodbye(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_program_that_is_asked_to_end_may_still_say_goodbye(tmp_path: Path) ->
         limits=Limits(total=0.7),
     )
 
-    assert (ended.how, ended.code) == (How.TIMED_OUT, 5)
+    assert (ended.how, ended.code) == (ExitKind.TIMED_OUT, 5)
     assert said.startswith(b"hello\n")
     assert b"goodbye\n" in said
 
@@ -183,7 +183,7 @@ def test_a_program_that_said_its_last_word_and_hangs_is_ended_soon(
     monkeypatch.setattr(spawn, "LINGER", 0.3)
     ended, said = _with_last_word(tmp_path, f"echo 'the end'; exec sleep {FOREVER}")
 
-    assert ended.how is How.LINGERED
+    assert ended.how is ExitKind.LINGERED
     assert ended.seconds < SOON
     assert said == b"the end\n"
 
@@ -191,10 +191,10 @@ def test_a_program_that_said_its_last_word_and_hangs_is_ended_soon(
 def test_a_program_that_ends_after_its_last_word_has_just_ended(tmp_path: Path) -> None:
     ended, _ = _with_last_word(tmp_path, "echo 'the end'; exit 6")
 
-    assert (ended.how, ended.code) == (How.EXITED, 6)
+    assert (ended.how, ended.code) == (ExitKind.EXITED, 6)
 
 
-def _with_last_word(folder: Path, script: str) -> tuple[Ended, bytes]:
+def _with_last_word(folder: Path, script: str) -> tuple[ProcessEnd, bytes]:
     said = bytearray()
     children: list[Child] = []
 
@@ -233,7 +233,7 @@ def _with_last_word(folder: Path, script: str) -> tuple[Ended, bytes]:
 def test_what_a_program_left_running_ends_with_it(tmp_path: Path, kind: str) -> None:
     ended, said = python(tmp_path, DAEMON, kind)
 
-    assert (ended.how, ended.code) == (How.EXITED, 0)
+    assert (ended.how, ended.code) == (ExitKind.EXITED, 0)
     (pid,) = numbers(said)
     assert not alive(pid)
 
@@ -243,7 +243,7 @@ def test_a_grandchild_that_holds_the_output_open_keeps_nobody_waiting(tmp_path: 
 
     ended, said = shell(tmp_path, f"sleep {FOREVER} & echo $!; exit 7")
 
-    assert (ended.how, ended.code) == (How.EXITED, 7)
+    assert (ended.how, ended.code) == (ExitKind.EXITED, 7)
     assert time.monotonic() - began < SOON
     assert not alive(numbers(said)[0])
 
@@ -285,7 +285,7 @@ time.sleep({FOREVER})
 
     ended, said = python(tmp_path, code, limits=Limits(idle=1.0, grace=2.0))
 
-    assert ended.how is How.SILENT
+    assert ended.how is ExitKind.SILENT
     assert said.startswith(b"ready\n")
     assert not [pid for pid in numbers(said) if alive(pid)]
 
@@ -442,7 +442,7 @@ def test_a_program_may_leave_its_standard_input_unread(tmp_path: Path) -> None:
 def test_without_a_file_standard_input_is_empty(tmp_path: Path) -> None:
     ended, said = run(tmp_path, "cat", limits=Limits(total=SOON))
 
-    assert (ended.how, said) == (How.EXITED, b"")
+    assert (ended.how, said) == (ExitKind.EXITED, b"")
 
 
 def test_a_missing_command_is_named(tmp_path: Path) -> None:
@@ -659,8 +659,8 @@ def test_without_process_descriptors_a_program_is_run_and_ended_all_the_same(
     )
     left, daemon = python(tmp_path, DAEMON, "double-forked")
 
-    assert (quick.how, quick.code, said) == (How.EXITED, 3, b"hello\n")
-    assert (slow.how, slow.code) == (How.TIMED_OUT, -signal.SIGKILL)
-    assert (left.how, left.code) == (How.EXITED, 0)
+    assert (quick.how, quick.code, said) == (ExitKind.EXITED, 3, b"hello\n")
+    assert (slow.how, slow.code) == (ExitKind.TIMED_OUT, -signal.SIGKILL)
+    assert (left.how, left.code) == (ExitKind.EXITED, 0)
     assert len(numbers(pids + daemon)) == 3
     assert not [pid for pid in numbers(pids + daemon) if alive(pid)]

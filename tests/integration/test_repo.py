@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from ralph.errors import RalphError
-from ralph.git import look
+from ralph.git import read as git_read
 from ralph.git.repo import Repo, open_repo
 from tests.conftest import Project
 from tests.integration.conftest import ODD_NAMES, executable
@@ -141,7 +141,7 @@ def test_branches_are_listed_with_where_they_are_checked_out(person: Project) ->
     person.git("branch", "ralph/auth")
     person.git("worktree", "add", "-q", "../beside", "-b", "beside")
 
-    found = look.branches(person.path)
+    found = git_read.branches(person.path)
 
     assert found.keys() == {"main", "ralph/auth", "beside"}
     assert found["main"].worktree == person.path.resolve()
@@ -157,19 +157,19 @@ def test_a_file_is_read_from_any_revision_of_a_project_in_a_subfolder(person: Pr
     person.write("web/.ralph/2026-01-01-auth/prd.json", "new\n")
     web = person.path / "web"
 
-    assert look.file_at(web, "HEAD", ".ralph/2026-01-01-auth/prd.json") == b"old\n"
-    assert look.file_at(web, "HEAD", "missing.txt") is None
-    assert look.file_at(web, "HEAD~1", ".ralph/2026-01-01-auth/prd.json") is None
-    assert look.names_at(web, "HEAD", ".ralph") == ["2026-01-01-auth"]
-    assert look.names_at(web, "HEAD~1", ".ralph") == []
-    assert look.top(web) == person.path.resolve()
+    assert git_read.file_at(web, "HEAD", ".ralph/2026-01-01-auth/prd.json") == b"old\n"
+    assert git_read.file_at(web, "HEAD", "missing.txt") is None
+    assert git_read.file_at(web, "HEAD~1", ".ralph/2026-01-01-auth/prd.json") is None
+    assert git_read.names_at(web, "HEAD", ".ralph") == ["2026-01-01-auth"]
+    assert git_read.names_at(web, "HEAD~1", ".ralph") == []
+    assert git_read.top(web) == person.path.resolve()
 
 
 def test_a_folder_without_git_has_nothing_to_look_at(tmp_path: Path) -> None:
-    assert look.branches(tmp_path) == {}
-    assert look.attempts(tmp_path, "auth") == []
-    assert look.top(tmp_path) is None
-    assert look.file_at(tmp_path, "HEAD", "x") is None
+    assert git_read.branches(tmp_path) == {}
+    assert git_read.attempts(tmp_path, "auth") == []
+    assert git_read.top(tmp_path) is None
+    assert git_read.file_at(tmp_path, "HEAD", "x") is None
 
 
 # landing

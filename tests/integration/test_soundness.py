@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import pytest
 
-from ralph.checkout.own import OwnFiles
-from ralph.checkout.working_copy import Taken, WorkingCopy
+from ralph.checkout.own_files import OwnFiles
+from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.errors import RalphError
 from ralph.git.objects import loose, write_object
 from ralph.git.repo import open_repo
@@ -69,7 +69,7 @@ class Store:
     def name_of(self, data: bytes) -> str:
         return hashlib.sha1(f"blob {len(data)}\0".encode() + data).hexdigest()
 
-    def take(self) -> Taken:
+    def take(self) -> TakenWork:
         return do(self.copy.take(self.base, "x"))
 
 

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import pytest
 
 from ralph.checkout.branch import TargetBranch
+from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.hooks import commit_with_hooks
-from ralph.checkout.own import OwnFiles
+from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
-from ralph.checkout.subject import subject_of
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.errors import RalphError
 from ralph.git.repo import open_repo

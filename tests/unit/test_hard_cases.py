@@ -14,16 +14,17 @@ from ralph import config, prompts, validation
 from ralph.agent.dialects.base import Trouble
 from ralph.agent.dialects.claude import ClaudeReader
 from ralph.agent.speech import Marker, Speech
+from ralph.engine.settle import Policy, accept_manually, settle
 from ralph.errors import RalphError
-from ralph.loop.settle import Policy, accept_by_hand, settle
-from ralph.plan.model import Plan, Review, Task, TaskState
-from ralph.plan.work import Kind, Outcome, Verdict, Work
+from ralph.plan.model import FinalReview, Plan, Task, TaskState
+from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 from ralph.process.environment import Redactor, secrets_in
-from ralph.stores import atomic, lock, prd
-from ralph.stores.formats import PRD
-from ralph.verify.guard import Guard
+from ralph.protect.guard import Guard
+from ralph.stores import atomic, lock
 from ralph.verify.output import useful
-from ralph.workflows.prd import merge
+from ralph.workflows.feature import store as prd
+from ralph.workflows.feature.planning import merge
+from ralph.workflows.formats import PRD
 
 DONE = "<ralph>DONE</ralph>\n"
 
@@ -202,8 +203,8 @@ def test_prd_a_review_that_was_reset_is_saved_as_reset():
 
     store = prd.PrdStore(Path("x"), "x")
     plan = store.load(json.dumps(doc(run={"verification": {"verifiedAt": "t"}})).encode())
-    saved = store.render(replace(plan, review=Review()))
-    assert prd.PrdStore(Path("x"), "x").load(saved).review == Review()
+    saved = store.render(replace(plan, review=FinalReview()))
+    assert prd.PrdStore(Path("x"), "x").load(saved).review == FinalReview()
 
 
 # ---- config / validation
@@ -364,8 +365,8 @@ def test_claude_ended_while_the_service_could_not_be_reached_is_overload():
 # ---- settle
 def test_settle_failures_do_not_exceed_the_maximum_when_an_accepted_story_is_sent_back():
     blocked = Task(id="a", title="t", state=TaskState.BLOCKED, failures=3, attempts=3)
-    plan = accept_by_hand(Plan(target="t", tasks=(blocked,)), "a", "why", "now", "c")
-    work = Work(kind=Kind.REVIEW, id="final", title="f", steps=())
+    plan = accept_manually(Plan(target="t", tasks=(blocked,)), "a", "why", "now", "c")
+    work = Work(kind=WorkKind.REVIEW, id="final", title="f", steps=())
     after = settle(
         plan,
         work,
@@ -377,7 +378,7 @@ def test_settle_failures_do_not_exceed_the_maximum_when_an_accepted_story_is_sen
 
 def test_settle_naming_a_story_twice_counts_once():
     plan = Plan(target="t", tasks=(Task(id="a", title="t", state=TaskState.PASSED),))
-    work = Work(kind=Kind.REVIEW, id="final", title="f", steps=())
+    work = Work(kind=WorkKind.REVIEW, id="final", title="f", steps=())
     after = settle(
         plan, work, Outcome(work_id="final", number=1, verdict=Verdict.REOPENED, reopened=("a", "a")), Policy()
     )

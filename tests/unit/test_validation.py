@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ralph import validation
 from ralph.errors import RalphError
-from ralph.validation import MOST_SHOWN, Mistakes, parse_object
+from ralph.validation import MAX_SHOWN, Mistakes, parse_object
 
 
 class Inner(BaseModel):
@@ -109,14 +109,14 @@ def test_a_broken_rule_alone_is_enough() -> None:
 def test_a_flood_of_mistakes_is_cut_and_says_how_many_are_left() -> None:
     with pytest.raises(Mistakes) as found:
         validation.parse(Outer, json.dumps({"name": "x", "items": [{}] * 80}).encode(), name="f")
-    assert len(found.value.details) == MOST_SHOWN + 1
+    assert len(found.value.details) == MAX_SHOWN + 1
     assert found.value.details[-1] == "… and 30 more"
     assert found.value.what == "f has 80 mistakes:"
 
 
 def test_as_many_mistakes_as_fit_are_all_shown() -> None:
     with pytest.raises(Mistakes) as found:
-        validation.parse(Outer, json.dumps({"name": "x", "items": [{}] * MOST_SHOWN}).encode(), name="f")
+        validation.parse(Outer, json.dumps({"name": "x", "items": [{}] * MAX_SHOWN}).encode(), name="f")
     assert list(found.value.details) == found.value.mistakes
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 from pydantic_core import to_json
 
 from ralph import validation
-from ralph.values import LONGEST, Duration, Flag, Pause, Whole, seconds, substitute
+from ralph.values import MAX_SECONDS, Duration, Flag, Pause, Whole, seconds, substitute
 
 
 class Settings(BaseModel):
@@ -74,7 +74,7 @@ def test_text_that_is_no_duration_is_refused_with_an_example_of_one(written: str
     assert not SCHEMA.is_valid({"limit": written})
 
 
-@pytest.mark.parametrize("written", [True, False, [20], {"m": 20}, -1, LONGEST + 1, 1e300])
+@pytest.mark.parametrize("written", [True, False, [20], {"m": 20}, -1, MAX_SECONDS + 1, 1e300])
 def test_a_value_that_is_no_duration_is_refused(written: object) -> None:
     assert mistakes(limit=written)[0].startswith("limit: expected")
     assert mistakes(pause=written)[0].startswith("pause: expected")

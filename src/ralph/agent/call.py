@@ -10,38 +10,38 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from ralph import inside
+from ralph import safe_files
 from ralph.agent.dialects import arguments, dialect_of, known
-from ralph.agent.dialects.base import Report
+from ralph.agent.dialects.base import DialectReport
 from ralph.agent.prices import estimated
 from ralph.agent.speech import Speech
 from ralph.agent.words import Words
 from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.process import environment, spawn
-from ralph.process.spawn import Child, Ended, Limits
+from ralph.process.spawn import Child, Limits, ProcessEnd
 
 PASSED_ON = ("RALPH_*",)
 LONGEST_FIRST_LINE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
-class Heard:
+class AgentResult:
     """What came of a call."""
 
-    ended: Ended
+    ended: ProcessEnd
     claims: frozenset[str]
     learnings: tuple[str, ...]
     reset: tuple[str, ...]
     reason: str
     tail: str
     errors: str
-    report: Report
+    report: DialectReport
     output_bytes: int
 
 
 @dataclass(frozen=True, kw_only=True)
-class Call:
+class AgentCall:
     """Everything one call needs; nothing in it depends on what the call is for."""
 
     provider: Provider
@@ -102,7 +102,7 @@ def environment_for(provider: Provider) -> dict[str, str]:
     return {**settings, **environment.allowed(os.environ, patterns)}
 
 
-async def make(call: Call) -> Heard:
+async def make(call: AgentCall) -> AgentResult:
     """Run the agent and listen."""
     dialect = dialect_of(call.provider)
     env = {**environment_for(call.provider), **call.variables}
@@ -118,7 +118,7 @@ async def make(call: Call) -> Heard:
         if reader.finished and children:
             children.pop().last_word()
 
-    with inside.open_new(call.log, buffering=1 << 16) as log, closing(words):
+    with safe_files.open_new(call.log, buffering=1 << 16) as log, closing(words):
         out = _Tap(log, environment.Redactor(secrets), listen)
         err = _Tap(log, environment.Redactor(secrets), errors.feed)
         ended = await spawn.run(
@@ -171,12 +171,12 @@ class _Tap:
         self._feed(data)
 
 
-def _heard(ended: Ended, speech: Speech, errors: Speech, report: Report, size: int) -> Heard:
+def _heard(ended: ProcessEnd, speech: Speech, errors: Speech, report: DialectReport, size: int) -> AgentResult:
     errors.close()
     reset = tuple(
         dict.fromkeys(name for text in speech.texts("RESET") for name in text.replace(",", " ").split() if name)
     )
-    return Heard(
+    return AgentResult(
         ended=ended,
         claims=frozenset(marker.kind for marker in speech.markers),
         learnings=speech.texts("LEARNING"),

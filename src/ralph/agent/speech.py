@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 
-LONGEST_LINE = 1 << 16
+MAX_LINE = 1 << 16
 TAIL = 4_000
-MOST_MARKERS = 500
+MAX_MARKERS = 500
 NEAR_END = 4_096
 PAUSE = 0.2  # a watcher sees a new line at most so often
 
@@ -22,7 +22,7 @@ TASK_MARKER = re.compile(r" {0,3}<TASK_(DONE|BLOCKED)(.*)>\s*")
 REASON = re.compile(r"\s+reason\s*=(.*)")
 """The same words as the specs workflow spells them; a reason may hold anything, quotes too."""
 KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
-LONE = frozenset({"DONE", "VERIFIED"})
+SINGLE = frozenset({"DONE", "VERIFIED"})
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Speech:
         data = self._partial + data if self._partial else data
         cut = data.rfind(b"\n") + 1
         block, self._partial = data[:cut], data[cut:]
-        if len(self._partial) > LONGEST_LINE:
+        if len(self._partial) > MAX_LINE:
             self._partial, self._skipping = b"", True
             self._quotation = True
         if block:
@@ -111,7 +111,7 @@ class Speech:
         fence = FENCE.fullmatch(line)
         if fence and self._opens_or_closes(fence):
             return
-        marker = _marker(line) if len(line) <= LONGEST_LINE else None
+        marker = _marker(line) if len(line) <= MAX_LINE else None
         words = line.strip()
         if marker and (self._previous, words) not in self._echoes:
             if self._fence:
@@ -141,7 +141,7 @@ class Speech:
     def _accept(self, markers: list[Marker]) -> None:
         """Keep them, within reason: of a flood the first ones, and the first of each kind."""
         for marker in markers:
-            if len(self.markers) < MOST_MARKERS or not self.says(marker.kind):
+            if len(self.markers) < MAX_MARKERS or not self.says(marker.kind):
                 self.markers.append(marker)
 
     def _tell(self, block: bytes) -> None:
@@ -153,7 +153,7 @@ class Speech:
 
 
 def _text(line: bytes) -> str:
-    return plain(line.decode(errors="replace")).replace("\r", "").replace("\0", "")
+    return strip_ansi(line.decode(errors="replace")).replace("\r", "").replace("\0", "")
 
 
 def _marker(line: str) -> Marker | None:
@@ -163,7 +163,7 @@ def _marker(line: str) -> Marker | None:
     if match[1] not in KINDS:
         return None
     kind, text = match[1], (match[2] or "").strip()
-    if (kind in LONE) == (match[2] is not None) or (kind not in LONE and not text):
+    if (kind in SINGLE) == (match[2] is not None) or (kind not in SINGLE and not text):
         return None
     return Marker(kind, text)
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from ralph import inside
-from ralph.ansi import plain
+from ralph import safe_files
+from ralph.ansi import strip_ansi
 from ralph.errors import RalphError
 from ralph.process.environment import Redactor
 
@@ -31,7 +31,7 @@ class Words:
         self._second, self._spent = 0, 0
         self._skipping = False
         with suppress(OSError, RalphError):
-            self._file = inside.open_new(path, buffering=0)
+            self._file = safe_files.open_new(path, buffering=0)
 
     def feed(self, block: bytes) -> None:
         if int(time.monotonic()) != self._second:
@@ -54,7 +54,7 @@ class Words:
 
     def _clean(self, data: bytes) -> bytes:
         text = data.decode(errors="replace").replace("\r\n", "\n")
-        return plain(text).replace("\r", "").replace("\0", "").encode(errors="replace")
+        return strip_ansi(text).replace("\r", "").replace("\0", "").encode(errors="replace")
 
     def _write(self, data: bytes) -> None:
         """Nothing depends on this file: a disk that is full stops somebody else."""
@@ -62,7 +62,7 @@ class Words:
             return
         with suppress(OSError, RalphError):
             if self._size + len(data) > MOST:
-                old, self._file = self._file, inside.open_new(self._path, buffering=0)
+                old, self._file = self._file, safe_files.open_new(self._path, buffering=0)
                 old.close()
                 self._size = self._file.write(SKIPPED) or 0
             self._size += self._file.write(data) or 0

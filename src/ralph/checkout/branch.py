@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph.checkout.own import OwnFiles
+from ralph.checkout.own_files import OwnFiles
 from ralph.git.repo import Repo
 
 PENDING = "refs/ralph/pending"

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ralph.checkout.subject import head_of
+from ralph.checkout.commit_subject import head_of
 from ralph.checkout.working_copy import GITLINK, WorkingCopy
 from ralph.errors import RalphError
-from ralph.git.objects import Entry, batched, write_object
+from ralph.git.objects import TreeEntry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
 from ralph.git.trees import NOTHING, with_entries
 from ralph.process.spawn import Captured, capture
@@ -68,9 +68,9 @@ async def commit_with_hooks(
     return HookedCommit(commit=work, subject=lines[0] if lines else "", trailers=added)
 
 
-async def _changed(copy: WorkingCopy, work: str, made: str) -> dict[str, Entry | None]:
+async def _changed(copy: WorkingCopy, work: str, made: str) -> dict[str, TreeEntry | None]:
     """What the hooks' commit has otherwise than `work`, brought over from the copy's own store, each file hashed."""
-    repo, entries = copy.repo, dict[str, Entry | None]()
+    repo, entries = copy.repo, dict[str, TreeEntry | None]()
     listed = await _ask(copy, "diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", work, made)
     files: list[tuple[str, str, str]] = []
     for old_mode, mode, name, path in RAW.findall(listed.decode(errors="surrogateescape")):
@@ -83,7 +83,7 @@ async def _changed(copy: WorkingCopy, work: str, made: str) -> dict[str, Entry |
     for (path, mode, name), (_, data) in zip(files, contents, strict=True):
         if data is None:
             raise RalphError(f"The hooks' commit has no content for {path} ({name}).")
-        entries[path] = Entry(mode, write_object(repo.git_dir, "blob", data, repo.algorithm))
+        entries[path] = TreeEntry(mode, write_object(repo.git_dir, "blob", data, repo.algorithm))
     return entries
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.checkout.branch import TargetBranch
-from ralph.checkout.own import OwnFiles
+from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.pending import follow
 from ralph.checkout.plan_worktree import PlanWorktree
 from ralph.errors import RalphError
@@ -36,7 +36,7 @@ class CheckoutRequest:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class OpenCheckout:
     """All that a run needs of git."""
 
     branch: TargetBranch
@@ -62,7 +62,7 @@ async def open_checkout(
     known_tip: str = "",
     committed: bool = True,
     catch_up: bool = False,
-) -> Opened:
+) -> OpenCheckout:
     """Hold the branch, made from what the person has committed; nothing of theirs is touched.
 
     `catch_up`: where they have gone on from the branch by themselves, it begins with that, unless a killed run's
@@ -88,7 +88,7 @@ async def open_checkout(
     if own.held:
         plans.carry(workspace.root, wanted.carry, over=plans.is_new)
     project = plans.root if own.held else workspace.root
-    return Opened(branch=branch, plans=plans, own=own, project=project, notes=_preferred(branch, theirs))
+    return OpenCheckout(branch=branch, plans=plans, own=own, project=project, notes=_preferred(branch, theirs))
 
 
 def _preferred(branch: TargetBranch, paths: tuple[str, ...]) -> tuple[str, ...]:

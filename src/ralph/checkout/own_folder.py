@@ -11,8 +11,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph import inside
-from ralph.checkout.own import OwnFiles
+from ralph import safe_files
+from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.own_index import OwnIndex
 from ralph.errors import RalphError
 from ralph.git.repo import Repo, failed
@@ -68,26 +68,26 @@ class OwnFolder:
         """The same, and it has to succeed: if need be, Ralph takes back what permissions somebody took away."""
         done = await self._with_index(*args, literal=literal, stdin=stdin)
         if done.code:
-            inside.open_up(self.folder)
+            safe_files.make_writable(self.folder)
             done = await self._with_index(*args, literal=literal, stdin=stdin)
         if done.code:
             raise failed(args, self.folder, done)
         return done.out.decode(errors="surrogateescape")
 
-    async def _mend_index(self, tree: str) -> None:
+    async def _repair_index(self, tree: str) -> None:
         """If somebody else wrote Ralph's index, make it anew: without any flags, so that git looks at every file."""
         if self._index.was_changed():
             self._index.discard()
             await self._insist("read-tree", tree)
 
-    def check_place(self) -> None:
+    def check_folder(self) -> None:
         """The folder is Ralph's own, and no link to somewhere else; if it was one, nothing here is anybody's work."""
         for path in (self.folder.parent.parent, self.folder.parent, self.folder):
             if path.is_symlink():
                 path.unlink()
                 self._index.discard()
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        inside.let_in(self.folder.parent)
+        safe_files.make_accessible(self.folder.parent)
         self._parent = self._parent or self.folder.parent.resolve()
         if self.folder.parent.resolve() != self._parent:
             raise RalphError(f"{self.folder.parent} was moved while Ralph works there.", remedy="Run again.")
@@ -98,13 +98,13 @@ class OwnFolder:
         """The small repository for whoever works here."""
         return self.folder / ".git"
 
-    def _open_up(self) -> bool:
+    def _make_writable(self) -> bool:
         """Perhaps somebody took away permissions."""
-        inside.open_up(self.folder, besides={self.folder / path for path in self.provided})
+        safe_files.make_writable(self.folder, besides={self.folder / path for path in self.provided})
         return True
 
     def remove(self) -> None:
-        inside.remove_all(self.folder)
+        safe_files.remove_all(self.folder)
         self._index.discard()
 
     def _set_aside(self) -> bool:
@@ -119,14 +119,14 @@ class OwnFolder:
         self._index.discard()
         for left in self.folder.parent.glob(f"{self.folder.name}.broken-*"):
             with suppress(OSError):
-                inside.remove_all(left)
+                safe_files.remove_all(left)
         return True
 
     def _wipe(self) -> None:
         keep = {".git", *(path.split("/", 1)[0] for path in self.provided)}
         for entry in self.folder.iterdir():
             if entry.name not in keep:
-                inside.remove_all(entry)
+                safe_files.remove_all(entry)
         self._index.discard()
 
 

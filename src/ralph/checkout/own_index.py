@@ -6,7 +6,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 
 Signature = tuple[int, int, int, int]
 
@@ -35,7 +35,7 @@ class OwnIndex:
 
     def discard(self) -> None:
         """Remove it; a link, and not what it leads to."""
-        inside.remove_all(self.path)
+        safe_files.remove_all(self.path)
 
 
 def _signature(path: Path) -> Signature | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from ralph.checkout.branch import TargetBranch
-from ralph.checkout.own import OwnFiles
+from ralph.checkout.own_files import OwnFiles
 from ralph.git.repo import Repo
 
 

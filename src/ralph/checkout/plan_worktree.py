@@ -12,9 +12,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.checkout.branch import TargetBranch
-from ralph.checkout.own import OwnFiles
+from ralph.checkout.own_files import OwnFiles
 from ralph.errors import RalphError
 from ralph.git.repo import Repo, nul
 from ralph.git.trees import file_entry, with_entries
@@ -103,7 +103,7 @@ class PlanWorktree:
         return self._head.is_file() and not self._head.read_text().startswith("ref: ")
 
     async def _add(self) -> None:
-        inside.remove_all(self.folder)
+        safe_files.remove_all(self.folder)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         await self.repo.ask("worktree", "prune")
         start = [self.branch.name] if not self.is_new else [await self.repo.head()]
@@ -145,8 +145,8 @@ class PlanWorktree:
                 continue
             data = theirs.read_bytes()
             if not ours.is_file() or ours.read_bytes() != data:
-                inside.own_folder(self.folder, ours.parent.relative_to(self.folder))
-                inside.remove_all(ours)
+                safe_files.own_folder(self.folder, ours.parent.relative_to(self.folder))
+                safe_files.remove_all(ours)
                 ours.write_bytes(data)
                 carried.append(path)
         return carried
@@ -165,7 +165,7 @@ class PlanWorktree:
         """Let go of the branch: everything here is on it."""
         self._check_place()
         await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
-        inside.remove_all(self.folder)
+        safe_files.remove_all(self.folder)
         self._index.unlink(missing_ok=True)
         await self.repo.ask("worktree", "prune")
 

@@ -8,7 +8,7 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.git.files import is_behind_link
 from ralph.git.repo import Repo
 
@@ -21,14 +21,14 @@ async def fill(repo: Repo, folder: Path, index: Path | None = None) -> None:
     modules = await _modules(repo, folder)
     for path, commit in (await _gitlinks(repo, folder, index)).items() if modules or _was_filled(index) else ():
         # git leaves a link there, and it may lead to files of the person's
-        target, own = inside.own_folder(folder, path), _index(index, path)
+        target, own = safe_files.own_folder(folder, path), _index(index, path)
         module = _module(repo, modules.get(path, ""), path)
         if module is None or (await module.ask("read-tree", "--reset", "-u", commit, index=own, work_tree=target)).code:
             _empty(target, own)
             continue
         await module.ask("clean", "-ffdxq", index=own, work_tree=target)
         git = target / ".git"
-        inside.remove_all(git)
+        safe_files.remove_all(git)
         (git / "objects" / "info").mkdir(parents=True)
         (git / "refs").mkdir()
         (git / "HEAD").write_text(f"{commit}\n")
@@ -72,7 +72,7 @@ async def _gitlinks(repo: Repo, folder: Path, index: Path) -> dict[str, str]:
 
 async def _modules(repo: Repo, folder: Path) -> dict[str, str]:
     """The name of each submodule by its path. An agent may have written both."""
-    if not inside.is_file(folder / ".gitmodules"):
+    if not safe_files.is_file(folder / ".gitmodules"):
         return {}
     out = await repo.ask(
         "config", "-z", "--file", str(folder / ".gitmodules"), "--get-regexp", r"^submodule\..*\.path$"
@@ -97,8 +97,8 @@ def _module(repo: Repo, name: str, path: str) -> Repo | None:
 
 def _empty(folder: Path, index: Path) -> None:
     for entry in folder.iterdir():
-        inside.remove_all(entry)
-    inside.remove_all(index)
+        safe_files.remove_all(entry)
+    safe_files.remove_all(index)
 
 
 def _was_filled(index: Path) -> bool:

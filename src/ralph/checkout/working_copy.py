@@ -16,17 +16,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.caches import is_cache
+from ralph.checkout.commit_subject import SHOWN
 from ralph.checkout.own_folder import OwnFolder, not_made
-from ralph.checkout.subject import SHOWN
-from ralph.checkout.untaken import MAX_NAMED, OTHER_REPOSITORY, named, untaken
+from ralph.checkout.uncommittable import MAX_NAMED, OTHER_REPOSITORY, named, untaken
 from ralph.errors import RalphError
 from ralph.git.files import beside, remove
 from ralph.git.objects import blob_name, commit_object, write_object
-from ralph.git.parse import Change
+from ralph.git.parse import TreeChange
 from ralph.git.repo import failed, nul
 from ralph.git.soundness import discard, not_sound, unsound
 from ralph.git.trees import changes_between, entries_at, file_entry, with_entries
@@ -35,12 +35,12 @@ GITLINK = "160000"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Taken:
+class TakenWork:
     """What somebody left in a working copy, as Ralph's own commit."""
 
     commit: str
     tree: str
-    changes: tuple[Change, ...]  # since the base, without Ralph's own files
+    changes: tuple[TreeChange, ...]  # since the base, without Ralph's own files
     left_out: tuple[str, ...] = ()  # what git would not take, each with the reason
     forged: tuple[str, ...] = ()  # objects of the project's that somebody had put other content into
 
@@ -57,7 +57,7 @@ class WorkingCopy(OwnFolder):
     head: str = ""  # the commit it stands on
     start: str = ""  # the files it was given: that commit, or a tree on top of it
     reset_at: float = 0.0  # when it was given them, for the first time for what is done here
-    goes_on: bool = False  # the next reset is for the same work as the last
+    continues: bool = False  # the next reset is for the same work as the last
     is_littered: bool = True  # there may be files in it that Ralph's index does not know
     _forged: set[str] = field(default_factory=set)  # objects that were not what they are called
     _untaken: dict[str, str] = field(default_factory=dict)  # what git could not take, and why
@@ -69,7 +69,7 @@ class WorkingCopy(OwnFolder):
         Ralph's own files are those. The small repository has them in its newest commit, so that whoever tidies up
         there (`git stash`, `git clean`, `git checkout .`) does not do it to them.
         """
-        for mend in (self._open_up, self._set_aside, None):
+        for mend in (self._make_writable, self._set_aside, None):
             try:
                 await self._reset(commit, tree, plan)
                 return
@@ -81,7 +81,7 @@ class WorkingCopy(OwnFolder):
                     raise
 
     async def _reset(self, commit: str, tree: str, plan: Mapping[str, Path] | None) -> None:
-        self.check_place()
+        self.check_folder()
         for path in self._untaken:
             remove(self.folder, path)
         self._untaken.clear()
@@ -89,8 +89,8 @@ class WorkingCopy(OwnFolder):
             self._wipe()
         self.head, self.start = commit, tree or commit
         self._make_repository()
-        if inside.is_closed(self.folder):
-            self._open_up()
+        if safe_files.is_closed(self.folder):
+            self._make_writable()
         shown, head = await self._with_plan(plan) if plan else (self.start, commit)
         if not self._index.is_as_left() and os.path.lexists(self.index):
             self._index.discard()
@@ -105,7 +105,7 @@ class WorkingCopy(OwnFolder):
         if done.code:
             raise not_made(self.folder, failed(args, self.folder, done))
         self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
-        self.reset_at = self.reset_at if self.goes_on and self.reset_at else time.time()
+        self.reset_at = self.reset_at if self.continues and self.reset_at else time.time()
         (self._git / "refs" / "heads" / self.branch).write_text(f"{head}\n")
         shutil.copyfile(self.index, self._git / "index")
         await submodules.fill(self.repo, self.folder)
@@ -132,7 +132,7 @@ class WorkingCopy(OwnFolder):
 
     async def restore(self) -> None:
         """Tracked files as they were when it was last reset; everything else stays."""
-        await self._mend_index(self.start)
+        await self._repair_index(self.start)
         await self._insist("read-tree", "--reset", "-u", self.start)
 
     async def altered(self, globs: Iterable[str]) -> tuple[str, ...]:
@@ -140,14 +140,14 @@ class WorkingCopy(OwnFolder):
         paths = [f":(top,glob){self.repo.prefix}{glob}" for glob in globs]
         if not paths:
             return ()
-        await self._mend_index(self.start)
+        await self._repair_index(self.start)
         out = await self.repo.git(
             "diff", "--raw", "-z", "--no-abbrev", "--no-renames", "--no-ext-diff", "--ignore-submodules", "--", *paths,
             index=self.index, work_tree=self.folder, literal=False,
         )  # fmt: skip
         heads, names = out.split("\0")[:-1:2], out.split("\0")[1::2]
         changes = [
-            Change(path=path, old_mode=old_mode[1:], new_mode=new_mode, old=old)
+            TreeChange(path=path, old_mode=old_mode[1:], new_mode=new_mode, old=old)
             for (old_mode, new_mode, old, *_), path in zip((head.split(" ") for head in heads), names, strict=True)
         ]
         return tuple(change.path for change in changes if not self._is_as_in_base(change))
@@ -174,17 +174,17 @@ class WorkingCopy(OwnFolder):
             if (self.repo.git_dir / name).is_file():
                 shutil.copyfile(self.repo.git_dir / name, git / name)
 
-    async def take(self, base: str, message: str, *, also: Iterable[str] = ()) -> Taken:
+    async def take(self, base: str, message: str, *, also: Iterable[str] = ()) -> TakenWork:
         """What is here now, as a commit on `base`: every file that the ignore rules let through.
 
         Ralph's own files are taken as `base` has them, except for those in `also`.
         """
-        inside.let_in(self.folder.parent)
-        inside.let_in(self.folder)
+        safe_files.make_accessible(self.folder.parent)
+        safe_files.make_accessible(self.folder)
         if self.folder.is_symlink() or not self.folder.is_dir() or not self._index.exists():
             # somebody has removed all of it, or put something else there: nobody's work
-            return Taken(commit=base, tree=await self.repo.tree_of(base), changes=())
-        await self._mend_index(self.start or base)
+            return TakenWork(commit=base, tree=await self.repo.tree_of(base), changes=())
+        await self._repair_index(self.start or base)
         self._forged.clear()
         await self._stage()
         tree = await self._write_tree(base, also)
@@ -201,7 +201,7 @@ class WorkingCopy(OwnFolder):
         changed = await submodules.changed(self.repo, self.folder)
         reasons += [f"{path}/ (its files changed, and it is a submodule)" for path in changed if path not in left_out]
         reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes)]
-        return Taken(
+        return TakenWork(
             commit=self.repo.write_commit(tree, (base,), message),
             tree=tree,
             changes=tuple(one for one in changes if one.path not in self.own),
@@ -244,15 +244,15 @@ class WorkingCopy(OwnFolder):
         await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(known))
         await self._stage()
 
-    async def _left_out(self, changes: tuple[Change, ...]) -> dict[str, str]:
+    async def _left_out(self, changes: tuple[TreeChange, ...]) -> dict[str, str]:
         """What is not taken, and why."""
         old = await self._left_before(changes)
         odd = {change.path: old.get(change.path) or self._why_not(change) for change in changes}
         return {path: why for path, why in odd.items() if why}
 
-    async def keep_strays(self) -> str:
+    async def save_strays(self) -> str:
         """Keep what somebody put here since Ralph was here last, under the ref that comes back; empty: nothing."""
-        inside.let_in(self.folder.parent)
+        safe_files.make_accessible(self.folder.parent)
         if not self.index.exists():
             return ""
         head = await self.repo.head()
@@ -264,7 +264,7 @@ class WorkingCopy(OwnFolder):
         await self.repo.keep(ref, taken.commit)
         return ref
 
-    async def differs_from_start(self, taken: Taken) -> bool:
+    async def differs_from_start(self, taken: TakenWork) -> bool:
         """Whether somebody changed anything since the copy was last reset."""
         if not self.start:
             return bool(taken.changes)
@@ -283,7 +283,7 @@ class WorkingCopy(OwnFolder):
         found = await untaken(self.repo, self.folder, self.index, (":(top)", *outside)) if asks else {}
         self._untaken = {path: why for path, why in found.items() if not self._is_ours(path.rstrip("/"))}
 
-    async def _left_before(self, changes: tuple[Change, ...]) -> dict[str, str]:
+    async def _left_before(self, changes: tuple[TreeChange, ...]) -> dict[str, str]:
         """Files that ignore rules hid when the copy was last reset: changed rules do not make them anybody's work."""
         if not self.reset_at or not any(change.path.endswith(".gitignore") for change in changes):
             return {}
@@ -300,7 +300,7 @@ class WorkingCopy(OwnFolder):
         except OSError:
             return False
 
-    def _why_not(self, change: Change) -> str:
+    def _why_not(self, change: TreeChange) -> str:
         """Why a change is not taken; empty: it is."""
         if change.new_mode == GITLINK and change.old_mode != GITLINK:
             self._untaken[change.path] = OTHER_REPOSITORY
@@ -316,17 +316,17 @@ class WorkingCopy(OwnFolder):
                 return f"it has {size / 1e6:.0f} MB, more than commits.maxFileMb allows"
         return ""
 
-    def _is_as_in_base(self, change: Change) -> bool:
+    def _is_as_in_base(self, change: TreeChange) -> bool:
         """Whether a file has the base's very bytes. Attributes that came after it make git take it otherwise."""
         if change.old_mode != change.new_mode or not change.old_mode.startswith("100"):
             return False
         return blob_name(self.folder / change.path, self.repo.algorithm) == change.old
 
-    async def _put_back(self, changes: Iterable[Change]) -> None:
+    async def _put_back(self, changes: Iterable[TreeChange]) -> None:
         info = "".join(f"{change.old_mode} {change.old}\t{change.path}\0" for change in changes)
         await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(info))
 
-    async def _ignored(self, changes: tuple[Change, ...]) -> list[str]:
+    async def _ignored(self, changes: tuple[TreeChange, ...]) -> list[str]:
         """What git ignores here and no tool is known to leave behind, the first few."""
         if not await self._has_rules(changes):
             return []
@@ -337,7 +337,7 @@ class WorkingCopy(OwnFolder):
         listed = [one for path in out.split("\0")[:-1] for one in beside(self.folder, path, self.provided)]
         return [path for path in listed if not self._is_cache(path.rstrip("/"))][:MAX_NAMED]
 
-    async def _has_rules(self, changes: tuple[Change, ...]) -> bool:
+    async def _has_rules(self, changes: tuple[TreeChange, ...]) -> bool:
         """Whether anything can be ignored at all; git is asked once, and then told by what is taken."""
         if self.repo.ignores is None:
             out = await self.repo.git(
@@ -363,7 +363,7 @@ class WorkingCopy(OwnFolder):
         wanted = sorted(set(paths))
         if not wanted:
             return
-        await self._mend_index(self.start or commit)
+        await self._repair_index(self.start or commit)
         listed = await self.repo.git("ls-tree", "-r", "-z", "--full-tree", commit)
         entries = {line.partition("\t")[2]: line for line in listed.split("\0") if line}
         info = "".join(f"{entries.get(path) or f'0 {self.repo.zero}{chr(9)}{path}'}\0" for path in wanted)

@@ -7,15 +7,15 @@ from pathlib import Path
 import click
 
 from ralph.cli.complete import targets
+from ralph.engine.settle import accept_manually, reopen_review
 from ralph.errors import RalphError
 from ralph.journal.writer import now
-from ralph.loop.settle import accept_by_hand, reopen_review
 from ralph.plan.model import Plan, TaskState
-from ralph.stores.plan_rules import LONGEST_WHY
 from ralph.views import words
 from ralph.views.lines import say
-from ralph.workflows.by_hand import change_plan, need_a_person, persons_name
-from ralph.workflows.targets import find_task
+from ralph.workflows.manual_edits import change_plan, need_a_person, persons_name
+from ralph.workflows.plan_rules import LONGEST_WHY
+from ralph.workflows.registry import find_task
 
 
 @click.command(name="accept", epilog="Example: ralph accept auth US-003 --why 'US-001 does this already'")
@@ -37,7 +37,7 @@ def command(target: str, task: str, why: str, yes: bool) -> int:
         if found.state is TaskState.PASSED and found not in plan.unverified:
             said = words.accepted(found.acceptance) if found.acceptance else "passed"
             raise RalphError(f"Nothing to accept: {task} is {said}.")
-        return reopen_review(accept_by_hand(plan, found.id, reason, now(), commit, by))
+        return reopen_review(accept_manually(plan, found.id, reason, now(), commit, by))
 
     found = change_plan(target, accept, vouching=True)
     who = f" by {by}" if by else ""

@@ -9,18 +9,18 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.engine.planning import planner
 from ralph.errors import RalphError
 from ralph.journal.writer import Listener
-from ralph.loop.planning import planner
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
-from ralph.workflows.requirements import TARGET, Layout
-from ralph.workflows.targets import find
-from ralph.workflows.tasks import Added, TaskMaker
+from ralph.workflows.registry import find
+from ralph.workflows.requirements.planning import Added, TaskMaker
+from ralph.workflows.requirements.workflow import TARGET, Layout
 from ralph.workspace import Workspace
 
-LONGEST_NAME = 200
+MAX_NAME = 200
 
 
 @click.command(
@@ -74,7 +74,7 @@ def _tell(added: Added) -> None:
 
 def _text(work: str) -> str:
     """The work itself, or what the file of this name says."""
-    path = Path(work) if len(work) <= LONGEST_NAME and "\n" not in work else None
+    path = Path(work) if len(work) <= MAX_NAME and "\n" not in work else None
     if path and path.is_file():
         try:
             work = path.read_text(encoding="utf-8-sig")

@@ -13,14 +13,14 @@ from ralph import workspace as workspaces
 from ralph.cli import colour
 from ralph.cli.complete import targets
 from ralph.errors import RalphError
-from ralph.git import look
-from ralph.git.look import AttemptRef
+from ralph.git import read as git_read
+from ralph.git.read import AttemptRef
 from ralph.journal.reader import PastAttempt, past_attempts
 from ralph.plan.model import Task
 from ralph.stores.findings import finding_entries
 from ralph.views import words
 from ralph.views.lines import say
-from ralph.workflows.targets import find
+from ralph.workflows.registry import find
 from ralph.workspace import RALPH
 
 
@@ -46,14 +46,14 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
     found = find(workspace, target)
     folder = found.repo
     own = (RALPH, *workspace.own_files)
-    refs = look.attempts(folder, target)
+    refs = git_read.attempts(folder, target)
     past = past_attempts(workspace.logs, target)
     if diff or restore:
         chosen = _choose(refs, target, attempt, "--diff" if diff else "--restore")
         base = _base(chosen, past)
         if diff:
             color = ("--color",) if colour.on_stdout() else ()
-            click.echo(look.show(folder, "diff", *color, base, chosen.commit, "--", *_beside(own)))
+            click.echo(git_read.show(folder, "diff", *color, base, chosen.commit, "--", *_beside(own)))
         else:
             _restore(folder, chosen, base, own)
         return 0
@@ -102,7 +102,7 @@ def _row(
     folder: Path, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt], own: tuple[str, ...]
 ) -> dict[str, object]:
     known = past.get((ref.task, ref.number))
-    stat = look.show(folder, "diff", "--shortstat", _base(ref, past), ref.commit, "--", *_beside(own))
+    stat = git_read.show(folder, "diff", "--shortstat", _base(ref, past), ref.commit, "--", *_beside(own))
     return {
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",

@@ -11,17 +11,17 @@ import click
 
 from ralph import values
 from ralph import workspace as workspaces
+from ralph.checkout.prune import Leftover, PruneRequest, clear_away, everything, leftovers, remove_empty
 from ralph.cli.complete import targets
 from ralph.cli.repositories import repositories
 from ralph.errors import RalphError
 from ralph.git.repo import Repo
 from ralph.journal.writer import new_run_id
-from ralph.loop.cleaning import Leftover, Wanted, clear_away, everything, leftovers, remove_empty
 from ralph.plan.model import TaskState
 from ralph.stores import lock
 from ralph.views.lines import say
-from ralph.workflows.targets import Target, find
-from ralph.workflows.targets import everything as all_targets
+from ralph.workflows.registry import Target, find
+from ralph.workflows.registry import everything as all_targets
 from ralph.workspace import Workspace
 
 
@@ -98,7 +98,7 @@ async def _find(
     if all_:
         return await everything(workspace, repos, force=force)
     unfinished = frozenset(one.name for one in all_targets(workspace) if not _is_finished(one))
-    found = await leftovers(workspace, repos, Wanted(unfinished=unfinished, older=older, only=only))
+    found = await leftovers(workspace, repos, PruneRequest(unfinished=unfinished, older=older, only=only))
     if only and not found:
         find(workspace, only)  # what is gone may have left something all the same
     return found

@@ -9,8 +9,8 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.errors import RalphError
-from ralph.workflows import features as located
-from ralph.workflows.targets import everything
+from ralph.workflows.feature import locate as located
+from ralph.workflows.registry import everything
 
 
 def features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

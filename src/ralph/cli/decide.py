@@ -19,7 +19,7 @@ from ralph.views.lines import say
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class OpenQuestion:
     """One question to a person."""
 
     id: str
@@ -44,7 +44,7 @@ class Deciding:
     def can_ask(self) -> bool:
         return sys.stdin.isatty() and not self.silent
 
-    def check(self, asked: Iterable[Asked], answered: Collection[str] = ()) -> None:
+    def check(self, asked: Iterable[OpenQuestion], answered: Collection[str] = ()) -> None:
         """Answers to what nobody asked, and open questions without any way to ask."""
         known = {one.id: one for one in asked}
         answers = self.answers or {}
@@ -56,7 +56,7 @@ class Deciding:
         if open_ones and not self.yes and not self.can_ask:
             raise _undecided(open_ones, self.kept_in) if self.kept_in else _missing(open_ones, len(known), self.file)
 
-    def __call__(self, asked: Asked) -> tuple[str, str]:
+    def __call__(self, asked: OpenQuestion) -> tuple[str, str]:
         given = (self.answers or {}).get(asked.id)
         if given is not None:
             return _meant(asked, given), "answers"
@@ -68,7 +68,7 @@ class Deciding:
             raise RalphError("Interrupted.", remedy=self.interrupted, code=EXIT_INTERRUPTED) from None
 
 
-def _undecided(open_ones: list[Asked], kept_in: str) -> RalphError:
+def _undecided(open_ones: list[OpenQuestion], kept_in: str) -> RalphError:
     """Decisions are open and there is no terminal to ask in: they are written down, and this says how to answer."""
     count = "1 decision is" if len(open_ones) == 1 else f"{len(open_ones)} decisions are"
     example = json.dumps({"answers": {one.id: one.recommendation for one in open_ones}}, ensure_ascii=False)
@@ -81,7 +81,7 @@ def _undecided(open_ones: list[Asked], kept_in: str) -> RalphError:
     )
 
 
-def _missing(open_ones: list[Asked], asked: int, file: str) -> RalphError:
+def _missing(open_ones: list[OpenQuestion], asked: int, file: str) -> RalphError:
     return RalphError(
         f"{file} has no answer to {len(open_ones)} of {asked} questions:",
         details=tuple(f"{one.id}: {one.question} ({' / '.join(one.options)})" for one in open_ones),
@@ -89,7 +89,7 @@ def _missing(open_ones: list[Asked], asked: int, file: str) -> RalphError:
     )
 
 
-def _options(asked: Asked) -> list[str]:
+def _options(asked: OpenQuestion) -> list[str]:
     return [name + " [recommended]" * (name == asked.recommendation) for name in asked.options]
 
 
@@ -112,13 +112,13 @@ def _is_answer(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _meant(asked: Asked, answer: str) -> str:
+def _meant(asked: OpenQuestion, answer: str) -> str:
     """An option whatever its case, else the person's own words."""
     wanted = answer.strip().casefold()
     return next((name for name in asked.options if name.casefold() == wanted), answer.strip())
 
 
-def _ask(asked: Asked) -> str:
+def _ask(asked: OpenQuestion) -> str:
     options = sorted(asked.options, key=lambda option: option != asked.recommendation)
     say(f"\n{asked.question}", bold=True, hang=0)
     for letter, option in zip(string.ascii_uppercase, options, strict=False):
@@ -127,7 +127,7 @@ def _ask(asked: Asked) -> str:
     return _meant(asked, letter_or_words(options, default="A" if options else None))
 
 
-def _show(letter: str, option: str, asked: Asked) -> None:
+def _show(letter: str, option: str, asked: OpenQuestion) -> None:
     is_recommended = option == asked.recommendation
     mark = click.style("  (recommended)", fg="green") if is_recommended else ""
     say(f"  {letter}. {option}{mark}", hang=3)

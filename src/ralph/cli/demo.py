@@ -13,8 +13,8 @@ from ralph import config as configuration
 from ralph.cli.run import run_feature
 from ralph.cli.running import Watching
 from ralph.demo.show import FEATURE, prepare
+from ralph.engine.lifecycle import Options
 from ralph.errors import EXIT_UNFINISHED, RalphError
-from ralph.loop.engine import Options
 from ralph.plan.work import Ending
 from ralph.workspace import Workspace
 

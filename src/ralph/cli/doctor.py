@@ -21,19 +21,19 @@ from ralph.agent.dialects import dialect_of
 from ralph.cli.checks import show
 from ralph.config import ROLES, Config
 from ralph.errors import EXIT_WRONG, RalphError
-from ralph.git import look
+from ralph.git import read as git_read
 from ralph.git.repo import open_repo
-from ralph.plan.phases import GOING_ON
-from ralph.process.now import capture_now
+from ralph.process.blocking import capture_now
 from ralph.stores import lock
 from ralph.verify.browser import check_installed as check_browser
 from ralph.verify.browser import playwright_version
 from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
-from ralph.workflows.targets import REQUEST, REQUIREMENTS, SPECS, find, has_requirements, has_specs, specs_source
+from ralph.workflows.registry import REQUEST, REQUIREMENTS, SPECS, find, has_requirements, has_specs, specs_source
+from ralph.workflows.request.phases import GOING_ON
 from ralph.workspace import SPECS_PLAN, Workspace
 
-OLDEST_GIT = "2.38"
+MIN_GIT = "2.38"
 SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
 
 
@@ -82,8 +82,8 @@ def examine() -> Iterator[Check]:
 
 def _preflight(workspace: Workspace, config: Config) -> Iterator[Check]:
     """What `ralph run` would look at before it begins."""
-    from ralph.loop import pipeline
-    from ralph.workflows.preflight import preflight
+    from ralph.steps import pipeline
+    from ralph.workflows.requirements.preflight import preflight
 
     try:
         steps = pipeline.load(workspace, "default")
@@ -96,7 +96,7 @@ def _preflight(workspace: Workspace, config: Config) -> Iterator[Check]:
 
 def _specs(workspace: Workspace) -> Iterator[Check]:
     """What `ralph start build` would look at before it begins."""
-    from ralph.workflows.spec_state import gone, outdated
+    from ralph.workflows.specs.freshness import gone, outdated
 
     try:
         plan = find(workspace, SPECS).needed_plan()
@@ -112,7 +112,7 @@ def _specs(workspace: Workspace) -> Iterator[Check]:
 
 def _request(workspace: Workspace) -> Iterator[Check]:
     """What `ralph start` would look at before it begins."""
-    from ralph.workflows.requests import locate
+    from ralph.workflows.request.locate import locate
 
     located = locate(workspace)
     if located is None:
@@ -130,10 +130,10 @@ def _request(workspace: Workspace) -> Iterator[Check]:
 def _git() -> Check:
     code, out = capture_now(["git", "--version"], cwd=Path.cwd())
     if code:
-        return Check("bad", "git is not installed", f"Install git {OLDEST_GIT} or newer.")
+        return Check("bad", "git is not installed", f"Install git {MIN_GIT} or newer.")
     found = re.search(r"(\d+)\.(\d+)", out.decode())
-    if found and (int(found[1]), int(found[2])) < tuple(map(int, OLDEST_GIT.split("."))):
-        return Check("bad", out.decode().strip(), f"Install git {OLDEST_GIT} or newer.")
+    if found and (int(found[1]), int(found[2])) < tuple(map(int, MIN_GIT.split("."))):
+        return Check("bad", out.decode().strip(), f"Install git {MIN_GIT} or newer.")
     return Check("good", out.decode().strip())
 
 
@@ -151,7 +151,9 @@ def _repository(root: Path) -> Iterator[Check]:
         yield Check("note", "git has no user.name and user.email: commits would be made as Ralph <ralph@localhost>")
     else:
         yield Check("good", f"commits as {out.decode(errors='replace').rpartition('>')[0]}>")
-    changed = [line for line in look.show(root, "status", "--porcelain", "--untracked-files=no").splitlines() if line]
+    changed = [
+        line for line in git_read.show(root, "status", "--porcelain", "--untracked-files=no").splitlines() if line
+    ]
     if changed:
         yield Check(
             "note",

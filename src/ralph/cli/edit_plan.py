@@ -11,25 +11,25 @@ from pathlib import Path
 
 import click
 
-from ralph import inside, validation
+from ralph import safe_files, validation
 from ralph.config import Config
+from ralph.engine.plan_files import plan_files
 from ralph.errors import RalphError
 from ralph.journal.writer import new_run_id, now
-from ralph.loop.plan_files import plan_files
-from ralph.plan.phases import GOING_ON, UNPLANNED
-from ralph.process.now import hand_over
+from ralph.process.blocking import hand_over
 from ralph.stores import atomic, lock
-from ralph.stores.request import TARGET, load
-from ralph.stores.request_files import PRD, STATE, TASKS, OnDisk, task_file, task_names
 from ralph.stores.task_codec import render
 from ralph.validation import Json
-from ralph.workflows.requests import Located
+from ralph.workflows.request.files import PRD, STATE, TASKS, OnDisk, task_file, task_names
+from ralph.workflows.request.locate import LocatedRequest
+from ralph.workflows.request.phases import GOING_ON, UNPLANNED
+from ralph.workflows.request.store import TARGET, load
 from ralph.workspace import RALPH, Workspace
 
 COPIES = "edit"
 
 
-def edit_plan(workspace: Workspace, config: Config, located: Located) -> None:
+def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> None:
     """Have prd.md and the tasks changed; the old ones stay until the new ones are right."""
     if located.phase in UNPLANNED:
         going_on = GOING_ON[located.phase] if located.phase else ""
@@ -46,7 +46,7 @@ def edit_plan(workspace: Workspace, config: Config, located: Located) -> None:
         editing.prepare()
         hand_over([*shlex.split(editor), *map(str, editing.files())])
         changed = editing.take()
-    inside.remove_all(editing.copies)
+    safe_files.remove_all(editing.copies)
     click.echo("Nothing changed." if not changed else f"Changed: {', '.join(changed)}")
 
 

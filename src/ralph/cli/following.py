@@ -7,15 +7,15 @@ from pathlib import Path
 
 import click
 
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted
 from ralph.journal.follow import Following, follow
-from ralph.journal.tail import Tail
+from ralph.journal.tail import JournalTail
 from ralph.stores import lock
 from ralph.views.terminal import TerminalView
 from ralph.workspace import Workspace
 
-LONGEST = 4_096  # of a line that an agent says
+MAX_SECONDS = 4_096  # of a line that an agent says
 
 
 def show_json(workspace: Workspace, folder: Path) -> None:
@@ -56,7 +56,7 @@ class _Voices:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._tails: dict[tuple[str, int], Tail] = {}
+        self._tails: dict[tuple[str, int], JournalTail] = {}
 
     @property
     def paths(self) -> set[Path]:
@@ -66,7 +66,7 @@ class _Voices:
         match event:
             case AgentStarted() if event.words:
                 # only a file of this run: a journal can be planted
-                self._tails[event.work, event.attempt] = Tail(self._folder / Path(event.words).name, LONGEST)
+                self._tails[event.work, event.attempt] = JournalTail(self._folder / Path(event.words).name, MAX_SECONDS)
             case AgentEnded():
                 tail = self._tails.pop((event.work, event.attempt), None)
                 if tail:
@@ -76,6 +76,6 @@ class _Voices:
         """The last thing that each of them said since."""
         spoken = []
         for (work, attempt), tail in self._tails.items():
-            said = [text for line in tail.read() if (text := plain(line.decode(errors="replace")).strip())]
+            said = [text for line in tail.read() if (text := strip_ansi(line.decode(errors="replace")).strip())]
             spoken += [AgentSpoke(work=work, attempt=attempt, text=text) for text in said[-1:]]
         return spoken

@@ -14,7 +14,7 @@ from ralph import workspace as workspaces
 from ralph.agent.dialects import AGENTS, KnownAgent, known
 from ralph.config import Config
 from ralph.errors import RalphError
-from ralph.git import look
+from ralph.git import read as git_read
 from ralph.journal.writer import now
 from ralph.verify.gates import default_gates
 from ralph.views.lines import say
@@ -65,7 +65,7 @@ def command(
         return _found(agent, verify, requirements, app, model)
     if app or model:
         raise RalphError("--app and --model need --requirements.", remedy="See `ralph init --help`.")
-    if look.is_bare(Path.cwd()):
+    if git_read.is_bare(Path.cwd()):
         raise RalphError(
             "This is a bare repository.", remedy="Run Ralph in a checkout of it: git worktree add ../checkout"
         )
@@ -109,11 +109,11 @@ def _prepare_specs(workspace: Workspace) -> list[str]:
 
 def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | None, model: str | None) -> int:
     """A whole plan; nothing is written until it is there and valid."""
-    from ralph.loop.planning import planner
+    from ralph.engine.planning import planner
     from ralph.views.terminal import TerminalView
-    from ralph.workflows.found import Founding
-    from ralph.workflows.requirements import TARGET, Layout
-    from ralph.workflows.tasks import TaskMaker
+    from ralph.workflows.requirements.planning import TaskMaker
+    from ralph.workflows.requirements.scaffold import Founding
+    from ralph.workflows.requirements.workflow import TARGET, Layout
 
     workspace = Workspace(root=Path.cwd())
     founding = Founding.check(workspace, source, app)
@@ -201,7 +201,7 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
         say("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
     elif not shutil.which(agent.command):
         say(f"→ {agent.command} is not installed{f': {agent.install}' if agent.install else '.'}")
-    if look.top(Path.cwd()) is None:
+    if git_read.top(Path.cwd()) is None:
         say("→ This is not a git repository yet: git init, and make a first commit.")
     if specs:
         click.echo(EXAMPLE_SPEC)

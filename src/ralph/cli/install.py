@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.integrations import FILES, Change, install
+from ralph.integrations import FILES, FileChange, install
 
 
 @click.command(
@@ -27,6 +27,6 @@ def command(program: str) -> int:
     return 0
 
 
-def show(changes: list[Change]) -> None:
+def show(changes: list[FileChange]) -> None:
     for change in changes:
         click.secho(f"{change.path}: {change.what}", fg="green" if change.done else None)

@@ -13,7 +13,7 @@ from ralph.errors import RalphError
 from ralph.plan.model import learn
 from ralph.stores import atomic
 from ralph.views.lines import say
-from ralph.workflows.targets import everything, find
+from ralph.workflows.registry import everything, find
 
 HEADING = "## Learnings"
 

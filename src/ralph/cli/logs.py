@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 from ralph.errors import RalphError
 from ralph.journal import encode
 from ralph.journal import events as e
-from ralph.journal.decode import Entry
+from ralph.journal.decode import JournalEntry
 from ralph.journal.reader import RUN, Lines, events, runs
 from ralph.plan.model import GateResult, PageResult, is_in_place
 from ralph.stores import lock
@@ -101,7 +101,7 @@ def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
     return target, end
 
 
-def _line(entry: Entry) -> str:
+def _line(entry: JournalEntry) -> str:
     event = entry.event
     values = {**event.values} if isinstance(event, e.Unknown) else {**vars(event), **entry.more}
     parts = [_part(key, value) for key, value in values.items() if key not in SKIPPED and value]
@@ -127,4 +127,4 @@ def _part(key: str, value: object) -> str:
 
 def _safe(text: str) -> str:
     """A journal can hold what an agent planted: nothing in it reaches the terminal but text."""
-    return "".join(char if char.isprintable() else " " for char in plain(text))
+    return "".join(char if char.isprintable() else " " for char in strip_ansi(text))

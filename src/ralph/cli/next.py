@@ -14,7 +14,7 @@ from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.plan.select import following
 from ralph.views import words
 from ralph.views.lines import say
-from ralph.workflows.targets import NO_PLANS, Target, everything, find
+from ralph.workflows.registry import NO_PLANS, Target, everything, find
 
 
 @click.command(name="next")

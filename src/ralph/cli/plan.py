@@ -10,28 +10,28 @@ import click
 from ralph import config as configuration
 from ralph import prompts
 from ralph import workspace as workspaces
-from ralph.cli.decide import Asked, Deciding, read_answers
-from ralph.cli.running import put_back_what_agents_changed
+from ralph.cli.decide import Deciding, OpenQuestion, read_answers
+from ralph.cli.running import restore_after_kill
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
+from ralph.engine.planning import planner
+from ralph.engine.recovery import end_orphans
 from ralph.errors import EXIT_UNDECIDED, RalphError
 from ralph.journal.events import Event
 from ralph.journal.writer import new_run_id
-from ralph.loop.planning import planner
-from ralph.loop.recover import end_orphans
-from ralph.plan.phases import GOING_ON, UNPLANNED, Phase
 from ralph.stores import lock
-from ralph.stores.request import TARGET
-from ralph.stores.request_answers import Decision
-from ralph.stores.request_draft import Draft
-from ralph.stores.request_files import DECISIONS
 from ralph.views import words
-from ralph.views.execution_log import ExecutionLog
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
-from ralph.workflows.request_archive import put_aside
-from ralph.workflows.request_plan import TEMPLATES, RequestPlanner, Researching
-from ralph.workflows.requests import Located, locate
+from ralph.workflows.request.answers import Decision
+from ralph.workflows.request.archive import put_aside
+from ralph.workflows.request.draft import Draft
+from ralph.workflows.request.execution_log import ExecutionLog
+from ralph.workflows.request.files import DECISIONS
+from ralph.workflows.request.locate import LocatedRequest, locate
+from ralph.workflows.request.phases import GOING_ON, UNPLANNED, Phase
+from ralph.workflows.request.planning import TEMPLATES, RequestPlanner, Researching
+from ralph.workflows.request.store import TARGET
 from ralph.workspace import Workspace
 
 EXAMPLES = """\b
@@ -81,7 +81,7 @@ def command(
     if show + edit + discard + (request is not None) > 1:
         raise RalphError("A request, --show, --edit and --discard exclude one another.", remedy="Take one of them.")
     workspace = workspaces.find(Path.cwd())
-    put_back_what_agents_changed(workspace)
+    restore_after_kill(workspace)
     if show:
         return show_plan(workspace, as_json)
     if discard:
@@ -134,8 +134,8 @@ def _plan(
         maker.make(researching, check, lambda decision: deciding(_asked(decision)))
 
 
-def _asked(decision: Decision) -> Asked:
-    return Asked(
+def _asked(decision: Decision) -> OpenQuestion:
+    return OpenQuestion(
         id=decision.id,
         question=decision.question,
         options={one.option: one.consequence for one in decision.options},
@@ -163,7 +163,7 @@ def _check_request(workspace: Workspace, request: str | None) -> None:
         )
 
 
-def _is_same(located: Located, request: str) -> bool:
+def _is_same(located: LocatedRequest, request: str) -> bool:
     """The very command that was cut short, once more: it goes on."""
     return located.phase in UNPLANNED and located.request == " ".join(request.split())
 

@@ -15,18 +15,18 @@ from ralph import config as configuration
 from ralph import validation
 from ralph import workspace as workspaces
 from ralph.cli.complete import features
-from ralph.cli.decide import Asked, Deciding, read_answers
+from ralph.cli.decide import Deciding, OpenQuestion, read_answers
+from ralph.engine.planning import planner
 from ralph.errors import RalphError
-from ralph.loop.planning import planner
-from ralph.process.now import hand_over
+from ralph.process.blocking import hand_over
 from ralph.stores import atomic
-from ralph.stores.formats import PRD
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.plan_tree import draw
 from ralph.views.terminal import TerminalView
-from ralph.workflows.features import everything
-from ralph.workflows.prd import PrdMaker, Question
+from ralph.workflows.feature.locate import everything
+from ralph.workflows.feature.planning import PrdMaker, Question
+from ralph.workflows.formats import PRD
 from ralph.workspace import Feature, Workspace, check_name
 
 DRAFTED = {"refine": "Keep refining", "finalize": "Finalize for execution", "edit": "Edit manually ($EDITOR)"}
@@ -173,10 +173,10 @@ class Conversation:
             raise RalphError("There is no terminal to ask you in.", remedy=f"Use {instead}.")
 
 
-def _asked(question: Question) -> Asked:
+def _asked(question: Question) -> OpenQuestion:
     """The first option is the one that the agent recommends."""
     first = question.options[0] if question.options else "As you recommend."
-    return Asked(
+    return OpenQuestion(
         id=question.id, question=question.question, options=dict.fromkeys(question.options, ""), recommendation=first
     )
 

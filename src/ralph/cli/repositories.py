@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ralph.errors import RalphError
 from ralph.git.repo import Repo, open_repo
-from ralph.workflows.targets import everything
+from ralph.workflows.registry import everything
 from ralph.workspace import Workspace
 
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import click
 
 from ralph.cli.complete import targets
+from ralph.engine.settle import reopen_review, retry_manually, retry_spec_manually
 from ralph.errors import RalphError
-from ralph.loop.settle import reopen_review, retry_by_hand, retry_spec_by_hand
-from ralph.plan.model import Plan, Setup, TaskState
+from ralph.plan.model import Plan, SetupState, TaskState
 from ralph.views.lines import say
-from ralph.workflows.by_hand import change_plan
-from ralph.workflows.targets import find_task
+from ralph.workflows.manual_edits import change_plan
+from ralph.workflows.registry import find_task
 
 
 @click.command(
@@ -37,15 +37,15 @@ def command(target: str, tasks: tuple[str, ...]) -> int:
             chosen.append("the set-up")
         for spec in plan.specs:
             if spec.failures and not tasks:
-                plan = retry_spec_by_hand(plan, spec.id)
+                plan = retry_spec_manually(plan, spec.id)
                 chosen.append(f"the commit of {spec.id}")
         if not chosen and plan.review.failures:
             chosen.append("the final verification")
         if not chosen:
             raise RalphError(f"Nothing in {target} is blocked.", remedy=f"See `ralph status {target}`.")
         for task_id in chosen:
-            plan = retry_by_hand(plan, task_id)
-        return reopen_review(replace(plan, setup=Setup(attempts=plan.setup.attempts, done=plan.setup.done)))
+            plan = retry_manually(plan, task_id)
+        return reopen_review(replace(plan, setup=SetupState(attempts=plan.setup.attempts, done=plan.setup.done)))
 
     found = change_plan(target, again)
     what = ", ".join(chosen)

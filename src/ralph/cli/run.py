@@ -13,19 +13,19 @@ from ralph.agent.call import check_installed
 from ralph.checkout.open import CheckoutRequest
 from ralph.cli.checks import show
 from ralph.cli.complete import configs, targets
-from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
+from ralph.cli.running import EXIT_CODES, RunRequest, Watching, exit_code, restore_after_kill, run_request
 from ralph.config import Config
+from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
-from ralph.git import look
+from ralph.git import read as git_read
 from ralph.journal.events import RunEnded
-from ralph.loop.engine import Options
-from ralph.stores.formats import PRD
 from ralph.views.lines import say
-from ralph.workflows import features
-from ralph.workflows.feature import FeatureWorkflow
-from ralph.workflows.features import is_outdated
+from ralph.workflows.feature import locate as features
+from ralph.workflows.feature.locate import is_outdated
+from ralph.workflows.feature.workflow import FeatureWorkflow
+from ralph.workflows.formats import PRD
 from ralph.workflows.plan_source import BRANCH_PREFIX
-from ralph.workflows.targets import REQUIREMENTS, SPECS, has_requirements, has_specs, no_plan, requirements_source
+from ralph.workflows.registry import REQUIREMENTS, SPECS, has_requirements, has_specs, no_plan, requirements_source
 from ralph.workspace import RALPH, Workspace
 
 EXAMPLES = f"""\b
@@ -68,7 +68,7 @@ def command(
     """Work through FEATURE's stories, one fresh agent for each, until all are verified. Without a feature: through
     the tasks that were made from requirements."""
     workspace = workspaces.find(Path.cwd())
-    put_back_what_agents_changed(workspace)
+    restore_after_kill(workspace)
     name = _only_plan(workspace) if target is None else target
     config = configuration.load(workspace.root)
     options = Options(once=once, jobs=jobs, baseline=not no_baseline, keep_going=keep_going, model=model)
@@ -110,16 +110,16 @@ def _only_plan(workspace: Workspace) -> str:
 
 
 def run_feature(workspace: Workspace, config: Config, name: str, options: Options, watching: Watching) -> RunEnded:
-    return run_job(workspace, config, _feature_job(workspace, config, name, options), options, watching)
+    return run_request(workspace, config, _feature_job(workspace, config, name, options), options, watching)
 
 
 def run_requirements(
     workspace: Workspace, config: Config, config_name: str, options: Options, watching: Watching
 ) -> RunEnded:
-    from ralph.loop import pipeline
+    from ralph.steps import pipeline
     from ralph.views.reports import Reports
-    from ralph.workflows.preflight import preflight
-    from ralph.workflows.requirements import Layout, RequirementsWorkflow, carried
+    from ralph.workflows.requirements.preflight import preflight
+    from ralph.workflows.requirements.workflow import Layout, RequirementsWorkflow, carried
 
     steps = pipeline.load(workspace, config_name)
     checks = list(preflight(workspace, config, steps))
@@ -136,14 +136,14 @@ def run_requirements(
         )
     data = requirements_source(workspace).read(steps.plan)
     app = str(Layout(workspace=workspace, plan=steps.plan).read(data)[0].get("app", ""))
-    held = look.top(workspace.root / app) == look.top(workspace.root)
+    held = git_read.top(workspace.root / app) == git_read.top(workspace.root)
 
     def make(root: Path) -> RequirementsWorkflow:
         where = root / app if held else workspace.slots / "1"
         title = (workspace.root / app).name
         return RequirementsWorkflow(Workspace(root=root), config, steps, where, templates=workspace.root, title=title)
 
-    job = Job(
+    job = RunRequest(
         wanted=CheckoutRequest(
             target=REQUIREMENTS,
             branch=f"{BRANCH_PREFIX}{REQUIREMENTS}",
@@ -156,10 +156,10 @@ def run_requirements(
         listeners=(Reports(workspace.ralph),),
         figures=f"{RALPH}/aggregate.json",
     )
-    return run_job(workspace, config, job, options.with_config(config_name), watching)
+    return run_request(workspace, config, job, options.with_config(config_name), watching)
 
 
-def _feature_job(workspace: Workspace, config: Config, name: str, options: Options) -> Job:
+def _feature_job(workspace: Workspace, config: Config, name: str, options: Options) -> RunRequest:
     """Everything that can be wrong is found before anything is touched."""
     for role in (*config.working_roles, "verifier"):
         check_installed(config.provider_for(role), workspace.root)
@@ -179,7 +179,7 @@ def _feature_job(workspace: Workspace, config: Config, name: str, options: Optio
             remedy=f"Set it to {BRANCH_PREFIX}{name} in {feature.prd_json}.",
         )
     jobs = f" --jobs {options.jobs}" if options.jobs > 1 else ""
-    return Job(
+    return RunRequest(
         wanted=CheckoutRequest(target=name, branch=plan.branch, carry=(feature.prd_json, feature.prd_md)),
         make=lambda root: FeatureWorkflow(feature, config, root, templates=workspace.root),
         command=f"ralph run {name}{jobs}",

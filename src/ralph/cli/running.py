@@ -11,15 +11,15 @@ import click
 
 from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
+from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
+from ralph.engine.ticking import ticking
+from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
-from ralph.git import look
+from ralph.git import read as git_read
 from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
-from ralph.loop import trusted
-from ralph.loop.engine import FOLLOWING, Options, engage
-from ralph.loop.ticking import ticking
-from ralph.loop.workflow import Workflow
 from ralph.plan.work import Ending
+from ralph.protect import crash_copies
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workspace import Workspace
@@ -46,7 +46,7 @@ class Watching:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Job:
+class RunRequest:
     """A run that has been checked and can begin."""
 
     wanted: CheckoutRequest
@@ -57,19 +57,19 @@ class Job:
     figures: str = ""  # a file in which other programs find what it came to
     artifacts: str = ""  # a folder with what its agents wrote for each other
     review: Callable[[], str] = str  # the file with its final review, when it is done
-    by_hand: bool = True  # `ralph retry` is for its tasks
+    manual: bool = True  # `ralph retry` is for its tasks
 
 
-def run_job(
-    workspace: Workspace, config: Config, job: Job, options: Options, watching: Watching, *, silent: bool = False
+def run_request(
+    workspace: Workspace, config: Config, job: RunRequest, options: Options, watching: Watching, *, silent: bool = False
 ) -> RunEnded:
     """One run, watched in the way a person asked for; `silent`: the job's own listeners tell what is to tell."""
     view = TerminalView(quiet=watching.quiet, folder=workspace.root)
-    listener: Listener = _nobody if silent else print_json if watching.as_json else view
+    listener: Listener = _ignore if silent else print_json if watching.as_json else view
 
     async def watched() -> RunEnded:
         async with ticking(None if watching.as_json or silent else view.tick):
-            return await engage(workspace, config, job.wanted, job.make, options, listener, *job.listeners)
+            return await run_plan(workspace, config, job.wanted, job.make, options, listener, *job.listeners)
 
     ended = asyncio.run(watched())
     if not watching.as_json:
@@ -83,15 +83,15 @@ def exit_code(ended: RunEnded) -> int:
     return CODES[ended.ending]
 
 
-def put_back_what_agents_changed(workspace: Workspace) -> None:
+def restore_after_kill(workspace: Workspace) -> None:
     """A run was killed while an agent was at work: what that did to Ralph's files is undone before they are read."""
-    changed = trusted.put_back(workspace)
+    changed = crash_copies.put_back(workspace)
     if changed:
         text = f"! {', '.join(changed)} had changed when the last run was killed with an agent at work: put back."
         say(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
 
 
-def _nobody(_: Event, line: str) -> None: ...
+def _ignore(_: Event, line: str) -> None: ...
 
 
 def print_json(_: Event, line: str) -> None:
@@ -99,7 +99,7 @@ def print_json(_: Event, line: str) -> None:
         click.echo(line)
 
 
-def _closing(view: TerminalView, ended: RunEnded, job: Job, workspace: Workspace, config: Config) -> None:
+def _closing(view: TerminalView, ended: RunEnded, job: RunRequest, workspace: Workspace, config: Config) -> None:
     """Where to look now."""
     wanted = job.wanted
     view.line(f"  branch    {wanted.branch}")
@@ -113,13 +113,13 @@ def _closing(view: TerminalView, ended: RunEnded, job: Job, workspace: Workspace
     match ended.ending:
         case Ending.DONE:
             git = f"git -C {wanted.folder}" if wanted.folder else "git"
-            if config.commits.branch == FOLLOWING and _has_followed(workspace.root / wanted.folder, wanted.branch):
+            if config.commits.branch == CURRENT_BRANCH and _has_followed(workspace.root / wanted.folder, wanted.branch):
                 view.line(f"→ Look at it: `{git} log -p`. It is on your branch as well. {job.more}".rstrip())
                 return
             view.line(f"→ Look at it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
             view.line(f"  `{git} merge {wanted.branch}`. Ralph never does. {job.more}".rstrip())
             _hint_untracked(view, workspace, wanted)
-        case Ending.BLOCKED if not job.by_hand:
+        case Ending.BLOCKED if not job.manual:
             view.line(f"→ Look into {job.artifacts}, correct what is in the way (a task, the plan, a gate), then")
             view.line(f"  `{job.command}` gives it new attempts. If a task needs no work:")
             view.line(f'  `ralph accept {ended.target} TASK --why "…"`.')
@@ -132,7 +132,7 @@ def _closing(view: TerminalView, ended: RunEnded, job: Job, workspace: Workspace
         case Ending.UNVERIFIED if ended.reason == ended.unverified:
             view.line("→ Add your checks to verify.default in ralph.config.json: they decide what passes.")
             view.line(f"  Check this work yourself: `git switch {wanted.branch}`, then `ralph verify`.")
-            if job.by_hand:
+            if job.manual:
                 view.line(f"  If it is right: `ralph accept {ended.target} TASK --why TEXT`, then `{job.command}`.")
         case Ending.UNVERIFIED:
             view.line(f"→ See why: `ralph status {ended.target}`.")
@@ -146,13 +146,13 @@ def _closing(view: TerminalView, ended: RunEnded, job: Job, workspace: Workspace
 
 
 def _has_followed(folder: Path, branch: str) -> bool:
-    return look.head(folder, "HEAD") == look.head(folder, branch)
+    return git_read.head(folder, "HEAD") == git_read.head(folder, branch)
 
 
 def _hint_untracked(view: TerminalView, workspace: Workspace, wanted: CheckoutRequest) -> None:
     """Git does not merge a branch over files that it does not know."""
     paths = [path for path in wanted.carry if (workspace.root / path).is_file()]
-    listed = look.show(workspace.root, "ls-files", "--others", "--", *paths) if paths else ""
+    listed = git_read.show(workspace.root, "ls-files", "--others", "--", *paths) if paths else ""
     if listed.strip() and not wanted.folder:
         names = " ".join(listed.split("\n")[:3]).strip()
         view.line(f"  First remove your copies of the plan, which the branch has as well: rm {names}")

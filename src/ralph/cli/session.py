@@ -14,23 +14,24 @@ from ralph import prompts
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
 from ralph.checkout.open import CheckoutRequest
-from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
+from ralph.cli.running import EXIT_CODES, RunRequest, Watching, exit_code, restore_after_kill, run_request
 from ralph.config import Config
+from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, Event, RunEnded
 from ralph.journal.reader import past_attempts
-from ralph.loop.engine import Options
 from ralph.plan.model import is_in_place
-from ralph.plan.router import Item, Mark
 from ralph.plan.work import Ending
 from ralph.stores import lock
-from ralph.stores.session import Session
 from ralph.views import words
 from ralph.views.lines import say
-from ralph.workflows import features, sessions
-from ralph.workflows.session import SessionWorkflow
-from ralph.workflows.session_report import Report, report
-from ralph.workflows.sessions import Found
+from ralph.workflows.feature import locate as features
+from ralph.workflows.session import locate as sessions
+from ralph.workflows.session.locate import LocatedSession
+from ralph.workflows.session.report import SessionReport, report
+from ralph.workflows.session.router import Mark, ProgressItem
+from ralph.workflows.session.store import Session
+from ralph.workflows.session.workflow import SessionWorkflow
 from ralph.workspace import SESSIONS, Workspace
 
 EXAMPLES = f"""\b
@@ -79,7 +80,7 @@ def command(
     workspace = workspaces.find(Path.cwd())
     if words_[:1] in (("list",), ("show",)):
         return _look(workspace, words_, as_json)
-    put_back_what_agents_changed(workspace)
+    restore_after_kill(workspace)
     config = configuration.load(workspace.root)
     _check(workspace, config)
     request = " ".join(words_).strip()
@@ -92,7 +93,7 @@ def command(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SessionOptions:
     """Which session, and what for."""
 
     id: str
@@ -109,7 +110,7 @@ def _check(workspace: Workspace, config: Config) -> None:
     prompts.check("session-call", workspace.root)
 
 
-def _choose(workspace: Workspace, request: str, resume: str | None, update: str | None) -> Asked:
+def _choose(workspace: Workspace, request: str, resume: str | None, update: str | None) -> SessionOptions:
     """Going on comes before beginning."""
     if request and (resume is not None or update is not None):
         raise RalphError(
@@ -120,14 +121,14 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
         raise RalphError("--update needs a text.", remedy='For example: --update "Fahrenheit too"')
     if resume is not None:
         found = sessions.find(workspace, resume)
-        return Asked(id=found.id, request=found.request, update=(update or "").strip())
+        return SessionOptions(id=found.id, request=found.request, update=(update or "").strip())
     known = sessions.everything(workspace)
     if request:
         same = next((found for found in known if found.request == request and not sessions.is_finished(found)), None)
         if same:
             say(f"The unfinished session {same.id} has this very request: it goes on.", err=True)
-            return Asked(id=same.id, request=same.request)
-        return Asked(id=sessions.new_id(workspace, request, datetime.now(UTC)), request=request, is_new=True)
+            return SessionOptions(id=same.id, request=same.request)
+        return SessionOptions(id=sessions.new_id(workspace, request, datetime.now(UTC)), request=request, is_new=True)
     unfinished = [found for found in known if not sessions.is_finished(found)]
     candidates = known if update else unfinished
     if not candidates:
@@ -135,10 +136,10 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
             "There is no session to update." if update else "There is no unfinished session.",
             remedy='Begin one: ralph session "What you want"',
         )
-    return Asked(id=candidates[0].id, request=candidates[0].request, update=(update or "").strip())
+    return SessionOptions(id=candidates[0].id, request=candidates[0].request, update=(update or "").strip())
 
 
-def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) -> Asked:
+def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) -> SessionOptions:
     """A new session whose id a person chose."""
     sessions.check_id(wanted_id)
     if not request or more:
@@ -150,10 +151,10 @@ def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) ->
         raise RalphError(f"There is a session {wanted_id!r} already.", remedy=f"ralph session --resume {wanted_id}")
     if features.everything(workspace, only=wanted_id):
         raise RalphError(f"There is a feature {wanted_id!r} already.", remedy="Give the session another id.")
-    return Asked(id=wanted_id, request=request, is_new=True)
+    return SessionOptions(id=wanted_id, request=request, is_new=True)
 
 
-def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, watching: Watching) -> int:
+def _run(workspace: Workspace, config: Config, asked: SessionOptions, options: Options, watching: Watching) -> int:
     session = sessions.read(workspace, asked.id).session
     if session.items is None and not asked.request:
         raise RalphError(
@@ -167,7 +168,7 @@ def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, w
         sessions.begin(workspace, asked.id, asked.request)
     watcher = _Watcher(workspace, asked.id, print_it=watching.as_json)
     here = workspace.root / SESSIONS / asked.id
-    job = Job(
+    job = RunRequest(
         wanted=CheckoutRequest(
             target=asked.id,
             branch=sessions.branch_of(asked.id),
@@ -181,9 +182,9 @@ def _run(workspace: Workspace, config: Config, asked: Asked, options: Options, w
         listeners=(watcher,),
         artifacts=f"{SESSIONS}/{asked.id} on {sessions.branch_of(asked.id)}",
         review=lambda: sessions.read(workspace, asked.id).session.final_review,
-        by_hand=False,
+        manual=False,
     )
-    return exit_code(run_job(workspace, config, job, options, watching, silent=watching.as_json))
+    return exit_code(run_request(workspace, config, job, options, watching, silent=watching.as_json))
 
 
 class _Watcher:
@@ -213,7 +214,7 @@ def _last_action(workspace: Workspace, session_id: str) -> str:
     return action(last.work, last.number, last.verdict, last.in_place) if last else ""
 
 
-def _report(workspace: Workspace, one: Found) -> Report:
+def _report(workspace: Workspace, one: LocatedSession) -> SessionReport:
     last = _last_action(workspace, one.id)
     return report(one.session, last_action=last, blocked=sessions.why_blocked(workspace, one))
 
@@ -256,7 +257,7 @@ def _show(workspace: Workspace, named: tuple[str, ...], as_json: bool) -> int:
     return 0
 
 
-def _tell(workspace: Workspace, one: Found, made: Report) -> None:
+def _tell(workspace: Workspace, one: LocatedSession, made: SessionReport) -> None:
     say(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", bold=True)
     if one.title:
         say(f"  {words.cut(one.title, 140)}")
@@ -273,7 +274,7 @@ def _tell(workspace: Workspace, one: Found, made: Report) -> None:
         say(f"→ ralph session --resume {one.id}")
 
 
-def _items(session: Session) -> tuple[Item, ...]:
+def _items(session: Session) -> tuple[ProgressItem, ...]:
     try:
         return session.items or ()
     except RalphError:

@@ -8,19 +8,19 @@ from dataclasses import asdict
 import click
 
 from ralph.errors import RalphError
-from ralph.plan.phases import GOING_ON, Phase
 from ralph.plan.select import waves
-from ralph.stores.request_answers import parse_decisions
-from ralph.stores.request_files import DECISIONS, PRD, RESEARCH, STATE
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.plan_tree import draw
-from ralph.workflows.requests import Located, locate
-from ralph.workflows.targets import REQUEST, find
+from ralph.workflows.registry import REQUEST, find
+from ralph.workflows.request.answers import parse_decisions
+from ralph.workflows.request.files import DECISIONS, PRD, RESEARCH, STATE
+from ralph.workflows.request.locate import LocatedRequest, locate
+from ralph.workflows.request.phases import GOING_ON, Phase
 from ralph.workspace import Workspace
 
 
-def needed(workspace: Workspace) -> Located:
+def needed(workspace: Workspace) -> LocatedRequest:
     """The request, or an error that says how to begin one."""
     located = locate(workspace)
     if located is None:
@@ -52,13 +52,13 @@ def show_plan(workspace: Workspace, as_json: bool) -> int:
     return 0
 
 
-def _decided(located: Located) -> list[str]:
+def _decided(located: LocatedRequest) -> list[str]:
     data = located.files.read(DECISIONS)
     decisions = parse_decisions(data, name=DECISIONS).decisions if data else []
     return [f"{words.cut(one.question, 100)} {words.cut(one.answer or '(not decided yet)', 100)}" for one in decisions]
 
 
-def _as_json(workspace: Workspace, located: Located) -> dict[str, object]:
+def _as_json(workspace: Workspace, located: LocatedRequest) -> dict[str, object]:
     plan = find(workspace, REQUEST).plan()
     research, decisions, prd = (located.files.read(path) for path in (RESEARCH, DECISIONS, PRD))
     return {

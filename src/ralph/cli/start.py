@@ -12,21 +12,21 @@ from ralph import prompts, validation
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
 from ralph.checkout.open import CheckoutRequest
-from ralph.cli.running import EXIT_CODES, Job, Watching, exit_code, put_back_what_agents_changed, run_job
+from ralph.cli.running import EXIT_CODES, RunRequest, Watching, exit_code, restore_after_kill, run_request
 from ralph.cli.start_request import request_job
 from ralph.config import Config
+from ralph.engine.lifecycle import Options
+from ralph.engine.planning import planner
 from ralph.errors import RalphError
-from ralph.loop.engine import Options
-from ralph.loop.planning import planner
-from ralph.stores.implementation import TARGET
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.plan_source import BRANCH_PREFIX
-from ralph.workflows.spec_plan import Planned, SpecPlanner
-from ralph.workflows.spec_state import gone, outdated
-from ralph.workflows.specs import SpecsWorkflow
-from ralph.workflows.targets import find, specs_source
+from ralph.workflows.registry import find, specs_source
+from ralph.workflows.specs.freshness import gone, outdated
+from ralph.workflows.specs.planning import PlannedSpecs, SpecPlanner
+from ralph.workflows.specs.store import TARGET
+from ralph.workflows.specs.workflow import SpecsWorkflow
 from ralph.workspace import PROGRESS, SPECS_PLAN, Workspace
 
 EXAMPLES = f"""\b
@@ -72,7 +72,7 @@ def command(
     """Work through the plan that `ralph plan` made. With a mode it is about specs: turn those in specs/*.md into
     tasks (plan), or work through them until all are verified (build)."""
     workspace = workspaces.find(Path.cwd())
-    put_back_what_agents_changed(workspace)
+    restore_after_kill(workspace)
     config = configuration.load(workspace.root)
     watching = Watching(quiet=quiet, as_json=as_json)
     options = Options(
@@ -85,17 +85,17 @@ def command(
     )
     if mode is None:
         job = request_job(workspace, config, options)
-        return exit_code(run_job(workspace, config, job, options, watching))
+        return exit_code(run_request(workspace, config, job, options, watching))
     if (jobs or 1) > 1 or on_failure:
         raise RalphError("--jobs and --on-failure are for a request's plan.", remedy="Leave them out.")
     if mode == "build":
-        return exit_code(run_job(workspace, config, _job(workspace, config), options, watching))
+        return exit_code(run_request(workspace, config, _job(workspace, config), options, watching))
     if once or no_baseline:
         raise RalphError("--once and --no-baseline are for `ralph start build`.", remedy="Leave them out.")
     return _plan(workspace, config.with_model("planner", model), watching)
 
 
-def _job(workspace: Workspace, config: Config) -> Job:
+def _job(workspace: Workspace, config: Config) -> RunRequest:
     """Everything that can be wrong is found before anything is touched."""
     for role in config.working_roles:
         check_installed(config.provider_for(role), workspace.root)
@@ -112,7 +112,7 @@ def _job(workspace: Workspace, config: Config) -> Job:
             remedy="Put them back, or plan anew without them: `ralph start plan`.",
         )
     _warn_outdated(workspace)
-    return Job(
+    return RunRequest(
         wanted=CheckoutRequest(
             target=TARGET,
             branch=f"{BRANCH_PREFIX}{TARGET}",
@@ -148,7 +148,7 @@ def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
     return 0
 
 
-def _tell(planned: Planned) -> None:
+def _tell(planned: PlannedSpecs) -> None:
     plan = planned.plan
     click.echo()
     for number, spec in enumerate(sorted(plan.specs, key=lambda spec: spec.priority), 1):

@@ -16,13 +16,13 @@ from ralph.journal.reader import Figures, figures, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
 from ralph.stores.findings import finding_entries
-from ralph.stores.request_files import ERRORS
 from ralph.views import words
 from ralph.views.lines import say
-from ralph.workflows.targets import NO_PLANS, Target, everything, find, find_by_task, find_task
+from ralph.workflows.registry import NO_PLANS, Target, everything, find, find_by_task, find_task
+from ralph.workflows.request.files import ERRORS
 from ralph.workspace import Workspace
 
-LONGEST = 300
+MAX_SECONDS = 300
 
 
 @click.command(
@@ -99,7 +99,7 @@ def _session(workspace: Workspace, target: Target) -> dict[str, str | None]:
     """Why a session is blocked, and the review that ended it."""
     if target.workflow != "session":
         return {"blockedReason": None, "finalReview": None}
-    from ralph.workflows import sessions
+    from ralph.workflows.session import locate as sessions
 
     found = sessions.read(workspace, target.name)
     review = found.session.final_review if sessions.is_finished(found) else ""
@@ -152,9 +152,9 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if target.workflow == "requirements":
         _show_run(workspace, owner)
     if plan.setup.notes:
-        say(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), LONGEST)}", fg="red")
+        say(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), MAX_SECONDS)}", fg="red")
     if plan.failure:
-        why = words.cut(words.first_line(plan.failure.message), LONGEST)
+        why = words.cut(words.first_line(plan.failure.message), MAX_SECONDS)
         say(f"  halted: {plan.failure.task} failed. {why}", fg="red")
         say(f"  All of it is in {ERRORS}.", dim=True)
     begun, unseen = _begun(workspace, plan), _unseen(workspace, plan)
@@ -164,7 +164,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if not plan.specs:
         _show_tasks(plan.tasks, begun, unseen)
     if plan.review.notes:
-        say(f"  final verification: {words.cut(words.first_line(plan.review.notes), LONGEST)}")
+        say(f"  final verification: {words.cut(words.first_line(plan.review.notes), MAX_SECONDS)}")
     _show_figures(figures(workspace.logs, plan.target))
 
 
@@ -180,7 +180,7 @@ def _running(workspace: Workspace, target: str) -> list[str]:
     owner = lock.holder(workspace.lock)
     if not owner or owner.target != target:
         return []
-    from ralph.loop import record as records
+    from ralph.engine import record as records
 
     return [record.work for record in records.load(workspace.records, target)]
 
@@ -209,7 +209,7 @@ def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str], unseen: dict[str
 
 def _show_spec(spec: Spec) -> None:
     commit = f"  {spec.result.commit[:10]}" if spec.result and spec.result.commit else ""
-    notes = click.style(f"  {words.cut(words.first_line(spec.notes), LONGEST)}", fg="red") if spec.notes else ""
+    notes = click.style(f"  {words.cut(words.first_line(spec.notes), MAX_SECONDS)}", fg="red") if spec.notes else ""
     say(click.style(f"  {spec.name}", bold=True) + click.style(f"  {spec.file}{commit}", dim=True) + notes)
 
 
@@ -247,12 +247,12 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
 
 def _remark(task: Task, begun: str) -> str:
     if task.acceptance:
-        return click.style(f"  {words.cut(words.accepted(task.acceptance), LONGEST)}", dim=True)
+        return click.style(f"  {words.cut(words.accepted(task.acceptance), MAX_SECONDS)}", dim=True)
     if task.state is TaskState.PASSED and task.result:
         how = f"  ({words.in_place(task)})" if words.in_place(task) else ""
         return click.style(f"  {task.result.commit[:10]}{how}", dim=True)
     tried = f"{task.failures} failed" if task.failures else ""
-    why = words.cut(words.first_line(task.notes), LONGEST)
+    why = words.cut(words.first_line(task.notes), MAX_SECONDS)
     remark = ", ".join(filter(None, (begun, tried)))
     return "".join((f"  ({remark})" if remark else "", f"  {why}" if why else ""))
 
@@ -274,11 +274,11 @@ def _show_task(task: Task) -> None:
             mark = "✓" if gate.passed else "✗"
             say(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}")
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
-        say(f"  {words.cut(line, LONGEST)}")
+        say(f"  {words.cut(line, MAX_SECONDS)}")
     if task.rounds:
         click.echo(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
     for finding in task.findings if task.result else ():  # else they stand in the notes
-        say(f"  {words.cut(str(finding), LONGEST)}", fg=words.SEVERITY_COLOURS[finding.severity])
+        say(f"  {words.cut(str(finding), MAX_SECONDS)}", fg=words.SEVERITY_COLOURS[finding.severity])
     if task.notes:
         click.echo("\n" + task.notes)
 
@@ -295,7 +295,7 @@ def _show_pages(workspace: Workspace, target: Target, task: str) -> None:
         shot = f" · {seen.screenshot}" if seen.screenshot else ""
         click.secho(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)
         for finding in seen.findings:
-            say(f"      {words.cut(finding, LONGEST)}")
+            say(f"      {words.cut(finding, MAX_SECONDS)}")
 
 
 def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[str, object]:

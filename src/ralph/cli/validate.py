@@ -12,7 +12,7 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.errors import EXIT_WRONG, RalphError
 from ralph.validation import Mistakes
-from ralph.workflows.targets import REQUEST, Target, everything, find
+from ralph.workflows.registry import REQUEST, Target, everything, find
 from ralph.workspace import Workspace
 
 
@@ -53,7 +53,7 @@ def _mistakes_in_config(workspace: Workspace) -> list[str]:
 
 
 def _mistakes_in_plan(target: Target, workspace: Workspace) -> list[str]:
-    from ralph.workflows.spec_state import gone
+    from ralph.workflows.specs.freshness import gone
 
     try:
         plan = target.plan()
@@ -64,9 +64,9 @@ def _mistakes_in_plan(target: Target, workspace: Workspace) -> list[str]:
 
 def _mistakes_in_answers(workspace: Workspace) -> dict[str, list[str]]:
     """What was found out and decided about a request."""
-    from ralph.stores.request_answers import parse_decisions, parse_research
-    from ralph.stores.request_files import DECISIONS, RESEARCH
-    from ralph.workflows.requests import locate
+    from ralph.workflows.request.answers import parse_decisions, parse_research
+    from ralph.workflows.request.files import DECISIONS, RESEARCH
+    from ralph.workflows.request.locate import locate
 
     located = locate(workspace)
     results: dict[str, list[str]] = {}
@@ -84,10 +84,10 @@ def _mistakes_in_answers(workspace: Workspace) -> dict[str, list[str]]:
 def _mistakes_in_steps(workspace: Workspace, name: str) -> list[str]:
     """A step configuration, and the prompt files it names."""
     from ralph import prompts
-    from ralph.loop import pipeline
-    from ralph.loop.steps.agent import Asking
-    from ralph.plan.work import Kind
-    from ralph.workflows.requirements import prompt_name
+    from ralph.plan.work import WorkKind
+    from ralph.steps import pipeline
+    from ralph.steps.agent import CallSettings
+    from ralph.workflows.requirements.workflow import prompt_name
 
     mistakes = []
     try:
@@ -95,9 +95,9 @@ def _mistakes_in_steps(workspace: Workspace, name: str) -> list[str]:
     except RalphError as error:
         return _texts(error)
     for spec in loaded.steps:
-        if isinstance(spec.settings, Asking) and spec.settings.prompt_file:
+        if isinstance(spec.settings, CallSettings) and spec.settings.prompt_file:
             try:
-                prompts.check(prompt_name(Kind.TASK, spec), workspace.root, file=spec.settings.prompt_file)
+                prompts.check(prompt_name(WorkKind.TASK, spec), workspace.root, file=spec.settings.prompt_file)
             except RalphError as error:
                 mistakes.append(f"{spec.label}: {error.what}")
     return mistakes

@@ -11,30 +11,30 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
-from ralph import inside
+from ralph import safe_files
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.config import Config
+from ralph.engine.recovery import end_verifying, verifying
+from ralph.engine.run import Interrupt
+from ralph.engine.ticking import ticking
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
-from ralph.git import look
+from ralph.git import read as git_read
 from ralph.journal.events import GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
-from ralph.loop.recover import end_verifying, verifying
-from ralph.loop.run import Interrupt
-from ralph.loop.ticking import ticking
 from ralph.plan.model import GateResult, Plan, Task
 from ralph.process import environment, tree
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
-from ralph.verify.gates import Bench
-from ralph.verify.pages import Look, Shots
+from ralph.verify.gates import GateRun
+from ralph.verify.pages import PageVisit, Shots
 from ralph.verify.services import Services
-from ralph.verify.suite import Checked, UiWork, check
+from ralph.verify.suite import SuiteResult, UiWork, check
 from ralph.verify.urls import pages_in
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
-from ralph.workflows.feature import FeatureWorkflow
-from ralph.workflows.targets import REQUIREMENTS, Target, find, find_by_task, find_task, has_requirements
+from ralph.workflows.feature.workflow import FeatureWorkflow
+from ralph.workflows.registry import REQUIREMENTS, Target, find, find_by_task, find_task, has_requirements
 from ralph.workspace import Feature, Workspace
 
 
@@ -91,7 +91,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool) 
 
 
 def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
-    here = look.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
+    here = git_read.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
     if target.branch and target.branch.name != here:
         text = f"! {target.name} lives on {target.branch.name}; this checks {here or 'a detached HEAD'}."
         click.secho(text, fg="yellow", err=True)
@@ -105,12 +105,12 @@ async def _check(
     plan: Plan,
     task: Task | None,
     as_json: bool,
-) -> Checked:
+) -> SuiteResult:
     tree.adopt_orphans()
     run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
     workspace.keep_out_of_git()
     logs = workspace.logs / f"{run_id}-verify"
-    inside.make_folder(logs)
+    safe_files.make_folder(logs)
 
     def noted(text: str) -> None:
         view(Noted(text=text))
@@ -123,7 +123,7 @@ async def _check(
         started=lambda service, s: view(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
         noted=noted,
     )
-    bench = Bench(
+    bench = GateRun(
         cwd=folder,
         logs=logs,
         owner=run_id,
@@ -158,7 +158,7 @@ def _ui_work(
     if not workflow.is_ui(plan, task):
         return None
     tasks = [task] if task else [one for one in plan if workflow.is_ui(plan, one)]
-    look = Look(
+    look = PageVisit(
         pages=pages_in(criterion for one in tasks for criterion in one.criteria),
         browser=browser,
         shots=Shots(
@@ -174,7 +174,7 @@ def _ui_work(
     return UiWork(services=services, gates=workflow.ui_gates(task), look=look if looks else None)
 
 
-def _explain(checked: Checked) -> None:
+def _explain(checked: SuiteResult) -> None:
     for result in gates.red(checked.results):
         say(f"\n{result.command}: {result.reason}")
         click.echo(f"{result.output}\n→ {result.log}")

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
+from ralph.checkout.worktrees import Judge, Worktree, in_words, remove
 from ralph.cli.repositories import repositories
 from ralph.journal.writer import new_run_id
-from ralph.loop.worktrees import Judge, Worktree, in_words, remove
 from ralph.stores import lock
 from ralph.views.lines import say
 from ralph.workspace import Workspace

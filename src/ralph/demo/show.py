@@ -9,7 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.process.now import capture_now
+from ralph.process.blocking import capture_now
 from ralph.workspace import Feature, Workspace
 
 HERE = Path(__file__).parent

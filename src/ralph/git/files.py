@@ -6,7 +6,7 @@ import os
 from collections.abc import Collection
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 
 
 def remove(top: Path, path: str) -> None:
@@ -16,8 +16,8 @@ def remove(top: Path, path: str) -> None:
         return
     target = top / path
     for folder in (top, *(top.joinpath(*parts[:depth]) for depth in range(1, len(parts)))):
-        inside.let_in(folder)
-    inside.remove_all(target)
+        safe_files.make_accessible(folder)
+    safe_files.remove_all(target)
     for folder in target.parents:
         if folder == top or top not in folder.parents:
             break

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph import inside
+from ralph import safe_files
 from ralph.workspace import common_git_dir
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def _removed(path: Path, known: os.stat_result) -> bool:
         status = path.lstat()
         if (status.st_ino, status.st_mtime_ns) != (known.st_ino, known.st_mtime_ns):
             return False
-        inside.remove_all(path)  # a link, and not what it leads to
+        safe_files.remove_all(path)  # a link, and not what it leads to
     except OSError:
         return False
     return True

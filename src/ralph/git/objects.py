@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.inside import open_old
+from ralph.safe_files import open_old
 
 PIECE = 1 << 20
 IDENT = re.compile(r"(.*) <(.*)> \d+ ([+-]\d{4})\s*")
@@ -137,7 +137,7 @@ def read_object(git_dir: Path, name: str) -> bytes | None:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TreeEntry:
     """One name in a tree."""
 
     mode: str  # six digits, as git prints it
@@ -148,7 +148,7 @@ class Entry:
         return self.mode == "040000"
 
 
-Tree = dict[str, Entry]
+Tree = dict[str, TreeEntry]
 
 
 def parse_tree(data: bytes, length: int) -> Tree:
@@ -157,7 +157,7 @@ def parse_tree(data: bytes, length: int) -> Tree:
     while position < len(data):
         end = data.index(b"\0", position)
         mode, _, name = data[position:end].partition(b" ")
-        found[os.fsdecode(name)] = Entry(mode.decode().zfill(6), data[end + 1 : end + 1 + length].hex())
+        found[os.fsdecode(name)] = TreeEntry(mode.decode().zfill(6), data[end + 1 : end + 1 + length].hex())
         position = end + 1 + length
     return found
 

@@ -17,7 +17,7 @@ class Status:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class TreeChange:
     """One path that differs between a commit and an index."""
 
     path: str
@@ -58,7 +58,7 @@ def parse_status(text: str) -> Status:
     )
 
 
-def parse_raw(text: str) -> tuple[Change, ...]:
+def parse_raw(text: str) -> tuple[TreeChange, ...]:
     """`git diff-index --raw -z` without renames."""
     items = iter(text.split("\0"))
     changes = []
@@ -66,7 +66,7 @@ def parse_raw(text: str) -> tuple[Change, ...]:
         if not head:
             continue
         old_mode, new_mode, old, *_ = head.removeprefix(":").split(" ")
-        changes.append(Change(path=next(items), old_mode=old_mode, new_mode=new_mode, old=old))
+        changes.append(TreeChange(path=next(items), old_mode=old_mode, new_mode=new_mode, old=old))
     return tuple(changes)
 
 

@@ -7,8 +7,8 @@ import stat
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ralph.git.objects import Entry, Tree, parse_tree, read_object, tree_object, write_object
-from ralph.git.parse import Change, parse_raw
+from ralph.git.objects import Tree, TreeEntry, parse_tree, read_object, tree_object, write_object
+from ralph.git.parse import TreeChange, parse_raw
 from ralph.git.repo import Repo, failed
 
 NOTHING = "000000"
@@ -16,16 +16,16 @@ FOLDER = "040000"
 LINK = "120000"
 
 
-async def changes_between(repo: Repo, old: str, new: str) -> tuple[Change, ...]:
+async def changes_between(repo: Repo, old: str, new: str) -> tuple[TreeChange, ...]:
     """Every file that differs between two trees."""
-    found: list[Change] = []
+    found: list[TreeChange] = []
     if old != new and not _compare(repo, old, new, "", found):
         args = ("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", old, new)
         return parse_raw(await repo.git(*args))
     return tuple(found)
 
 
-def _compare(repo: Repo, old: str, new: str, below: str, found: list[Change]) -> bool:
+def _compare(repo: Repo, old: str, new: str, below: str, found: list[TreeChange]) -> bool:
     """Add what differs to `found`; False if git has to be asked."""
     before, after = (_tree(repo, name) if name else {} for name in (old, new))
     if before is None or after is None:
@@ -43,8 +43,8 @@ def _compare(repo: Repo, old: str, new: str, below: str, found: list[Change]) ->
     return True
 
 
-def _change(repo: Repo, path: str, before: Entry | None, after: Entry | None) -> Change:
-    return Change(
+def _change(repo: Repo, path: str, before: TreeEntry | None, after: TreeEntry | None) -> TreeChange:
+    return TreeChange(
         path=path,
         old_mode=before.mode if before else NOTHING,
         new_mode=after.mode if after else NOTHING,
@@ -52,12 +52,12 @@ def _change(repo: Repo, path: str, before: Entry | None, after: Entry | None) ->
     )
 
 
-async def entries_at(repo: Repo, tree: str, paths: Iterable[str]) -> dict[str, Entry | None]:
+async def entries_at(repo: Repo, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
     """What a tree has at each path; each folder on the way is read once."""
     known: dict[str, Tree] = {}
-    entries: dict[str, Entry | None] = {}
+    entries: dict[str, TreeEntry | None] = {}
     for path in paths:
-        found: Entry | None = Entry(FOLDER, tree)
+        found: TreeEntry | None = TreeEntry(FOLDER, tree)
         for name in path.split("/"):
             if found and found.is_tree and found.name not in known:
                 known[found.name] = await _read(repo, repo.git_dir, found.name)
@@ -66,7 +66,9 @@ async def entries_at(repo: Repo, tree: str, paths: Iterable[str]) -> dict[str, E
     return entries
 
 
-async def with_entries(repo: Repo, tree: str, entries: Mapping[str, Entry | None], *, store: Path | None = None) -> str:
+async def with_entries(
+    repo: Repo, tree: str, entries: Mapping[str, TreeEntry | None], *, store: Path | None = None
+) -> str:
     """A tree with these entries at their paths; None: nothing is there.
 
     `store`: a repository that borrows this one's objects, if the new ones are to be only there.
@@ -78,10 +80,10 @@ async def with_entries(repo: Repo, tree: str, entries: Mapping[str, Entry | None
     return made
 
 
-async def _with(repo: Repo, store: Path, tree: str, wanted: Mapping[tuple[str, ...], Entry | None]) -> str:
+async def _with(repo: Repo, store: Path, tree: str, wanted: Mapping[tuple[str, ...], TreeEntry | None]) -> str:
     """The same; empty if nothing is left: git knows no empty folders."""
     entries = await _read(repo, store, tree) if tree else {}
-    folders: dict[str, dict[tuple[str, ...], Entry | None]] = {}
+    folders: dict[str, dict[tuple[str, ...], TreeEntry | None]] = {}
     for (first, *rest), entry in wanted.items():
         if rest:
             folders.setdefault(first, {})[tuple(rest)] = entry
@@ -93,26 +95,26 @@ async def _with(repo: Repo, store: Path, tree: str, wanted: Mapping[tuple[str, .
         known = entries.get(name)
         made = await _with(repo, store, known.name if known and known.is_tree else "", inside)
         if made:
-            entries[name] = Entry(FOLDER, made)
+            entries[name] = TreeEntry(FOLDER, made)
         elif known and known.is_tree:
             del entries[name]
     return write_object(store, "tree", tree_object(entries), repo.algorithm) if entries else ""
 
 
-def file_entry(repo: Repo, path: Path, *, store: Path | None = None) -> Entry | None:
+def file_entry(repo: Repo, path: Path, *, store: Path | None = None) -> TreeEntry | None:
     """A file on disk as an entry, a link as a link; None: it is neither."""
     store = store or repo.git_dir
     try:
         mode = path.lstat().st_mode
         if stat.S_ISLNK(mode):
-            return Entry(LINK, write_object(store, "blob", os.fsencode(path.readlink()), repo.algorithm))
+            return TreeEntry(LINK, write_object(store, "blob", os.fsencode(path.readlink()), repo.algorithm))
         if not stat.S_ISREG(mode):
             return None
         data = path.read_bytes()
     except FileNotFoundError:
         return None
     executable = bool(mode & stat.S_IXUSR)
-    return Entry("100755" if executable else "100644", write_object(store, "blob", data, repo.algorithm))
+    return TreeEntry("100755" if executable else "100644", write_object(store, "blob", data, repo.algorithm))
 
 
 async def _read(repo: Repo, store: Path, name: str) -> Tree:

@@ -34,7 +34,7 @@ SIGNATURE = re.compile(r"<!-- written by `ralph install \w+`; sha256 ([0-9a-f]{6
 
 
 @dataclass(frozen=True, kw_only=True)
-class Change:
+class FileChange:
     """One file: what was done with it, or why it was left alone."""
 
     path: str
@@ -42,7 +42,7 @@ class Change:
     done: bool
 
 
-def install(root: Path, program: str) -> list[Change]:
+def install(root: Path, program: str) -> list[FileChange]:
     """Write the files; one that a person wrote or changed is left as it is."""
     changes = []
     for path, source in FILES[program].items():
@@ -50,27 +50,31 @@ def install(root: Path, program: str) -> list[Change]:
         target = root / path
         known = _read(target)
         if known == text:
-            changes.append(Change(path=path, what="is there already", done=False))
+            changes.append(FileChange(path=path, what="is there already", done=False))
         elif known is not None and not _is_ours(known):
-            changes.append(Change(path=path, what="was written or changed by somebody else: left as it is", done=False))
+            changes.append(
+                FileChange(path=path, what="was written or changed by somebody else: left as it is", done=False)
+            )
         else:
             atomic.write(target, text.encode())
-            changes.append(Change(path=path, what="written" if known is None else "brought up to date", done=True))
+            changes.append(FileChange(path=path, what="written" if known is None else "brought up to date", done=True))
     return changes
 
 
-def uninstall(root: Path, program: str) -> list[Change]:
+def uninstall(root: Path, program: str) -> list[FileChange]:
     """Take away what `install` wrote, and only that."""
     changes = []
     for path in FILES[program]:
         known = _read(root / path)
         if known is None:
-            changes.append(Change(path=path, what="is not there", done=False))
+            changes.append(FileChange(path=path, what="is not there", done=False))
         elif not _is_ours(known):
-            changes.append(Change(path=path, what="was written or changed by somebody else: left as it is", done=False))
+            changes.append(
+                FileChange(path=path, what="was written or changed by somebody else: left as it is", done=False)
+            )
         else:
             (root / path).unlink()
-            changes.append(Change(path=path, what="removed", done=True))
+            changes.append(FileChange(path=path, what="removed", done=True))
     for folder in sorted(_folders(FILES[program]), key=lambda name: -len(name)):
         if (root / folder).is_dir() and not any((root / folder).iterdir()):
             (root / folder).rmdir()

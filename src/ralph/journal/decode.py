@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import EnumMeta
 
-from ralph.journal.encode import LONGEST_LINE
+from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import EVENTS, AttemptEvent, Event, Unknown
 
 Json = dict[str, object]
@@ -25,7 +25,7 @@ OLD = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Entry:
+class JournalEntry:
     """An event with its envelope."""
 
     v: int  # 0: written by a Ralph that knew no envelope, so `seq` is 0 and `target` may be empty
@@ -46,9 +46,9 @@ class Entry:
         return self.v == OLD
 
 
-def decode(line: bytes | str) -> Entry | None:
+def decode(line: bytes | str) -> JournalEntry | None:
     """What a line says; None if it is no event at all."""
-    if len(line) > LONGEST_LINE:
+    if len(line) > MAX_LINE:
         return None
     text = _sound(line.decode(errors="replace") if isinstance(line, bytes) else line).strip()
     try:
@@ -58,12 +58,12 @@ def decode(line: bytes | str) -> Entry | None:
         return None
 
 
-def _entry(found: Json, text: str) -> Entry:
+def _entry(found: Json, text: str) -> JournalEntry:
     version, seq = (_whole(found.get(key)) for key in ("v", "seq"))
     name, at, run, target = (_sound(str(found.get(key) or "")) for key in ("event", "at", "run", "target"))
     body = {key: value for key, value in found.items() if key not in HEAD}
     event, more = _event(name, body if version else _modern(name, body), run, target, is_old=not version)
-    return Entry(v=version, seq=seq, at=at, run=run, target=target, event=event, more=more, line=text)
+    return JournalEntry(v=version, seq=seq, at=at, run=run, target=target, event=event, more=more, line=text)
 
 
 def _modern(name: str, body: Json) -> Json:

@@ -12,7 +12,7 @@ from enum import Enum
 from ralph.journal.event import Event, Unknown
 
 VERSION = 1
-LONGEST_LINE = 1 << 20
+MAX_LINE = 1 << 20
 """Bytes of a line: the writer cuts what would be longer, and readers skip it."""
 CUT_TEXT, CUT_LIST = 1_000, 100
 
@@ -25,7 +25,7 @@ def encode(event: Event, *, seq: int, run: str, target: str, at: str = "", clean
     """An event as its line in a journal, with every text in it cleaned; a huge one has its texts and lists cut."""
     head = {"v": VERSION, "seq": seq, "at": at or now(), "run": run, "target": target}
     line = _line(head, event, clean)
-    if len(line) <= LONGEST_LINE:
+    if len(line) <= MAX_LINE:
         return line
     return _line(head, event, lambda text: clean(text)[:CUT_TEXT], CUT_LIST)
 

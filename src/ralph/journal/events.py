@@ -11,7 +11,7 @@ from ralph.journal.event import Unknown as Unknown
 from ralph.journal.event import event
 from ralph.plan.model import Finding, GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
-from ralph.plan.work import Ending, Kind, Verdict
+from ralph.plan.work import Ending, Verdict, WorkKind
 
 
 @event
@@ -58,7 +58,7 @@ class BaselineEnded(Event):
 
 @event
 class AttemptStarted(AttemptEvent):
-    kind: Kind
+    kind: WorkKind
     title: str
     failures: int
     max_failures: int
@@ -181,7 +181,7 @@ class PageChecked(AttemptEvent):
 
 @event
 class AttemptEnded(AttemptEvent):
-    kind: Kind
+    kind: WorkKind
     verdict: Verdict
     reason: str
     base: str

@@ -7,17 +7,17 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-from ralph.journal.decode import Entry
-from ralph.journal.encode import LONGEST_LINE
+from ralph.journal.decode import JournalEntry
+from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import RunEnded
 from ralph.journal.reader import FILE, Lines
-from ralph.journal.tail import Tail
-from ralph.journal.watch import POLL, Watch
+from ralph.journal.tail import JournalTail
+from ralph.journal.watch import POLL, FolderWatch
 
 PAUSE = 1.0  # seconds between looks whether the writer lives, if nothing wakes us before
 
 
-def follow(folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None) -> Iterator[Entry]:
+def follow(folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None) -> Iterator[JournalEntry]:
     """The events of the run in `folder` after number `since`: those that are there, then each as it is written.
 
     It ends when the run has ended, or when its process is gone. A journal that does not exist yet is waited for, as
@@ -33,7 +33,7 @@ def follow(folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = N
 
 async def follow_async(
     folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None
-) -> AsyncIterator[Entry]:
+) -> AsyncIterator[JournalEntry]:
     """The same for a program that does other things meanwhile."""
     with Following(folder, since, alive=alive) as run:
         while True:
@@ -52,12 +52,12 @@ class Following:
         self._since, self._last = since, 0
         self._alive = alive or (lambda: True)
         self.path = folder / FILE
-        self._tail = Tail(self.path, LONGEST_LINE)
-        self.watch = Watch(self.path)
+        self._tail = JournalTail(self.path, MAX_LINE)
+        self.watch = FolderWatch(self.path)
         self._stack = ExitStack()
         self._seen: dict[int, int] = {}  # what was said under each number
         self._doubted: set[int] = set()
-        self._fresh: list[Entry] = []
+        self._fresh: list[JournalEntry] = []
         self.has_ended = False
         self._unheld = 0.0  # since when nobody holds it
 
@@ -74,7 +74,7 @@ class Following:
         """How long to wait at most."""
         return POLL if self._unheld or self.has_ended else PAUSE
 
-    def news(self) -> list[Entry]:
+    def news(self) -> list[JournalEntry]:
         """What was written since the last call."""
         self.watch.arm()
         while not self._read():
@@ -95,7 +95,7 @@ class Following:
                 self._take(entry, mark)
         return True
 
-    def _take(self, entry: Entry, mark: int) -> None:
+    def _take(self, entry: JournalEntry, mark: int) -> None:
         self._seen[entry.seq], self._last = mark, max(entry.seq, self._last)
         self.has_ended = self.has_ended or isinstance(entry.event, RunEnded)
         if entry.seq > self._since:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ralph.journal.events import AgentEnded, AttemptEnded, Event
 from ralph.plan.usage import Usage
-from ralph.plan.work import Kind
+from ralph.plan.work import WorkKind
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Metrics:
 
     def __call__(self, event: Event, _line: str = "") -> None:
         match event:
-            case AttemptEnded() if event.kind is not Kind.FINISH:
+            case AttemptEnded() if event.kind is not WorkKind.FINISH:
                 self.attempts += 1
             case AgentEnded():
                 self.usage += event.usage

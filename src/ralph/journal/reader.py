@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
 
-from ralph import inside
-from ralph.journal.decode import Entry, decode
-from ralph.journal.encode import LONGEST_LINE
+from ralph import safe_files
+from ralph.journal.decode import JournalEntry, decode
+from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import AgentStarted, AttemptEnded, PageChecked, Reviewed, RunEnded, RunStarted
 from ralph.plan.model import Finding, is_in_place
-from ralph.plan.work import Kind, Verdict
+from ralph.plan.work import Verdict, WorkKind
 
 FILE = "journal.jsonl"
 JUDGED = (Verdict.PASSED, Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.REOPENED)
@@ -49,7 +49,7 @@ def runs(logs: Path) -> list[Path]:
     if not _is_folder(logs):
         return []
     found = (path for path in logs.iterdir() if RUN.fullmatch(path.name) and _is_folder(path))
-    return sorted(path for path in found if inside.is_file(path / FILE))
+    return sorted(path for path in found if safe_files.is_file(path / FILE))
 
 
 def _is_folder(path: Path) -> bool:
@@ -70,7 +70,7 @@ class Lines:
         """The same journal is read from its beginning again."""
         self.skipped = self._count = 0
 
-    def read(self, line: bytes) -> Entry | None:
+    def read(self, line: bytes) -> JournalEntry | None:
         entry = decode(line)
         self._count += 1
         if entry is None:
@@ -83,11 +83,11 @@ class Lines:
         return replace(entry, seq=self._count, run=entry.run or self.run, target=self._target)
 
 
-def events(run: Path, *names: str, lines: Lines | None = None) -> Iterator[Entry]:
+def events(run: Path, *names: str, lines: Lines | None = None) -> Iterator[JournalEntry]:
     """A run's events of these kinds, or all of them; `lines` then tells how many lines were skipped."""
     lines = lines or Lines(run.name)
     wanted = [f'"event": "{name}"'.encode() for name in (*names, *(["run_started"] if names else []))]
-    with inside.open_old(run / FILE) as file:
+    with safe_files.open_old(run / FILE) as file:
         for line in _bounded(file):
             if not wanted or any(mark in line for mark in wanted):
                 entry = lines.read(line)
@@ -97,10 +97,10 @@ def events(run: Path, *names: str, lines: Lines | None = None) -> Iterator[Entry
 
 def _bounded(file: BinaryIO) -> Iterator[bytes]:
     """The lines of a file; one that is too long comes as its beginning, which is no event."""
-    while line := file.readline(LONGEST_LINE + 1):
+    while line := file.readline(MAX_LINE + 1):
         yield line
         while line and not line.endswith(b"\n"):
-            line = file.readline(LONGEST_LINE)
+            line = file.readline(MAX_LINE)
 
 
 def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]:
@@ -181,7 +181,7 @@ def figures(logs: Path, target: str) -> Figures:
                 continue
             if isinstance(event, AgentStarted):
                 prompts.append(event.prompt_chars)
-            elif isinstance(event, AttemptEnded) and event.kind is Kind.TASK and event.verdict in JUDGED:
+            elif isinstance(event, AttemptEnded) and event.kind is WorkKind.TASK and event.verdict in JUDGED:
                 before, good = first.get(event.work, (event.attempt + 1, True))
                 if event.attempt <= before:
                     first[event.work] = event.attempt, event.verdict in GREEN and (good or event.attempt < before)
@@ -197,7 +197,7 @@ def _seen(event: PageChecked) -> SeenPage:
     )
 
 
-def _attempt(run: str, entry: Entry, event: AttemptEnded) -> PastAttempt:
+def _attempt(run: str, entry: JournalEntry, event: AttemptEnded) -> PastAttempt:
     return PastAttempt(
         run=run,
         target=entry.target,

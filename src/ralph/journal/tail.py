@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 
 PIECE = 1 << 16
 
 
-class Tail:
+class JournalTail:
     """Reads whole lines as they are added, also if the file comes later, is replaced, or is cut meanwhile."""
 
     def __init__(self, path: Path, longest: int) -> None:
@@ -22,7 +22,7 @@ class Tail:
         self._partial = b""
         self._skipping = False  # the rest of a line that is too long
 
-    def __enter__(self) -> Tail:
+    def __enter__(self) -> JournalTail:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -82,7 +82,7 @@ class Tail:
                     return
             except OSError:
                 return  # it was removed: what we have may still be written to
-        with suppress(OSError), inside.open_old(self.path) as file:
+        with suppress(OSError), safe_files.open_old(self.path) as file:
             self.close()
             self._file = os.dup(file.fileno())
             self._partial, self._skipping = b"", False

@@ -18,7 +18,7 @@ IN_FOLDER = CREATE | MOVED_TO | DELETE_SELF | MOVE_SELF
 FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 
 
-class Watch:
+class FolderWatch:
     """Waits for files, also for one that does not exist yet: then for what is made in the nearest folder above it."""
 
     def __init__(self, *paths: Path) -> None:
@@ -26,7 +26,7 @@ class Watch:
         self._libc = ctypes.CDLL(None)
         self._descriptor = self._libc.inotify_init1(FLAGS) if sys.platform == "linux" else -1
 
-    def __enter__(self) -> Watch:
+    def __enter__(self) -> FolderWatch:
         return self
 
     def __exit__(self, *_: object) -> None:

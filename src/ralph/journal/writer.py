@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.errors import RalphError
 from ralph.journal.encode import encode
 from ralph.journal.encode import now as now
@@ -53,15 +53,15 @@ class Journal:
 
     def _make(self) -> None:
         """The file, with what we have written so far; it is locked before it gets its name, so no reader is misled."""
-        with inside.folder(self.folder) as handle:
-            inside.remove(UNNAMED, handle)
-            made = os.open(UNNAMED, os.O_RDWR | os.O_APPEND | inside.NEW, 0o644, dir_fd=handle)
+        with safe_files.folder(self.folder) as handle:
+            safe_files.remove(UNNAMED, handle)
+            made = os.open(UNNAMED, os.O_RDWR | os.O_APPEND | safe_files.NEW, 0o644, dir_fd=handle)
             try:
                 with suppress(OSError):  # this file system has no locks
                     fcntl.flock(made, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 if self._descriptor >= 0:
                     _write_all(made, os.pread(self._descriptor, self._size, 0))
-                inside.remove(FILE, handle)
+                safe_files.remove(FILE, handle)
                 os.rename(UNNAMED, FILE, src_dir_fd=handle, dst_dir_fd=handle)
             except OSError:
                 os.close(made)

@@ -102,7 +102,7 @@ class Acceptance:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Result:
+class TaskResult:
     """What a passed task left behind."""
 
     completed_at: str
@@ -139,7 +139,7 @@ class Task:
     findings: tuple[Finding, ...] = ()  # what its last review found, whatever that came to
     seconds: float = 0.0  # of all settled attempts together
     usage: Usage = field(default_factory=Usage)  # likewise
-    result: Result | None = None
+    result: TaskResult | None = None
     spec: str = ""  # the spec it belongs to, in a plan that has some
 
     @property
@@ -172,11 +172,11 @@ class Spec:
     attempts: int = 0  # at committing it
     failures: int = 0
     notes: str = ""
-    result: Result | None = None
+    result: TaskResult | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Review:
+class FinalReview:
     """How far the plan's final review has come."""
 
     attempts: int = 0
@@ -187,7 +187,7 @@ class Review:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Setup:
+class SetupState:
     """How far the steps have come that run once, before the first task."""
 
     attempts: int = 0
@@ -217,8 +217,8 @@ class Plan:
     current: str | None = None
     started_at: str = ""
     learnings: tuple[str, ...] = ()
-    review: Review = field(default_factory=Review)
-    setup: Setup = field(default_factory=Setup)
+    review: FinalReview = field(default_factory=FinalReview)
+    setup: SetupState = field(default_factory=SetupState)
     specs: tuple[Spec, ...] = ()  # by priority; empty: every task is committed on its own
     failure: Failure | None = None  # it has halted, and nothing is begun before a person starts it again
 
@@ -273,7 +273,7 @@ class Plan:
         return replace(self, specs=tuple(how(spec) if spec.id == spec_id else spec for spec in self.specs))
 
 
-LONGEST_LEARNING = 500
+MAX_LEARNING = 500
 
 
 def learn(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
@@ -281,7 +281,7 @@ def learn(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     seen = {_same(text) for text in known}
     added = list(known)
     for raw in new:
-        text = " ".join(raw.split())[:LONGEST_LEARNING]
+        text = " ".join(raw.split())[:MAX_LEARNING]
         if text and _same(text) not in seen:
             seen.add(_same(text))
             added.append(text)

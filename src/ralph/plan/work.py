@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol
 
-from ralph.plan.model import Finding, GateResult, Plan, Review, Setup, Spec, Task
+from ralph.plan.model import FinalReview, Finding, GateResult, Plan, SetupState, Spec, Task
 from ralph.plan.usage import Usage
 
 
-class Kind(Enum):
+class WorkKind(Enum):
     """What an attempt is for; an attempt need not be a task."""
 
     SETUP = "setup"  # a step that runs once, before the first task
@@ -74,7 +74,7 @@ class StepSpec:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class ContractResult:
     """Whether a call did what it owed, by the files it was to write."""
 
     mistakes: tuple[str, ...] = ()  # what is missing or wrong; empty: it kept its contract
@@ -90,14 +90,14 @@ Texts = Mapping[str, bytes | None]
 class Contract(Protocol):
     """What a call owes beside its work."""
 
-    def check(self, step: str, before: Texts, after: Texts) -> Kept: ...
+    def check(self, step: str, before: Texts, after: Texts) -> ContractResult: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
     """The next thing to do, as a workflow names it."""
 
-    kind: Kind
+    kind: WorkKind
     id: str  # the task's id, or a name such as `final`
     title: str
     steps: tuple[StepSpec, ...]
@@ -115,7 +115,7 @@ class Work:
     @property
     def lands(self) -> bool:
         """Whether what passes comes onto the branch."""
-        return self.kind in (Kind.TASK, Kind.FINISH) or any(spec.type == "git-commit" for spec in self.steps)
+        return self.kind in (WorkKind.TASK, WorkKind.FINISH) or any(spec.type == "git-commit" for spec in self.steps)
 
     def step(self, label: str) -> StepSpec:
         return next(spec for spec in self.steps if spec.label == label)
@@ -168,14 +168,14 @@ def listed(what: str, lines: tuple[str, ...]) -> str:
     return f"{first} (and {len(lines) - 1} more)\n\n" + "\n".join(f"- {line}" for line in lines)
 
 
-def standing(plan: Plan, kind: Kind, work_id: str) -> Task | Spec | Review | Setup | None:
+def progress_of(plan: Plan, kind: WorkKind, work_id: str) -> Task | Spec | FinalReview | SetupState | None:
     """How far a piece of work has come: its settled attempts, its failures, its notes."""
     match kind:
-        case Kind.REVIEW:
+        case WorkKind.REVIEW:
             return plan.review
-        case Kind.SETUP:
+        case WorkKind.SETUP:
             return plan.setup
-        case Kind.FINISH:
+        case WorkKind.FINISH:
             return plan.find_spec(work_id)
         case _:
             return plan.find(work_id)

@@ -20,7 +20,7 @@ ORDINARY = (
 """What every agent gets: what programs need to run, and nothing that opens a door."""
 
 SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH(?!OR))", re.IGNORECASE)
-SHORTEST_SECRET = 8
+MIN_SECRET = 8
 HIDDEN = b"[secret]"
 GIT_LOCATION = frozenset(
     (
@@ -63,7 +63,7 @@ def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
     found = {
         value
         for name, value in environment.items()
-        if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET and not value.startswith("/")
+        if SECRET_NAME.search(name) and len(value) >= MIN_SECRET and not value.startswith("/")
     }
     escaped = {json.dumps(value)[1:-1] for value in found}  # as it stands inside of JSON
     return tuple(sorted(found | escaped, key=len, reverse=True))

@@ -27,12 +27,12 @@ T = TypeVar("T")
 CHUNK = 1 << 18
 PIPE_SIZE = 1 << 20
 LINGER = 10.0
-MOST_LOOKS = 50
+MAX_CHECKS = 50
 SMALL = 4_096  # fits into any pipe at once
 _numbers = itertools.count(1)
 
 
-class How(Enum):
+class ExitKind(Enum):
     """How a program came to its end."""
 
     EXITED = "exited"
@@ -51,10 +51,10 @@ class Limits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ended:
+class ProcessEnd:
     """What a program came to."""
 
-    how: How
+    how: ExitKind
     code: int
     seconds: float
 
@@ -157,7 +157,7 @@ class Child:
         """End the program and everything that came from it, then take the rest of its output."""
         patience = grace if self.running() else min(grace, 1.0)
         unseen = 0
-        for _ in range(MOST_LOOKS):
+        for _ in range(MAX_CHECKS):
             if unseen >= 2 or not tree.has_children():
                 break
             before = births()
@@ -242,7 +242,7 @@ async def run(
     stdin: Path | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     started: Callable[[Child], None] | None = None,
-) -> Ended:
+) -> ProcessEnd:
     """Run a program to its end within its limits."""
     async with spawn(argv, cwd=cwd, env=env, owner=owner, out=out, err=err, stdin=stdin, grace=limits.grace) as child:
         if started:
@@ -251,7 +251,7 @@ async def run(
         seconds = asyncio.get_running_loop().time() - child.started
     if child.failure:
         raise child.failure
-    return Ended(how=how, code=await child.exited(), seconds=seconds)
+    return ProcessEnd(how=how, code=await child.exited(), seconds=seconds)
 
 
 async def capture(
@@ -364,25 +364,25 @@ class _Deadlines:
         self._loop = asyncio.get_running_loop()
         self._child = child
         self._timers: list[asyncio.TimerHandle] = []
-        self.ending: asyncio.Future[How] = self._loop.create_future()
-        child.watch(lambda: self._over(How.EXITED))
-        child.on_last_word = lambda: self._later(LINGER, How.LINGERED)
+        self.ending: asyncio.Future[ExitKind] = self._loop.create_future()
+        child.watch(lambda: self._over(ExitKind.EXITED))
+        child.on_last_word = lambda: self._later(LINGER, ExitKind.LINGERED)
         if limits.total:
-            self._later(limits.total, How.TIMED_OUT)
+            self._later(limits.total, ExitKind.TIMED_OUT)
         if limits.idle:
             self._check_silence(limits.idle)
 
-    def _later(self, seconds: float, how: How) -> None:
+    def _later(self, seconds: float, how: ExitKind) -> None:
         self._timers.append(self._loop.call_later(seconds, self._over, how))
 
     def _check_silence(self, idle: float) -> None:
         left = self._child.last_output + idle - self._loop.time()
         if left <= 0:
-            self._over(How.SILENT)
+            self._over(ExitKind.SILENT)
         else:
             self._timers.append(self._loop.call_later(left, self._check_silence, idle))
 
-    def _over(self, how: How) -> None:
+    def _over(self, how: ExitKind) -> None:
         if not self.ending.done():
             self.ending.set_result(how)
 
@@ -391,7 +391,7 @@ class _Deadlines:
             timer.cancel()
 
 
-async def _within(child: Child, limits: Limits) -> How:
+async def _within(child: Child, limits: Limits) -> ExitKind:
     deadlines = _Deadlines(child, limits)
     try:
         return await deadlines.ending

@@ -12,7 +12,7 @@ MARK = "_CHILD_MARK"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProcessEntry:
     """One row of the machine's process table."""
 
     pid: int
@@ -23,7 +23,7 @@ class Entry:
     inode: int = field(default=0, compare=False)  # of its folder: a later process with this number has another one
 
 
-def table() -> list[Entry]:
+def table() -> list[ProcessEntry]:
     return read(present()) if Path("/proc/self/stat").exists() else table_elsewhere()
 
 
@@ -33,14 +33,14 @@ def present() -> set[tuple[int, int]]:
         return {(int(folder.name), folder.inode()) for folder in found if folder.name.isdigit()}
 
 
-def read(processes: Iterable[tuple[int, int]]) -> list[Entry]:
+def read(processes: Iterable[tuple[int, int]]) -> list[ProcessEntry]:
     """The rows of these processes, as far as they are still there."""
     entries = []
     for pid, inode in processes:
         stat = _read(f"/proc/{pid}/stat")
         if stat:
             state, parent, group, session = stat[stat.rindex(b")") + 2 :].split(maxsplit=4)[:4]
-            entries.append(Entry(pid, int(parent), int(group), int(session), state in b"ZX", inode))
+            entries.append(ProcessEntry(pid, int(parent), int(group), int(session), state in b"ZX", inode))
     return entries
 
 
@@ -63,7 +63,7 @@ def _read(path: str) -> bytes:
         os.close(descriptor)
 
 
-def table_elsewhere() -> list[Entry]:
+def table_elsewhere() -> list[ProcessEntry]:
     import psutil
 
     entries = []
@@ -74,11 +74,11 @@ def table_elsewhere() -> list[Entry]:
         except OSError:
             continue
         dead = process.info["status"] == psutil.STATUS_ZOMBIE
-        entries.append(Entry(pid, process.info["ppid"] or 0, group, session, dead))
+        entries.append(ProcessEntry(pid, process.info["ppid"] or 0, group, session, dead))
     return entries
 
 
-def with_descendants(entries: list[Entry], roots: set[int]) -> set[int]:
+def with_descendants(entries: list[ProcessEntry], roots: set[int]) -> set[int]:
     children: dict[int, list[int]] = {}
     for entry in entries:
         children.setdefault(entry.parent, []).append(entry.pid)

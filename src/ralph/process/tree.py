@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
-from ralph.process.table import MARK, Entry, birth_of, mark_of, present, read, table, with_descendants
+from ralph.process.table import MARK, ProcessEntry, birth_of, mark_of, present, read, table, with_descendants
 
 _living: dict[int, str] = {}
 """Our direct children that are still meant to run, with their marks."""
@@ -88,14 +88,14 @@ def family(leader: int, mark: str) -> set[int]:
     return {entry.pid for entry in entries if entry.pid in members and not entry.dead} - {me}
 
 
-def _ours() -> list[Entry]:
+def _ours() -> list[ProcessEntry]:
     """The process table without those that cannot be ours: whose line of parents is known, and is without us."""
     if not sys.platform.startswith("linux"):  # orphans are not adopted: they may be anywhere
         return table()
     everybody = present()
     _strangers.intersection_update(everybody)
     entries = read(everybody - _strangers)
-    children: dict[int, list[Entry]] = {}
+    children: dict[int, list[ProcessEntry]] = {}
     for entry in entries:
         children.setdefault(entry.parent, []).append(entry)
     waiting = [0, *(pid for pid, _ in _strangers)]
@@ -144,7 +144,7 @@ def kill_everything() -> None:
         _signal(with_descendants(entries, roots) - {me}, signal.SIGKILL)
 
 
-def _with_marks_of_ours(entries: list[Entry]) -> set[int]:
+def _with_marks_of_ours(entries: list[ProcessEntry]) -> set[int]:
     """Where orphans are not adopted, only their marks say that they came from us."""
     return {entry.pid for entry in entries if mark_of(entry.pid) in _marks}
 

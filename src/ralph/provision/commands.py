@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.process import environment, spawn
-from ralph.process.spawn import Ended, How, Limits
+from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.provision.destination import Destination
 
 LAST_LINES = 15
@@ -55,13 +55,13 @@ async def set_up(copy: Destination, variables: Mapping[str, str]) -> None:
     """Run the commands of `worktrees.setup` in the working copy, one after the other."""
     for index, command in enumerate(copy.settings.setup):
         ended, tail = await run(copy, ["/bin/sh", "-c", command], copy.top / copy.prefix, variables, title=command)
-        if ended.how is not How.EXITED or ended.code:
+        if ended.how is not ExitKind.EXITED or ended.code:
             raise RalphError(
                 f"The set-up command `{command}` {reason(copy, ended)} in the working copy {copy.top}.",
                 details=tail,
                 remedy="It gets no terminal and no input. Run it by hand in a fresh clone, then correct "
                 f"worktrees.setup[{index}]"
-                f"{' or raise worktrees.timeout' if ended.how is How.TIMED_OUT else ''}. "
+                f"{' or raise worktrees.timeout' if ended.how is ExitKind.TIMED_OUT else ''}. "
                 f"All of its output is in {copy.log}.",
             )
 
@@ -73,7 +73,7 @@ async def clone(copy: Destination, source: Path, target: Path) -> None:
         ended, tail = await run(copy, argv, copy.top, {}, title=shlex.join(argv))
         if not any(UNKNOWN_OPTION.search(line) for line in tail) or os.path.lexists(target):
             break
-    if ended.how is not How.EXITED or ended.code:
+    if ended.how is not ExitKind.EXITED or ended.code:
         raise RalphError(
             f"{source} could not be copied: `cp` {reason(copy, ended)}.",
             details=tail,
@@ -84,7 +84,7 @@ async def clone(copy: Destination, source: Path, target: Path) -> None:
 
 async def run(
     copy: Destination, argv: Sequence[str], cwd: Path, variables: Mapping[str, str], *, title: str
-) -> tuple[Ended, tuple[str, ...]]:
+) -> tuple[ProcessEnd, tuple[str, ...]]:
     """Run a program to its end within `worktrees.timeout`; its last lines come back, and all of them are logged."""
     with Tail(copy) as tail:
         tail.title(title)
@@ -99,9 +99,9 @@ async def run(
     return ended, tail.lines
 
 
-def reason(copy: Destination, ended: Ended) -> str:
+def reason(copy: Destination, ended: ProcessEnd) -> str:
     """Why a program counts as failed, as the end of a sentence."""
-    if ended.how is How.TIMED_OUT:
+    if ended.how is ExitKind.TIMED_OUT:
         return f"did not end within {copy.settings.timeout:g} s, so Ralph ended it"
     if ended.code < 0:
         return f"was ended by signal {-ended.code}"

@@ -11,7 +11,7 @@ from ralph.errors import RalphError
 from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
 
-LARGEST = 2 * 1024**3
+MAX_BYTES = 2 * 1024**3
 """Bytes: Ralph copies no larger dependency folder by itself."""
 
 OWN = frozenset((".git", ".ralph"))
@@ -28,7 +28,7 @@ class Destination:
     log: Path
     env: Mapping[str, str] = field(repr=False)
     prefix: str = ""  # the project's root below `top`, "" or "sub/folder/"
-    largest: int = LARGEST
+    largest: int = MAX_BYTES
 
     @property
     def records(self) -> Path:

@@ -13,7 +13,7 @@ from ralph.provision.destination import Destination, is_own
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
+class DependencyKind:
     """A sort of dependency folder: its names, what proves it, and where to look for changes."""
 
     names: tuple[str, ...]
@@ -24,16 +24,18 @@ class Kind:
 
 
 KINDS = (
-    Kind(names=(".venv", "venv", "env"), holds="pyvenv.cfg", look=(".", "lib/python*/site-packages")),
-    Kind(names=("node_modules",), look=(".", "@*")),
-    Kind(names=("vendor",), beside=("composer.json", "Gemfile", "go.mod"), look=(".", "*", "bundle/ruby/*/gems")),
-    Kind(names=(".bundle",), beside=("Gemfile",)),
-    Kind(names=("deps",), beside=("mix.exs",)),
-    Kind(names=("_build",), beside=("mix.exs",), built=True),
-    Kind(names=("target",), beside=("Cargo.toml",), built=True),
+    DependencyKind(names=(".venv", "venv", "env"), holds="pyvenv.cfg", look=(".", "lib/python*/site-packages")),
+    DependencyKind(names=("node_modules",), look=(".", "@*")),
+    DependencyKind(
+        names=("vendor",), beside=("composer.json", "Gemfile", "go.mod"), look=(".", "*", "bundle/ruby/*/gems")
+    ),
+    DependencyKind(names=(".bundle",), beside=("Gemfile",)),
+    DependencyKind(names=("deps",), beside=("mix.exs",)),
+    DependencyKind(names=("_build",), beside=("mix.exs",), built=True),
+    DependencyKind(names=("target",), beside=("Cargo.toml",), built=True),
 )
 BY_NAME = {name: kind for kind in KINDS for name in kind.names}
-PLAIN = Kind(names=())
+PLAIN = DependencyKind(names=())
 SCRATCH = frozenset(("__pycache__", ".cache", ".vite", ".vite-temp", ".pytest_cache"))
 """Programs write these while they run: a change in them is no change of the folder."""
 
@@ -55,7 +57,7 @@ INCLUDE = ".worktreeinclude"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class Dependency:
     """The dependency folders of a checkout, and the cheap look that tells whether git has to be asked again."""
 
     paths: tuple[str, ...] = ()
@@ -63,7 +65,7 @@ class Found:
     seen: str = ""
 
 
-async def discover(copy: Destination, before: Found) -> Found:
+async def discover(copy: Destination, before: Dependency) -> Dependency:
     """The dependency folders of the person's checkout; git is asked only if a look at the disk shows a change."""
     if before.seen and _look(copy, before.watched) == before.seen:
         return before
@@ -71,7 +73,7 @@ async def discover(copy: Destination, before: Found) -> Found:
     paths = _outermost(path.rstrip("/") for path in ignored if is_dependency(copy.source, path.rstrip("/")))
     tracked = await copy.git(copy.source, "ls-files", "-z", "--", *(f":(glob)**/{name}" for name in MANIFESTS))
     watched = tuple(sorted({"", copy.prefix, *map(_folder_of, paths), *map(_folder_of, tracked)}))
-    return Found(paths=paths, watched=watched, seen=_look(copy, watched))
+    return Dependency(paths=paths, watched=watched, seen=_look(copy, watched))
 
 
 _IGNORED = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.errors import RalphError
 from ralph.git.files import is_behind_link
 from ralph.provision import commands, discover, python_env, stamp
 from ralph.provision.destination import Destination, is_own
-from ralph.provision.discover import Found
+from ralph.provision.discover import Dependency
 from ralph.provision.put import Done, put, take_out
 from ralph.provision.relocate import Relocation
-from ralph.provision.stamp import OURS, How, Put, Stamp
+from ralph.provision.stamp import OURS, Method, Put, Stamp
 
 SETTINGS = ("link", "copy")
 CORRECT = "Correct worktrees.{key} in ralph.config.json."
@@ -34,11 +34,11 @@ class Provided:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class ProvisionRequest:
     """One path that a working copy should have."""
 
     path: str
-    how: How
+    how: Method
     key: str = ""  # the setting that names it; "": Ralph found it
 
 
@@ -63,7 +63,7 @@ def provided_so_far(copy: Destination) -> frozenset[str]:
 
 def forget(copy: Destination) -> None:
     """Remove Ralph's notes about a working copy that is gone."""
-    inside.remove_all(copy.records)
+    safe_files.remove_all(copy.records)
 
 
 def read_stamp(copy: Destination) -> Stamp:
@@ -73,26 +73,34 @@ def read_stamp(copy: Destination) -> Stamp:
 
 def kept(new: Stamp) -> tuple[str, ...]:
     """The paths that `restore` watches: what was copied, and the dependency folders that commands made."""
-    items = [path for path, item in new.items.items() if item.how in (How.COPIED, How.MADE)]
+    items = [path for path, item in new.items.items() if item.how in (Method.COPIED, Method.MADE)]
     return (*items, *(path for path in new.made if path.rpartition("/")[2] in discover.BY_NAME))
 
 
-async def _found(copy: Destination, old: Stamp) -> Found:
+async def _found(copy: Destination, old: Stamp) -> Dependency:
     if not copy.settings.auto:
-        return Found(watched=tuple(sorted({"", copy.prefix})))
-    return await discover.discover(copy, Found(paths=old.found, watched=old.watched, seen=old.seen))
+        return Dependency(watched=tuple(sorted({"", copy.prefix})))
+    return await discover.discover(copy, Dependency(paths=old.found, watched=old.watched, seen=old.seen))
 
 
-async def _wanted(copy: Destination, found: Found) -> list[Wanted]:
+async def _wanted(copy: Destination, found: Dependency) -> list[ProvisionRequest]:
     """Everything that the copy should have; a setting goes before what Ralph finds by itself."""
     settings = copy.settings
-    named = [Wanted(path=_literal(copy, path, "link"), how=How.LINKED, key="link") for path in settings.link]
-    named += [Wanted(path=path, how=How.COPIED, key="copy") for text in settings.copy_ for path in _matches(copy, text)]
+    named = [
+        ProvisionRequest(path=_literal(copy, path, "link"), how=Method.LINKED, key="link") for path in settings.link
+    ]
+    named += [
+        ProvisionRequest(path=path, how=Method.COPIED, key="copy")
+        for text in settings.copy_
+        for path in _matches(copy, text)
+    ]
     by_itself = [path for path in found.paths if (copy.top / path).parent.is_dir()]
     included = await discover.included(copy)
     for path in (*by_itself, *included):
         if not any(_overlap(path, want.path) for want in named):
-            named.append(Wanted(path=path, how=How.COPIED, key="" if path in by_itself else discover.INCLUDE))
+            named.append(
+                ProvisionRequest(path=path, how=Method.COPIED, key="" if path in by_itself else discover.INCLUDE)
+            )
     return named
 
 
@@ -121,7 +129,7 @@ def _overlap(one: str, other: str) -> bool:
 
 
 async def _put_all(
-    copy: Destination, old: Stamp, wanted: Mapping[str, Wanted], found: Found, notes: list[str]
+    copy: Destination, old: Stamp, wanted: Mapping[str, ProvisionRequest], found: Dependency, notes: list[str]
 ) -> dict[str, Put]:
     """Put what is missing or out of date, take out what is no longer wanted."""
     locks = discover.lock_digest(copy.source, found.watched) if any(map(discover.is_built, wanted)) else ""
@@ -137,12 +145,12 @@ async def _put_all(
     return items
 
 
-async def _put_one(copy: Destination, want: Wanted, state: str, so_far: Stamp, notes: list[str]) -> Put:
+async def _put_one(copy: Destination, want: ProvisionRequest, state: str, so_far: Stamp, notes: list[str]) -> Put:
     why = await _obstacle(copy, want.path)
     if why and want.key in SETTINGS:
         raise RalphError(f"worktrees.{want.key}: {want.path} {why}.", remedy=CORRECT.format(key=want.key))
     if why:
-        done = Done(how=How.TRACKED, note=f"left out {want.path}: it {why}")
+        done = Done(how=Method.TRACKED, note=f"left out {want.path}: it {why}")
     else:
         done = await put(copy, want.path, want.how, explicit=bool(want.key), variables=_variables(copy, so_far))
     notes += filter(None, [done.note])
@@ -162,7 +170,7 @@ def _take_back(copy: Destination, path: str, item: Put) -> None:
         take_out(copy, path)
 
 
-async def _remarks(copy: Destination, found: Found, put_now: list[str]) -> list[str]:
+async def _remarks(copy: Destination, found: Dependency, put_now: list[str]) -> list[str]:
     """What a person should know about what was put."""
     remarks = [
         f"git does not ignore {path} here, so `git add --all` would take it: list it in .gitignore"
@@ -174,13 +182,13 @@ async def _remarks(copy: Destination, found: Found, put_now: list[str]) -> list[
     return remarks
 
 
-def _locks(top: Path, found: Found) -> str:
+def _locks(top: Path, found: Dependency) -> str:
     return discover.lock_digest(top, found.watched)
 
 
-def _state(copy: Destination, want: Wanted, locks: str) -> str:
+def _state(copy: Destination, want: ProvisionRequest, locks: str) -> str:
     """What a path is in the person's checkout, with what is wanted of it."""
-    if want.how is How.LINKED:
+    if want.how is Method.LINKED:
         return f"{want.key} linked"
     set_up = "set up " if copy.settings.setup and not want.key else ""  # then nothing is linked in place of a copy
     return f"{want.key} {set_up}{discover.fingerprint(copy.source, want.path, locks)}"
@@ -190,9 +198,9 @@ def _is_right(copy: Destination, path: str, item: Put, state: str | None) -> boo
     if item.state != state or is_behind_link(copy.top, path):
         return False
     match item.how:
-        case How.LEFT:
+        case Method.LEFT:
             return True
-        case How.TRACKED:
+        case Method.TRACKED:
             return os.path.lexists(copy.top / path)
         case _:
             return stamp.mark(copy.top / path) == item.mark
@@ -240,8 +248,8 @@ def _setup_digest(copy: Destination, new: Stamp) -> str:
 
 
 def _variables(copy: Destination, new: Stamp) -> dict[str, str]:
-    copied = [path for path, item in new.items.items() if item.how in (How.COPIED, How.MADE)]
-    linked = [copy.source / path for path, item in new.items.items() if item.how is How.LINKED]
+    copied = [path for path, item in new.items.items() if item.how in (Method.COPIED, Method.MADE)]
+    linked = [copy.source / path for path, item in new.items.items() if item.how is Method.LINKED]
     return python_env.variables(copy.env, Relocation(copy.source, copy.top), (*copied, *new.made), linked)
 
 

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.git.files import is_behind_link
-from ralph.process.spawn import How as Exit
+from ralph.process.spawn import ExitKind as Exit
 from ralph.provision import commands, stamp
 from ralph.provision.destination import Destination
 from ralph.provision.discover import is_built
 from ralph.provision.relocate import Relocation, redirect, relocate
-from ralph.provision.stamp import How
+from ralph.provision.stamp import Method
 
 OFFLINE = (
     (".venv", "uv.lock", "uv sync --frozen --offline"),
@@ -30,14 +30,14 @@ OFFLINE = (
 class Done:
     """How a path came into the copy, and what a person should know about it."""
 
-    how: How
+    how: Method
     note: str = ""
 
 
-async def put(copy: Destination, path: str, how: How, *, explicit: bool, variables: Mapping[str, str]) -> Done:
+async def put(copy: Destination, path: str, how: Method, *, explicit: bool, variables: Mapping[str, str]) -> Done:
     """Bring one path into the copy; a folder that nobody named and that is too large is made or linked instead."""
     source = copy.source / path
-    if how is How.LINKED:
+    if how is Method.LINKED:
         return _linked(copy, path)
     if source.is_symlink():
         return _same_link(copy, path, explicit=explicit)
@@ -45,7 +45,7 @@ async def put(copy: Destination, path: str, how: How, *, explicit: bool, variabl
     if not explicit and size > copy.largest:
         return await _too_large(copy, path, size, variables)
     await _copied(copy, path)
-    return Done(how=How.COPIED, note=f"copied {path} ({amount(size)})" if source.is_dir() else "")
+    return Done(how=Method.COPIED, note=f"copied {path} ({amount(size)})" if source.is_dir() else "")
 
 
 def take_out(copy: Destination, path: str) -> None:
@@ -54,9 +54,9 @@ def take_out(copy: Destination, path: str) -> None:
     if is_behind_link(copy.top, path) or not os.path.lexists(target):
         return
     away = _fresh(copy, "old")
-    inside.let_in(target)  # a folder that forbids it cannot be moved elsewhere
+    safe_files.make_accessible(target)  # a folder that forbids it cannot be moved elsewhere
     target.rename(away)
-    inside.remove_all(away)
+    safe_files.remove_all(away)
 
 
 def size_of(path: Path) -> int:
@@ -85,31 +85,31 @@ def _linked(copy: Destination, path: str) -> Done:
     new = _fresh(copy, "new")
     new.symlink_to(copy.source / path)
     _swap(copy, path, new)
-    return Done(how=How.LINKED)
+    return Done(how=Method.LINKED)
 
 
 def _same_link(copy: Destination, path: str, *, explicit: bool) -> Done:
     """A link of the person's leads to the same place from the copy, or to the copy's own if it stays inside."""
     if copy.settings.setup and not explicit:
         take_out(copy, path)  # a set-up would write to where it leads
-        return Done(how=How.LEFT, note=f"{path} is a link in your checkout: worktrees.setup has to make it")
+        return Done(how=Method.LEFT, note=f"{path} is a link in your checkout: worktrees.setup has to make it")
     new, target = _fresh(copy, "new"), copy.source / path
     new.symlink_to(os.path.normpath(target.parent / target.readlink()))
     redirect(new, Relocation(copy.source, copy.top))
     _swap(copy, path, new)
-    return Done(how=How.LINKED, note=f"{path} is a link in your checkout, and leads to the same place here")
+    return Done(how=Method.LINKED, note=f"{path} is a link in your checkout, and leads to the same place here")
 
 
 async def _too_large(copy: Destination, path: str, size: int, variables: Mapping[str, str]) -> Done:
     large = f"{path} ({amount(size)}) is too large to copy"
     take_out(copy, path)
     if is_built(path):
-        return Done(how=How.LEFT, note=f"{large}: the build makes its own")
+        return Done(how=Method.LEFT, note=f"{large}: the build makes its own")
     if copy.settings.setup:
-        return Done(how=How.LEFT, note=f"{large}: worktrees.setup has to make it")
+        return Done(how=Method.LEFT, note=f"{large}: worktrees.setup has to make it")
     command = _offline_command(copy, path)
     if command and await _made(copy, path, command, variables):
-        return Done(how=How.MADE, note=f"{large}: made with `{command}`")
+        return Done(how=Method.MADE, note=f"{large}: made with `{command}`")
     return Done(how=_linked(copy, path).how, note=f"{large}: a link to your own, so what runs here can change it")
 
 
@@ -136,7 +136,7 @@ def _fresh(copy: Destination, name: str) -> Path:
     """A free path beside the copy; what a killed run left there goes."""
     path = copy.records / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    inside.remove_all(path)
+    safe_files.remove_all(path)
     return path
 
 

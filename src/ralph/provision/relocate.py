@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from urllib.parse import quote
 
-LONGEST_TEXT = 1 << 20
-LONGEST_SHEBANG = 127
+MAX_TEXT = 1 << 20
+MAX_SHEBANG = 127
 """Bytes: what every Linux kernel reads of a script's first line."""
 
 
@@ -40,7 +40,7 @@ class Relocation:
         new = self.text(data)
         first, _, rest = new.partition(b"\n")
         python = re.fullmatch(rb"#!(/.*/python[0-9.]*)", first)
-        if new == data or not python or (len(first) < LONGEST_SHEBANG and b" " not in first):
+        if new == data or not python or (len(first) < MAX_SHEBANG and b" " not in first):
             return new
         return b"#!/bin/sh\n'''exec' \"" + python[1] + b'" "$0" "$@"\n\' \'\'\'\n' + rest
 
@@ -63,7 +63,7 @@ def relocate(folder: Path, relocation: Relocation) -> None:
         path = Path(entry.path)
         if entry.is_symlink():
             redirect(path, relocation)
-        elif names_its_place(below):
+        elif embeds_path(below):
             rewrite(path, relocation)
 
 
@@ -90,7 +90,7 @@ def rewrite(file: Path, relocation: Relocation) -> None:
         compiled.unlink()
 
 
-def names_its_place(below: str) -> bool:
+def embeds_path(below: str) -> bool:
     """Whether a file of a dependency folder may hold the folder's own path, or that of an editable install."""
     folder, _, name = below.rpartition("/")
     if folder == "bin" or folder.endswith(".bin") or below == "pyvenv.cfg":
@@ -102,7 +102,7 @@ def names_its_place(below: str) -> bool:
 
 def _text_of(file: Path) -> bytes:
     """A file's content; nothing if it is no text that one would rewrite."""
-    if file.stat().st_size > LONGEST_TEXT:
+    if file.stat().st_size > MAX_TEXT:
         return b""
     data = file.read_bytes()
     return b"" if b"\0" in data else data

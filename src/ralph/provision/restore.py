@@ -9,15 +9,15 @@ import stat
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.git.files import is_behind_link
 from ralph.provision import stamp
 from ralph.provision.destination import Destination
 from ralph.provision.discover import SCRATCH
 from ralph.provision.provide import kept, provide, read_stamp
 from ralph.provision.put import take_out
-from ralph.provision.relocate import Relocation, names_its_place, redirect, rewrite
-from ralph.provision.stamp import Entry, How, Manifest, Stamp
+from ralph.provision.relocate import Relocation, embeds_path, redirect, rewrite
+from ralph.provision.stamp import Manifest, ManifestEntry, Method, Stamp
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +66,7 @@ def _compare(copy: Destination, path: str, known: Manifest) -> Changes:
     return Changes(added=tuple(added), lost=tuple(lost) if known else ("",), seen=seen)
 
 
-def _kind(entry: Entry) -> int:
+def _kind(entry: ManifestEntry) -> int:
     return stat.S_IFMT(entry[0])
 
 
@@ -77,7 +77,7 @@ def _is_cache(name: str) -> bool:
 def _repaired(copy: Destination, noted: Stamp, path: str, known: Manifest, changes: Changes) -> bool:
     """Put right what differs, file by file; False if that cannot be done from the person's checkout."""
     item = noted.items.get(path)
-    if changes.lost and (not known or item is None or item.how is not How.COPIED or "" in changes.added):
+    if changes.lost and (not known or item is None or item.how is not Method.COPIED or "" in changes.added):
         return False
     try:
         for name in changes.added:
@@ -89,7 +89,7 @@ def _repaired(copy: Destination, noted: Stamp, path: str, known: Manifest, chang
 
 def _remove(path: Path) -> None:
     if os.path.lexists(path):  # it may have gone with its folder
-        inside.remove_all(path)
+        safe_files.remove_all(path)
 
 
 def _from_source(copy: Destination, path: str, name: str, known: Manifest) -> bool:
@@ -103,7 +103,7 @@ def _from_source(copy: Destination, path: str, name: str, known: Manifest) -> bo
         target.mkdir(exist_ok=True)
         target.chmod(stat.S_IMODE(expected[0]))
         return True
-    rewritten = names_its_place(name)
+    rewritten = embeds_path(name)
     if stat.S_ISREG(status.st_mode) and not rewritten and stamp.entry(status)[1:3] != expected[1:3]:
         return False
     _bring(source, target, Relocation(copy.source, copy.top), rewritten=rewritten)

@@ -15,14 +15,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from ralph.stores import atomic
 
 STAMP, MANIFEST = "stamp.json", "manifest.json"
-Entry = tuple[int, int, int, int, int, str]
+ManifestEntry = tuple[int, int, int, int, int, str]
 """Mode, size, time of change, time of any change, number on disk, digest or ""; of a folder only the mode."""
 
-Manifest = dict[str, Entry]
+Manifest = dict[str, ManifestEntry]
 """All that is below a path, by its name from there; a single file has the name ""."""
 
 
-class How(Enum):
+class Method(Enum):
     """How something came into a working copy."""
 
     COPIED = "copied"
@@ -32,7 +32,7 @@ class How(Enum):
     TRACKED = "tracked"  # the commit has one of its own
 
 
-OURS = frozenset((How.COPIED, How.LINKED, How.MADE))
+OURS = frozenset((Method.COPIED, Method.LINKED, Method.MADE))
 
 
 class Put(BaseModel):
@@ -40,7 +40,7 @@ class Put(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    how: How
+    how: Method
     state: str  # what it was in the person's checkout
     mark: str  # what it is in the copy
     when: int = 0  # nanoseconds: one that was put again is another
@@ -144,18 +144,18 @@ def sealed(top: Path, known: Manifest) -> Manifest:
     return {name: _sealed(top / name, now, known.get(name)) for name, now in manifest(top).items()}
 
 
-def is_same(one: Entry, other: Entry) -> bool:
+def is_same(one: ManifestEntry, other: ManifestEntry) -> bool:
     """Whether a file is what it was; only a digest outweighs the time of any change."""
     return one == other or (one[5] != "" and (*one[:3], *one[4:]) == (*other[:3], *other[4:]))
 
 
-def entry(status: os.stat_result) -> Entry:
+def entry(status: os.stat_result) -> ManifestEntry:
     if stat.S_ISDIR(status.st_mode):
         return (status.st_mode, 0, 0, 0, 0, "")
     return (status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, "")
 
 
-def _sealed(path: Path, now: Entry, known: Entry | None) -> Entry:
+def _sealed(path: Path, now: ManifestEntry, known: ManifestEntry | None) -> ManifestEntry:
     if known and known[:5] == now[:5]:
         return known
     if not stat.S_ISREG(now[0]) or not ((known and known[5]) or path.lstat().st_nlink > 1):

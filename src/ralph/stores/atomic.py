@@ -9,7 +9,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.errors import RalphError
 
 TRIES = 3  # at a name that is not taken
@@ -28,7 +28,7 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
     taken is left alone, and no link is followed.
     """
     try:
-        with inside.folder(path.parent) as folder:
+        with safe_files.folder(path.parent) as folder:
             _replace(path.name, folder, data, sync=sync)
     except OSError as error:
         raise RalphError(
@@ -63,7 +63,7 @@ def _temporary(name: str, folder: int) -> tuple[str, int]:
     for _ in range(TRIES):
         temporary = f".{name}.{os.urandom(8).hex()}.tmp"
         with suppress(FileExistsError):
-            return temporary, os.open(temporary, os.O_WRONLY | inside.NEW, 0o644, dir_fd=folder)
+            return temporary, os.open(temporary, os.O_WRONLY | safe_files.NEW, 0o644, dir_fd=folder)
     raise FileExistsError(errno.EEXIST, "every temporary name is taken")
 
 

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.errors import EXIT_LOCKED, RalphError
 from ralph.process.table import birth_of
 from ralph.workspace import RALPH, common_git_dir
@@ -73,7 +73,7 @@ def hold(path: Path, owner: Owner, *, brief: bool = False) -> Iterator[Owner | N
 def renew(path: Path, owner: Owner) -> None:
     """Put the files back that somebody removed under us."""
     for file in _files(path):
-        if not inside.is_file(file):
+        if not safe_files.is_file(file):
             _name(file, owner)
 
 
@@ -136,7 +136,7 @@ def _check_by_name(error: OSError, path: Path, named: Owner | None, owner: Owner
 
 def _open(file: Path) -> int:
     try:
-        return inside.open_append(file)
+        return safe_files.open_append(file)
     except RalphError as error:
         raise RalphError(f"The lock {error.what}", details=error.details, remedy=error.remedy) from None
 
@@ -176,7 +176,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 def _named(path: Path) -> Owner | None:
     try:
-        with inside.open_old(path) as file:
+        with safe_files.open_old(path) as file:
             return _read(file.fileno())
     except OSError:
         return None

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from ralph import validation
 
 
-class Turn(BaseModel):
+class ScriptTurn(BaseModel):
     """What the agent does in one call."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -37,10 +37,10 @@ class Script(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    turns: list[Turn]
+    turns: list[ScriptTurn]
 
 
-def read(path: Path) -> list[Turn]:
+def read(path: Path) -> list[ScriptTurn]:
     """The turns of a script, or all of its mistakes."""
     return validation.parse(Script, validation.read(path), name=str(path), rules=_rules).turns
 

@@ -26,7 +26,7 @@ NO_TURN: dict[str, object] = {
 }
 
 
-class Turn:
+class PlayedTurn:
     """What the agent does in one call; `script.py` says what each field is."""
 
     match: str | None
@@ -49,7 +49,7 @@ class Turn:
         self.__dict__.update(NO_TURN | given)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Turn) and self.__dict__ == other.__dict__
+        return isinstance(other, PlayedTurn) and self.__dict__ == other.__dict__
 
     __hash__ = None  # type: ignore[assignment]  # its lists can change
 
@@ -60,7 +60,7 @@ def found(script: str) -> str | None:
     return next(filter(os.path.isfile, places), None)
 
 
-def load(path: Name) -> list[Turn]:
+def load(path: Name) -> list[PlayedTurn]:
     """The turns of a script, or all of its mistakes.
 
     Only what is odd is looked at closely: that takes several times as long as all the rest of a call.
@@ -68,7 +68,7 @@ def load(path: Name) -> list[Turn]:
     try:
         with open(path, "rb") as file:
             document = json.load(file)
-        turns = [Turn(**turn) for turn in document["turns"]]
+        turns = [PlayedTurn(**turn) for turn in document["turns"]]
         if set(document) == {"turns"} and all(map(_is_plain, turns)):
             return turns
     except (OSError, ValueError, TypeError, KeyError):
@@ -77,10 +77,10 @@ def load(path: Name) -> list[Turn]:
 
     from ralph.testing import script
 
-    return [Turn(**turn.model_dump()) for turn in script.read(Path(path))]
+    return [PlayedTurn(**turn.model_dump()) for turn in script.read(Path(path))]
 
 
-def _is_plain(turn: Turn) -> bool:
+def _is_plain(turn: PlayedTurn) -> bool:
     counts = (turn.call, turn.times)
     lists = (turn.say, turn.delete, turn.run, turn.then)
     tables = (turn.write, turn.append)
@@ -116,7 +116,7 @@ def play(path: Name, state: Name | None = None) -> int:
     return _perform(turns[chosen], prompt)
 
 
-def choose(turns: list[Turn], prompt: str, history: list[int | None]) -> int | None:
+def choose(turns: list[PlayedTurn], prompt: str, history: list[int | None]) -> int | None:
     """The first turn that fits, given which turns the earlier calls played (None: no turn fitted)."""
     for index, turn in enumerate(turns):
         if turn.match is not None and not re.search(turn.match, prompt):
@@ -134,7 +134,7 @@ def reset(path: Name, state: Name | None = None) -> None:
     _remove(_state_file(path, state))
 
 
-def _count(state: Name, turns: list[Turn], prompt: str) -> list[int | None]:
+def _count(state: Name, turns: list[PlayedTurn], prompt: str) -> list[int | None]:
     """Earlier calls, with this one written down; calls side by side take turns."""
     _make_folder_of(state)
     with open(state, "a+", encoding="utf-8") as file:
@@ -156,7 +156,7 @@ def _state_file(path: Name, state: Name | None) -> Name:
     return os.path.expanduser(f"~/.cache/ralph/scripted/{name}")  # each call has a TMPDIR of its own
 
 
-def _perform(turn: Turn, prompt: str) -> int:
+def _perform(turn: PlayedTurn, prompt: str) -> int:
     _say(turn.say)
     _answer(turn, prompt)
     for name, text in turn.write.items():
@@ -172,7 +172,7 @@ def _perform(turn: Turn, prompt: str) -> int:
     return turn.exit
 
 
-def _answer(turn: Turn, prompt: str) -> None:
+def _answer(turn: PlayedTurn, prompt: str) -> None:
     named = ANSWER_FILE.findall(prompt)
     if turn.answer is not None and named:
         _write(named[-1], turn.answer if isinstance(turn.answer, str) else json.dumps(turn.answer, indent=2))

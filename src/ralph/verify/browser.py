@@ -31,7 +31,7 @@ ON_MACOS = (
 SEES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS")
 SWITCH_OFF = 'or set "browser": {"enabled": false} in ralph.config.json'
 SAID = re.compile(r"^.*\[pid=\d+\]\[(?:err|out)\] (?:\[[\d:/.]+:ERROR:[^\]]*\] )?")
-LONGEST_FOLDER = 40
+MAX_FOLDER = 40
 PATIENCE = 5.0  # seconds that a browser may take to close
 
 
@@ -43,7 +43,7 @@ def playwright_version() -> str:
         return ""
 
 
-def find_chromium(settings: config.Browser) -> str:
+def find_chromium(settings: config.BrowserSettings) -> str:
     """The browser that was configured, or else the first that is on this machine; empty if there is none."""
     if settings.executable_path:
         return shutil.which(Path(settings.executable_path).expanduser()) or ""
@@ -51,7 +51,7 @@ def find_chromium(settings: config.Browser) -> str:
     return found or next((path for path in ON_MACOS if os.access(path, os.X_OK)), "")
 
 
-def check_installed(settings: config.Browser) -> str:
+def check_installed(settings: config.BrowserSettings) -> str:
     """The browser's path, or an error that says what is missing and how to get it."""
     if not playwright_version():
         raise RalphError(
@@ -76,7 +76,7 @@ def check_installed(settings: config.Browser) -> str:
 class Browser:
     """One browser for a whole run; it starts when the first page is looked at."""
 
-    settings: config.Browser
+    settings: config.BrowserSettings
     owner: str
     noted: Callable[[str], None] = lambda text: None
     _playwright: Playwright | None = None
@@ -172,7 +172,7 @@ class Browser:
 def _temporary() -> str:
     """A folder for the browser's profile: it makes a socket there, and sockets have short names."""
     usual = tempfile.gettempdir()
-    return usual if len(usual) <= LONGEST_FOLDER or not os.access("/tmp", os.W_OK) else "/tmp"
+    return usual if len(usual) <= MAX_FOLDER or not os.access("/tmp", os.W_OK) else "/tmp"
 
 
 def _cannot_start(executable: str, message: str) -> RalphError:

@@ -8,11 +8,11 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.config import Config
 from ralph.plan.model import GateResult
 from ralph.process import environment, spawn
-from ralph.process.spawn import Ended, How, Limits
+from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.verify.output import first_failing, in_brief, useful
 
 LONGEST_COMMAND = 100
@@ -29,7 +29,7 @@ class Gate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bench:
+class GateRun:
     """Where gates are run and who hears of them."""
 
     cwd: Path
@@ -59,7 +59,7 @@ def gate_environment(config: Config, variables: Mapping[str, str]) -> dict[str, 
 def default_gates(config: Config) -> tuple[Gate, ...]:
     """The gates of every task: `gates`, or else the commands of `verify.default`."""
     if config.gates is None:
-        return plain_gates(config.verify.default, config)
+        return simple_gates(config.verify.default, config)
     return tuple(
         Gate(
             name=gate.name,
@@ -71,12 +71,12 @@ def default_gates(config: Config) -> tuple[Gate, ...]:
     )
 
 
-def plain_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
+def simple_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
     """Commands as gates that are called as they are written."""
     return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
 
 
-async def run_all(gates: Iterable[Gate], bench: Bench, *, first: int = 1) -> tuple[GateResult, ...]:
+async def run_all(gates: Iterable[Gate], bench: GateRun, *, first: int = 1) -> tuple[GateResult, ...]:
     """Run every gate, also after a red one: whoever mends it should see all that is wrong."""
     results = []
     for number, gate in enumerate(gates, first):
@@ -111,9 +111,9 @@ def describe(result: GateResult) -> str:
     return f"{result.reason}: {why}\n\n{result.output}" if why else f"{result.reason}."
 
 
-async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
+async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
     secrets = environment.Redactor(bench.secrets)
-    with inside.open_new(log, buffering=1 << 16) as file:
+    with safe_files.open_new(log, buffering=1 << 16) as file:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.command],
             cwd=bench.cwd,
@@ -123,7 +123,7 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
             limits=Limits(total=gate.timeout, grace=2.0),
         )
         file.write(secrets.flush())
-    passed = ended.how is How.EXITED and ended.code == 0
+    passed = ended.how is ExitKind.EXITED and ended.code == 0
     shown = bench.show(gate)
     result = GateResult(
         name=shown.name,
@@ -138,8 +138,8 @@ async def _run(gate: Gate, bench: Bench, log: Path) -> GateResult:
     return result if passed else replace(result, reason=_reason(gate, ended), output=useful(log))
 
 
-def _reason(gate: Gate, ended: Ended) -> str:
-    if ended.how is How.TIMED_OUT:
+def _reason(gate: Gate, ended: ProcessEnd) -> str:
+    if ended.how is ExitKind.TIMED_OUT:
         return f"it did not end within its time limit of {gate.timeout:g} s, so its whole process tree was ended"
     if ended.code < 0:
         return f"it was ended by signal {-ended.code}"

@@ -9,17 +9,17 @@ from itertools import accumulate
 from pathlib import Path
 from typing import BinaryIO
 
-from ralph import inside
-from ralph.ansi import plain
-from ralph.verify import signs
-from ralph.verify.signs import Sign
+from ralph import safe_files
+from ralph.ansi import strip_ansi
+from ralph.verify import error_signs
+from ralph.verify.error_signs import Sign
 
 COLOURS = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][ -~])")
 CHUNK = 1 << 20
 WINDOW = 1 << 16
 SEARCHED, NEAR_END = 12 << 20, 1 << 17
-MOST_LOOKED = 10_000
-LONGEST_LINE = 400
+MAX_READ_FILES = 10_000
+MAX_LINE = 400
 BEFORE, HEAD_LINES, TAIL_LINES = 8, 30, 40
 POINT_BEFORE, POINT_AFTER = 4, 6
 MOST, MOST_BEFORE, MOST_POINT = 4_000, 500, 400
@@ -29,7 +29,7 @@ GAP = "[…]"
 def useful(log: Path) -> str:
     """What an agent or a person needs to see of a log of any size, at most about 4,000 characters."""
     try:
-        file = inside.open_old(log)
+        file = safe_files.open_old(log)
     except OSError:
         return ""  # somebody took it away, or put something else there
     with file:
@@ -54,18 +54,18 @@ def first_failing(output: str) -> str:
     Without any such line it is the last one: a program that fails in its own words says so at its end.
     """
     lines = [line for line in output.split("\n") if line.strip(" -=_.") and line != GAP]
-    found = [(signs.of(line.encode()) or 0, -number) for number, line in enumerate(lines)]
+    found = [(error_signs.of(line.encode()) or 0, -number) for number, line in enumerate(lines)]
     if not found:
         return ""
     sign, at = max(found)
     if not sign:
-        return in_brief(lines[-1], LONGEST_LINE // 2)
+        return in_brief(lines[-1], MAX_LINE // 2)
     first, *rest = lines[-at:]
     point = _point(rest)
-    if point is None or not (signs.HEADING.match(first.encode()) or signs.TRACEBACK in first.encode()):
-        return in_brief(first, LONGEST_LINE // 2)
-    told = "" if signs.TRACEBACK in first.encode() else f"{in_brief(first, LONGEST_LINE // 2)} · "
-    return told + in_brief(rest[point], LONGEST_LINE // 4)
+    if point is None or not (error_signs.HEADING.match(first.encode()) or error_signs.TRACEBACK in first.encode()):
+        return in_brief(first, MAX_LINE // 2)
+    told = "" if error_signs.TRACEBACK in first.encode() else f"{in_brief(first, MAX_LINE // 2)} · "
+    return told + in_brief(rest[point], MAX_LINE // 4)
 
 
 def in_brief(line: str, size: int) -> str:
@@ -90,7 +90,7 @@ def _excerpt(before: list[str], after: list[str], end: list[str] | None) -> str:
 
 def _point(lines: list[str]) -> int | None:
     """Where a long traceback, or what a test printed before it failed, comes to the point."""
-    return next((number for number, line in enumerate(lines) if signs.POINT.match(line.encode())), None)
+    return next((number for number, line in enumerate(lines) if error_signs.POINT.match(line.encode())), None)
 
 
 def _first_error(file: BinaryIO, size: int) -> int | None:
@@ -112,11 +112,11 @@ def _search(file: BinaryIO, begin: int, end: int, first: dict[Sign, int]) -> int
     looked = 0
     for offset, block in _blocks(file, begin, end):
         for at, line in _suspects(block):
-            sign = signs.of(line)
+            sign = error_signs.of(line)
             if sign and sign not in first:
                 first[sign] = offset + at
             looked += 1
-            if sign is Sign.REPORTED or looked == MOST_LOOKED:
+            if sign is Sign.REPORTED or looked == MAX_READ_FILES:
                 return offset + at + len(line)
     return max(begin, end)
 
@@ -130,7 +130,7 @@ def _blocks(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, bytes]]
         data = held + chunk.replace(b"\r", b"\n")
         cut = data.rfind(b"\n") + 1
         if len(data) - cut > WINDOW:
-            cut = len(data) - LONGEST_LINE
+            cut = len(data) - MAX_LINE
         yield offset, data[:cut]
         offset, held = offset + cut, data[cut:]
     yield offset, held
@@ -139,11 +139,11 @@ def _blocks(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, bytes]]
 def _suspects(text: bytes) -> Iterator[tuple[int, bytes]]:
     """The lines, or pieces of very long lines, that are worth a closer look, and where they begin."""
     seen = 0
-    for at in signs.suspects(text):
+    for at in error_signs.suspects(text):
         if at >= seen:
-            begin = text.rfind(b"\n", max(at - LONGEST_LINE, 0), at) + 1 or max(at - LONGEST_LINE // 2, 0)
-            seen = text.find(b"\n", at, at + LONGEST_LINE)
-            seen = seen if seen >= 0 else at + LONGEST_LINE
+            begin = text.rfind(b"\n", max(at - MAX_LINE, 0), at) + 1 or max(at - MAX_LINE // 2, 0)
+            seen = text.find(b"\n", at, at + MAX_LINE)
+            seen = seen if seen >= 0 else at + MAX_LINE
             line = text[begin:seen]
             yield begin, COLOURS.sub(b"", line) if b"\x1b" in line else line
 
@@ -170,8 +170,8 @@ def _lines(file: BinaryIO, start: int, stop: int, *, cut: bool = False) -> list[
 
 def _clean(line: bytes) -> str:
     shown = line.rstrip(b"\r").rpartition(b"\r")[2]  # of a progress line, what is left on the screen
-    text = plain(shown[: LONGEST_LINE * 4].decode(errors="replace")).replace("\0", "")
-    return text if len(text) <= LONGEST_LINE else text[: LONGEST_LINE - 1] + "…"
+    text = strip_ansi(shown[: MAX_LINE * 4].decode(errors="replace")).replace("\0", "")
+    return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
 
 
 def _fitting(lines: list[str], size: int) -> list[str]:

@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ralph import config, inside
+from ralph import config, safe_files
 from ralph.plan.model import PageFinding, PageResult
 from ralph.process.environment import Redactor
 from ralph.verify.browser import Browser
+from ralph.verify.page_watch import PageProblem, PageWatch, why_not_loaded
 from ralph.verify.ready import LOOPBACK
 from ralph.verify.urls import Page, slug
-from ralph.verify.watch import Found, Watch, why_not_loaded
 
 if TYPE_CHECKING:
     from playwright.async_api import BrowserContext
@@ -29,7 +29,7 @@ REST = 5.0  # seconds after loading in which a page may go on asking for things
 RELOADS = 10
 TRIES = 2
 MOST = 10  # findings of one page
-LONGEST = 300  # characters of one
+MAX_SECONDS = 300  # characters of one
 LOOK = Path(__file__).with_name("look.js")
 IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000})))"
 GITIGNORE = b"*\n"
@@ -48,7 +48,7 @@ class Shots:
         """Write a screenshot; says where, in short."""
         self._prepare()
         path = self.folder / f"{self.work}-{slug(page.address)}-{self.attempt}.png"
-        with inside.open_new(path) as file:
+        with safe_files.open_new(path) as file:
             file.write(image)
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
@@ -56,12 +56,12 @@ class Shots:
         """The folder keeps itself out of git, wherever it is."""
         ignored = self.folder / ".gitignore"
         if not ignored.exists():
-            with inside.open_new(ignored) as file:
+            with safe_files.open_new(ignored) as file:
                 file.write(GITIGNORE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class PageVisit:
     """One look at all pages of a story."""
 
     pages: tuple[Page, ...]
@@ -71,7 +71,7 @@ class Look:
     secrets: tuple[str, ...] = ()
 
     @property
-    def settings(self) -> config.Browser:
+    def settings(self) -> config.BrowserSettings:
         return self.browser.settings
 
     @property
@@ -80,7 +80,7 @@ class Look:
         return min(REST, self.settings.timeout)
 
 
-async def look_at(look: Look, base: str) -> tuple[PageResult, ...]:
+async def visit_pages(look: PageVisit, base: str) -> tuple[PageResult, ...]:
     """Open every page, one after the other; without any, the application's own address."""
     base = look.settings.base_url or base
     results = []
@@ -103,18 +103,18 @@ def explain(results: Iterable[PageResult]) -> str:
     return "\n\n".join((*parts, *(("Screenshots:", "\n".join(shots)) if shots else ())))
 
 
-async def _visit_again_after_a_crash(look: Look, page: Page, url: str) -> PageResult:
+async def _visit_again_after_a_crash(look: PageVisit, page: Page, url: str) -> PageResult:
     began = time.monotonic()
     if not url:
         missing = "it is a path, and no service has a URL that it could belong to: set browser.baseUrl"
-        return _result(look, page, url, [Found("load", missing)], began=began)
+        return _result(look, page, url, [PageProblem("load", missing)], began=began)
     for _ in range(TRIES):
         await look.browser.ensure()
         result = await _unless_it_crashes(look.browser, _visit(look, page, url))
         if result:
             return result
         look.browser.noted(f"The browser crashed while {page.address} was looked at, and is started anew.")
-    return _result(look, page, url, [Found("crash", f"the browser crashed here {TRIES} times")], began=began)
+    return _result(look, page, url, [PageProblem("crash", f"the browser crashed here {TRIES} times")], began=began)
 
 
 async def _unless_it_crashes(browser: Browser, work: Coroutine[Any, Any, PageResult]) -> PageResult | None:
@@ -129,12 +129,12 @@ async def _unless_it_crashes(browser: Browser, work: Coroutine[Any, Any, PageRes
     return visit.result() if browser.is_alive() and not visit.cancelled() else None
 
 
-async def _visit(look: Look, page: Page, url: str) -> PageResult:
+async def _visit(look: PageVisit, page: Page, url: str) -> PageResult:
     began = time.monotonic()
     from playwright.async_api import Error
 
     own = urlsplit(url).hostname in LOOPBACK
-    watch = Watch(url=url, expected=page.expected)
+    watch = PageWatch(url=url, expected=page.expected)
     context, image = None, b""
     try:
         context = await look.browser.context(viewport=SIZE, ignore_https_errors=own)
@@ -158,7 +158,7 @@ async def _visit(look: Look, page: Page, url: str) -> PageResult:
     return _result(look, page, url, watch.found(), began=began, status=watch.status, screenshot=shot)
 
 
-async def _load(tab: Tab, watch: Watch, seconds: float) -> bool:
+async def _load(tab: Tab, watch: PageWatch, seconds: float) -> bool:
     """Whether the page has loaded."""
     from playwright.async_api import Error
     from playwright.async_api import TimeoutError as TooSlow
@@ -176,7 +176,7 @@ async def _load(tab: Tab, watch: Watch, seconds: float) -> bool:
     return False
 
 
-async def _come_to_rest(tab: Tab, watch: Watch) -> None:
+async def _come_to_rest(tab: Tab, watch: PageWatch) -> None:
     """Wait until nothing is asked for any more, and the page has had its turn with what it got."""
     from playwright.async_api import Error
 
@@ -196,7 +196,7 @@ async def _come_to_rest(tab: Tab, watch: Watch) -> None:
                     return
 
 
-async def _see(tab: Tab, watch: Watch, seconds: float) -> bytes:
+async def _see(tab: Tab, watch: PageWatch, seconds: float) -> bytes:
     """The page as it looks, and what of an error can be seen there."""
     from playwright.async_api import Error
 
@@ -223,10 +223,10 @@ async def _close(browser: Browser, context: BrowserContext, seconds: float) -> N
 
 
 def _result(
-    look: Look,
+    look: PageVisit,
     page: Page,
     url: str,
-    found: Iterable[Found],
+    found: Iterable[PageProblem],
     *,
     began: float,
     status: int | None = None,
@@ -255,4 +255,4 @@ def _result(
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 1] + "…"
+    return line if len(line) <= MAX_SECONDS else line[: MAX_SECONDS - 1] + "…"

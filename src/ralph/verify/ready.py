@@ -7,11 +7,11 @@ import re
 import ssl
 from urllib.parse import urlsplit
 
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 
 PAUSE = 0.1
 PATIENCE = 5.0
-LONGEST_LINE = 1 << 16
+MAX_LINE = 1 << 16
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 
@@ -27,8 +27,8 @@ class Output:
         if self._wanted is None or self.said.is_set():
             return
         *lines, self._line = (self._line + data.decode(errors="replace")).replace("\r", "\n").split("\n")
-        self._line = self._line[-LONGEST_LINE:]
-        if any(self._wanted.search(plain(line)) for line in (*lines, self._line)):
+        self._line = self._line[-MAX_LINE:]
+        if any(self._wanted.search(strip_ansi(line)) for line in (*lines, self._line)):
             self.said.set()
 
 

@@ -10,7 +10,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ralph import inside
+from ralph import safe_files
 from ralph.config import Service
 from ralph.errors import RalphError
 from ralph.process import environment, ports, spawn
@@ -152,7 +152,7 @@ class Services:
         redactor = environment.Redactor(environment.secrets_in(os.environ))
         output = Output(service.ready)
         stack = AsyncExitStack()
-        file = stack.enter_context(inside.open_new(log, buffering=0))
+        file = stack.enter_context(safe_files.open_new(log, buffering=0))
 
         def flush() -> None:
             file.write(redactor.flush())

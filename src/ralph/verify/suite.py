@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from ralph.plan.model import GateResult, PageResult
 from ralph.verify import gates, pages
-from ralph.verify.gates import Bench, Gate
-from ralph.verify.pages import Look
+from ralph.verify.gates import Gate, GateRun
+from ralph.verify.pages import PageVisit
 from ralph.verify.services import ServiceFailure, Services
 
 
@@ -17,11 +17,11 @@ class UiWork:
 
     services: Services
     gates: tuple[Gate, ...] = ()
-    look: Look | None = None  # None: no browser is wanted
+    look: PageVisit | None = None  # None: no browser is wanted
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class SuiteResult:
     """What a check came to."""
 
     results: tuple[GateResult, ...]
@@ -34,20 +34,20 @@ class Checked:
         return "\n\n".join(filter(None, (gates.explain(self.results), self.problem, pages.explain(self.pages))))
 
 
-async def check(default: tuple[Gate, ...], bench: Bench, ui: UiWork | None = None) -> Checked:
+async def check(default: tuple[Gate, ...], bench: GateRun, ui: UiWork | None = None) -> SuiteResult:
     """Run all of it, also after something is red: whoever mends it should see all that is wrong."""
     results = await gates.run_all(default, bench)
     seen: tuple[PageResult, ...] = ()
     if ui is None:
-        return Checked(results=results)
+        return SuiteResult(results=results)
     try:
         await ui.services.prepare()
         if ui.look:
-            seen = await pages.look_at(ui.look, ui.services.url)
+            seen = await pages.visit_pages(ui.look, ui.services.url)
         ui.services.check_alive()
         with_ports = replace(bench, environment={**bench.environment, **bench.ui_variables})
         results += await gates.run_all(ui.gates, with_ports, first=len(results) + 1)
         ui.services.check_alive()
     except ServiceFailure as failure:
-        return Checked(results=results, pages=seen, problem=str(failure))
-    return Checked(results=results, pages=seen)
+        return SuiteResult(results=results, pages=seen, problem=str(failure))
+    return SuiteResult(results=results, pages=seen)

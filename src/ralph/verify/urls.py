@@ -13,7 +13,7 @@ URL = re.compile(r"https?://[^\s<>\"'`|\\^{}]+")
 PATH = re.compile(r"(?:^|(?<=[\s\"'`(\[“‘]))/(?:[A-Za-z0-9_~.%@+-]+/?)*(?:\?[^\s\"'`)\]]*)?(?:#[\w/.-]*)?")
 END_OF_SENTENCE = ".,;:!?)]}…”’"
 PLACEHOLDER = re.compile(r"[<{\[*$]|:\w")  # what follows in /users/<id>, /users/{id}, /users/[id], /users/:id
-NOT_FOR_LOOKING = re.compile(r"\b(?:POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+[\"'`]?$")
+NOT_READ_ONLY = re.compile(r"\b(?:POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+[\"'`]?$")
 LEADS_TO_ROOT = re.compile(
     r"\b(?:at|on|to|of|from|open|opens|opening|visit|visits|visiting|load|loads|loading|page|path|route|url|get)\s+$",
     re.IGNORECASE,
@@ -86,7 +86,7 @@ def _whole(text: str) -> str:
 
 
 def _is_page(path: str, before: str, after: str) -> bool:
-    if NOT_FOR_LOOKING.search(before) or PLACEHOLDER.match(after):
+    if NOT_READ_ONLY.search(before) or PLACEHOLDER.match(after):
         return False
     if path == "/":
         quoted = before[-1:] in ("`", '"', "'") and before[-1:] == after[:1]

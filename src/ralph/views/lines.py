@@ -13,7 +13,7 @@ from typing import Any
 
 import click
 
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 
 NARROWEST = 30
 PIECES = re.compile(r"( +)")
@@ -52,7 +52,7 @@ def wrapped(text: str, width: int, hang: int = 2) -> str:
 def _wrapped(line: str, width: int, hang: int) -> str:
     if _breadth(line) <= width:
         return line
-    indent = len(plain(line)) - len(plain(line).lstrip(" ")) + hang
+    indent = len(strip_ansi(line)) - len(strip_ansi(line).lstrip(" ")) + hang
     done, used, gap = "", 0, ""
     for piece in PIECES.split(line):
         if not piece.strip(" "):
@@ -67,7 +67,7 @@ def _wrapped(line: str, width: int, hang: int) -> str:
 
 def _breadth(text: str) -> int:
     """The columns that a text takes on a terminal."""
-    text = plain(text)
+    text = strip_ansi(text)
     return len(text) if text.isascii() else sum(map(_columns_of, text))
 
 

@@ -14,7 +14,7 @@ from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.journal.writer import now
 from ralph.plan.usage import Usage
-from ralph.plan.work import Ending, Kind, Verdict
+from ralph.plan.work import Ending, Verdict, WorkKind
 from ralph.stores import atomic
 
 STATE, AGGREGATE = "run_state.json", "aggregate.json"
@@ -34,11 +34,11 @@ STATUS: dict[Ending, Status] = {
 Count = Annotated[int, Field(ge=0)]
 
 
-class Part(BaseModel):
+class ReportPart(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Now(Part):
+class Now(ReportPart):
     """The work that is being done."""
 
     id: str
@@ -47,20 +47,20 @@ class Now(Part):
     step: str = ""
 
 
-class Tasks(Part):
+class TasksReport(ReportPart):
     total: Count
     done: Count
     failed: Count
 
 
-class BreakerState(Part):
+class BreakerReport(ReportPart):
     step: str
     state: Literal["closed", "open", "half-open"]
     failures: Count
     until: float | None = Field(description="When the next try is let through, in seconds since 1970.")
 
 
-class RunState(Part):
+class RunState(ReportPart):
     """A run at this moment. If `pid` is not alive and `status` is running, the run was killed."""
 
     version: Literal[1] = 1
@@ -72,15 +72,15 @@ class RunState(Part):
     config: str
     loop: Count = 0
     now: Now | None = None
-    tasks: Tasks
+    tasks: TasksReport
     in_place: bool = Field(default=False, description="Whether gates ran where the agent worked.")
     last_failure: str = ""
-    breakers: list[BreakerState] = []
+    breakers: list[BreakerReport] = []
     started_at: str
     updated_at: str
 
 
-class Tokens(Part):
+class Tokens(ReportPart):
     """null: nobody said; that is not 0."""
 
     input: int | None
@@ -89,13 +89,13 @@ class Tokens(Part):
     cache_write: int | None
 
 
-class Cost(Part):
+class Cost(ReportPart):
     usd: float | None = Field(description="null: unknown; that is not 0.")
     source: Literal["reported", "estimated", "mixed", "unknown"]
     unpriced_calls: Count = Field(description="Calls whose cost is in none of it.")
 
 
-class Aggregate(Part):
+class Aggregate(ReportPart):
     """What a whole run came to."""
 
     version: Literal[1] = 1
@@ -113,7 +113,7 @@ class Aggregate(Part):
     elapsed_seconds: float
     loops: Count
     calls: Count
-    tasks: Tasks
+    tasks: TasksReport
     tokens: Tokens
     cost: Cost
 
@@ -146,7 +146,7 @@ class Reports:
                 target=event.target,
                 config=event.config,
                 in_place=event.in_place,
-                tasks=Tasks(total=event.tasks, done=event.passed + event.accepted, failed=event.blocked),
+                tasks=TasksReport(total=event.tasks, done=event.passed + event.accepted, failed=event.blocked),
                 started_at=now(),
                 updated_at="",
             )
@@ -164,14 +164,14 @@ class Reports:
                 return state.model_copy(update={"now": state.now.model_copy(update={"step": event.step})})
             case e.BreakerChanged():
                 others = [breaker for breaker in state.breakers if breaker.step != event.step]
-                changed = BreakerState.model_validate(
+                changed = BreakerReport.model_validate(
                     {"step": event.step, "state": event.state, "failures": event.failures, "until": event.until}
                 )
                 return state.model_copy(update={"breakers": [*others, changed]})
             case e.Waited():
                 return state.model_copy(update={"status": "waiting", "reason": event.reason})
             case e.AttemptEnded():
-                passed = event.kind is Kind.TASK and event.verdict is Verdict.PASSED
+                passed = event.kind is WorkKind.TASK and event.verdict is Verdict.PASSED
                 tasks = state.tasks.model_copy(update={"done": state.tasks.done + passed})
                 failure = "" if event.verdict is Verdict.PASSED else event.reason
                 return state.model_copy(update={"tasks": tasks, "now": None, "last_failure": failure, "reason": ""})
@@ -180,7 +180,7 @@ class Reports:
                     update={"tasks": state.tasks.model_copy(update={"failed": state.tasks.failed + 1})}
                 )
             case e.RunEnded():
-                tasks = Tasks(total=event.tasks, done=event.passed + event.accepted, failed=event.blocked)
+                tasks = TasksReport(total=event.tasks, done=event.passed + event.accepted, failed=event.blocked)
                 ended = {"status": STATUS[event.ending], "reason": event.reason, "now": None, "tasks": tasks}
                 return state.model_copy(update=ended)
             case _:

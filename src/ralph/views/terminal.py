@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.plan.model import TaskState, is_in_place
-from ralph.plan.work import Ending, Kind, Verdict
+from ralph.plan.work import Ending, Verdict, WorkKind
 from ralph.views import words
 from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
@@ -83,7 +83,7 @@ class TerminalView:
         if self._who and text:
             text = f"{self._who:>8} │ {text.strip()}"
             style["hang"] = max(len(self._who), 8) + 5 - (len(text) - len(text.lstrip()))
-        self.line(plain(text), **style)
+        self.line(strip_ansi(text), **style)
 
     def _run_started(self, event: e.RunStarted) -> None:
         self._noun, self._jobs = words.noun(event.workflow), event.jobs
@@ -116,7 +116,7 @@ class TerminalView:
             self._line(f"  {hint}", dim=True)
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
-        name = event.title if event.kind is not Kind.TASK else f"{event.work} {event.title}"
+        name = event.title if event.kind is not WorkKind.TASK else f"{event.work} {event.title}"
         most = f" of {event.max_failures}" if event.max_failures else ""
         tries = f", try {event.failures + 1}{most}" if event.failures else ""
         again = ", going on" if event.resumed else ""
@@ -124,8 +124,12 @@ class TerminalView:
         self._found.discard(event.work)
         self._title = words.cut(event.title, 30) if self._jobs == 1 else ""
         self._count(event)
-        which = f" (attempt {event.attempt}{tries}{again})" if event.kind is not Kind.FINISH else " (all tasks settled)"
-        if event.kind is Kind.SETUP and self._is_session and not tries:  # calls of different kinds, counted together
+        which = (
+            f" (attempt {event.attempt}{tries}{again})" if event.kind is not WorkKind.FINISH else " (all tasks settled)"
+        )
+        if (
+            event.kind is WorkKind.SETUP and self._is_session and not tries
+        ):  # calls of different kinds, counted together
             which = ""
         self._line(f"\n▶ {self._far}{name}{which}", bold=True)
 
@@ -221,7 +225,7 @@ class TerminalView:
     def _attempt_ended(self, event: e.AttemptEnded) -> None:
         self._living.end(event.work)
         self._count(event)
-        if event.kind is Kind.FINISH and event.verdict is Verdict.PASSED:
+        if event.kind is WorkKind.FINISH and event.verdict is Verdict.PASSED:
             return  # how the spec was closed is told next
         self._reasons[event.work] = event.reason
         reason = words.cut(words.first_line(event.reason), 300)
@@ -229,14 +233,14 @@ class TerminalView:
             case Verdict.PASSED:
                 where = f" {words.IN_PLACE}" if is_in_place(event.gates) else ""
                 text = {
-                    Kind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
-                    Kind.REVIEW: "the final verification agrees",
-                    Kind.PLAN: "answered",
-                    Kind.SETUP: f"{event.work} done · {event.commit[:10]}",
+                    WorkKind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
+                    WorkKind.REVIEW: "the final verification agrees",
+                    WorkKind.PLAN: "answered",
+                    WorkKind.SETUP: f"{event.work} done · {event.commit[:10]}",
                 }[event.kind]
                 self._line(f"  ✓ {text} · {words.duration(event.seconds)}", fg="green", bold=True)
             case Verdict.REOPENED:
-                who = event.reopened or ((event.work,) if event.kind is Kind.TASK else ())
+                who = event.reopened or ((event.work,) if event.kind is WorkKind.TASK else ())
                 sent = f"sent back: {', '.join(who)} · " if who else ""
                 self._line(f"  ↺ {sent}{reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
@@ -306,8 +310,8 @@ def headline(event: e.RunEnded, *, told: bool = False) -> str:
             proof = green if event.gates else "all pages green"
             agreed = " · final verification agreed" if event.verified else ""
             where = f", {words.IN_PLACE}" if event.in_place else ""
-            by_hand = f" · {event.accepted} accepted by hand" if event.accepted else ""
-            return f"{event.target}: complete · {proof}{where}{agreed}{by_hand}"
+            manual = f" · {event.accepted} accepted by hand" if event.accepted else ""
+            return f"{event.target}: complete · {proof}{where}{agreed}{manual}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"
         case Ending.HALTED:

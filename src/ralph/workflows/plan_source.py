@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.git import look
-from ralph.git.look import Branch
+from ralph.git import read as git_read
+from ralph.git.read import Branch
 from ralph.workspace import Workspace
 
 BRANCH_PREFIX = "ralph/"
@@ -24,7 +24,7 @@ class PlanSource:
 
     def read(self, path: str) -> bytes | None:
         if self.folder is None:
-            return look.file_at(self.root, self.revision, path)
+            return git_read.file_at(self.root, self.revision, path)
         try:
             return (self.folder / path).read_bytes()
         except OSError:
@@ -32,7 +32,7 @@ class PlanSource:
 
     def names(self, folder: str) -> list[str]:
         if self.folder is None:
-            return look.names_at(self.root, self.revision, folder)
+            return git_read.names_at(self.root, self.revision, folder)
         try:
             return sorted(path.name for path in (self.folder / folder).iterdir())
         except OSError:
@@ -41,7 +41,7 @@ class PlanSource:
     def files_in(self, folder: str) -> dict[str, bytes]:
         """The plain files of a folder, by name."""
         if self.folder is None:
-            return look.files_in(self.root, self.revision, folder)
+            return git_read.files_in(self.root, self.revision, folder)
         here = self.folder / folder
         if here.is_symlink() or not here.is_dir():
             return {}
@@ -61,7 +61,7 @@ def plan_source(
 ) -> PlanSource:
     """The source of the plan whose main file is `file`, and whose work lands on `branch`."""
     root = workspace.root
-    known = look.branches(root) if branches is None else branches
+    known = git_read.branches(root) if branches is None else branches
     found = known.get(branch)
     prefix = prefix_of(root, known) if found else ""
     if found:
@@ -72,7 +72,7 @@ def plan_source(
             return PlanSource(root=root, folder=found.worktree / prefix, branch=found)
         pending = f"{PENDING}/{target}" if target else ""
         for revision in filter(None, (pending, branch)):
-            if look.file_at(root, revision, file) is not None:
+            if git_read.file_at(root, revision, file) is not None:
                 return PlanSource(root=root, folder=None, revision=revision, branch=found)
     return PlanSource(root=root, folder=root, branch=found)
 
@@ -81,6 +81,6 @@ def prefix_of(root: Path, branches: dict[str, Branch]) -> str:
     """Where the project lies in its work tree: "" at its top."""
     here = root.resolve()
     tops = [branch.worktree for branch in branches.values() if branch.worktree and here.is_relative_to(branch.worktree)]
-    top = max(tops, key=lambda path: len(path.parts), default=None) or look.top(root) or here
+    top = max(tops, key=lambda path: len(path.parts), default=None) or git_read.top(root) or here
     relative = str(here.relative_to(top))
     return "" if relative == "." else relative

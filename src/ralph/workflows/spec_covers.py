@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ralph.stores.spec_files import Listed, SpecFile
 from ralph.validation import Json
+from ralph.workflows.specs.spec_files import Listed, SpecFile
 
 
 def numbers(spec: SpecFile) -> dict[str, Listed]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.agent.speech import KINDS, LONGEST_LINE, TAIL, Marker, Speech, plain
+from ralph.agent.speech import KINDS, MAX_LINE, TAIL, Marker, Speech, strip_ansi
 
 DONE = "<ralph>DONE</ralph>"
 VERIFIED = "<ralph>VERIFIED</ralph>"
@@ -174,12 +174,12 @@ def test_a_prompt_that_shows_the_marker_within_a_sentence_hides_nothing() -> Non
 
 
 def test_a_line_longer_than_any_marker_is_passed_over_and_the_next_one_counts() -> None:
-    pieces = [b"x" * 1000] * (LONGEST_LINE // 1000 + 50)
+    pieces = [b"x" * 1000] * (MAX_LINE // 1000 + 50)
     assert said(*pieces, b"\n", f"{DONE}\n") == [Marker("DONE")]
 
 
 def test_a_marker_at_the_end_of_an_endless_line_does_not_count() -> None:
-    assert said(b"x" * (LONGEST_LINE + 1), DONE, "\n") == []
+    assert said(b"x" * (MAX_LINE + 1), DONE, "\n") == []
 
 
 def test_bytes_that_are_no_text_do_no_harm() -> None:
@@ -217,7 +217,7 @@ def test_megabytes_without_a_line_end_are_not_kept() -> None:
     speech = Speech()
     for _ in range(100):
         speech.feed(b"y" * 50_000)
-        assert kept_bytes(speech) < LONGEST_LINE + 10_000
+        assert kept_bytes(speech) < MAX_LINE + 10_000
 
 
 def test_whoever_watches_hears_a_line_but_not_every_line() -> None:
@@ -284,7 +284,7 @@ def test_a_marker_beside_other_words_never_counts(before: str, after: str) -> No
 
 @given(st.sampled_from(sorted(KINDS - {"DONE", "VERIFIED"})), st.text(ANY, min_size=1).filter(lambda t: t.strip()))
 def test_a_markers_text_arrives_as_it_was_said(kind: str, text: str) -> None:
-    text = plain(text).replace("\n", " ").replace("\x1b", "").replace("\r", "")
+    text = strip_ansi(text).replace("\n", " ").replace("\x1b", "").replace("\r", "")
     if text.strip():
         assert said(f"<ralph>{kind}:{text}</ralph>\n") == [Marker(kind, text.strip())]
 
@@ -292,7 +292,7 @@ def test_a_markers_text_arrives_as_it_was_said(kind: str, text: str) -> None:
 @given(st.text(), st.text(), st.sampled_from(["\x1b[0m", "\x1b[1;31m", "\x1b[38;2;1;2;3m", "\x1b[K", "\x1b]0;t\x07"]))
 def test_text_without_its_colours_is_the_text(before: str, after: str, code: str) -> None:
     before, after = (part.replace("\x1b", "").replace("\r", "") for part in (before, after))
-    assert plain(f"{before}{code}{after}") == before + after
+    assert strip_ansi(f"{before}{code}{after}") == before + after
 
 
 # the specs workflow's own words

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ralph.git.objects import Entry, write_object
+from ralph.git.objects import TreeEntry, write_object
 from ralph.git.parse import parse_raw
 from ralph.git.repo import Repo, open_repo
 from ralph.git.trees import changes_between, entries_at, file_entry, with_entries
@@ -57,9 +57,9 @@ def test_a_comparison_is_git_s(repo: Repo, before: dict[str, bytes], after: dict
     assert sorted(asyncio.run(changes_between(repo, old, new)), key=str) == sorted(wanted, key=str)
 
 
-def entries(repo: Repo, files: Mapping[str, bytes | None]) -> dict[str, Entry | None]:
+def entries(repo: Repo, files: Mapping[str, bytes | None]) -> dict[str, TreeEntry | None]:
     blob = partial(write_object, repo.git_dir, "blob", algorithm=repo.algorithm)
-    return {path: None if data is None else Entry("100644", blob(data)) for path, data in files.items()}
+    return {path: None if data is None else TreeEntry("100644", blob(data)) for path, data in files.items()}
 
 
 @QUICK

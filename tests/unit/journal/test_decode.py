@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.journal.decode import HEAD, decode
-from ralph.journal.encode import LONGEST_LINE, encode
+from ralph.journal.encode import MAX_LINE, encode
 from ralph.journal.events import EVENTS, AgentSpoke, AttemptEvent, Event, GateEnded, Noted, RunStarted, Unknown
 from tests.unit.journal.test_writer import ATTEMPT, GATE, line
 
@@ -114,7 +114,7 @@ def test_what_no_ralph_wrote_is_never_taken_for_an_event_that_is_known(text: str
 
 
 def test_a_line_that_is_too_long_is_no_event() -> None:
-    assert decode(line(Noted(text="x" * 100)) + " " * LONGEST_LINE) is None
+    assert decode(line(Noted(text="x" * 100)) + " " * MAX_LINE) is None
 
 
 def test_half_a_character_does_not_reach_anybody() -> None:

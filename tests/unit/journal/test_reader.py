@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.journal.encode import LONGEST_LINE
+from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import AgentStarted, Event, Noted, RunStarted, Unknown
 from ralph.journal.reader import Figures, Lines, PastAttempt, events, figures, past_attempts, runs, seen_pages
 from ralph.journal.writer import FILE, Journal
-from ralph.plan.work import Kind, Usage, Verdict
+from ralph.plan.work import Usage, Verdict, WorkKind
 from tests.unit.journal.test_writer import ATTEMPT, line
 
 
@@ -108,7 +108,7 @@ def test_a_journal_of_an_older_ralph_is_read_as_far_as_it_goes(tmp_path: Path) -
 
 
 def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
-    folder = journal(tmp_path / "run", b"x" * (3 * LONGEST_LINE), line(Noted(text="two")))
+    folder = journal(tmp_path / "run", b"x" * (3 * MAX_LINE), line(Noted(text="two")))
     lines = Lines("run")
     assert [found.name for found in events(folder, lines=lines)] == ["noted"]
     assert lines.skipped == 1
@@ -128,7 +128,7 @@ def asked(size: int) -> AgentStarted:
     return AgentStarted(work="a-1", attempt=1, command="x", prompt_chars=size, log="l")
 
 
-def ended(work: str, number: int, verdict: Verdict, kind: Kind = Kind.TASK) -> Event:
+def ended(work: str, number: int, verdict: Verdict, kind: WorkKind = WorkKind.TASK) -> Event:
     return replace(ATTEMPT, work=work, attempt=number, verdict=verdict, kind=kind)
 
 
@@ -171,8 +171,8 @@ def test_a_task_that_was_only_cut_short_was_not_tried(tmp_path: Path) -> None:
     assert figures(tmp_path, "specs").tasks == 0
 
 
-@pytest.mark.parametrize("kind", [kind for kind in Kind if kind is not Kind.TASK])
-def test_only_tasks_are_counted(tmp_path: Path, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", [kind for kind in WorkKind if kind is not WorkKind.TASK])
+def test_only_tasks_are_counted(tmp_path: Path, kind: WorkKind) -> None:
     told(tmp_path / "20260101-000000-00000000", started(), ended("a", 1, Verdict.PASSED, kind))
     assert figures(tmp_path, "specs").tasks == 0
 

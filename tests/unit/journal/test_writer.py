@@ -17,19 +17,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.errors import RalphError
-from ralph.journal.decode import Entry, decode
-from ralph.journal.encode import LONGEST_LINE, encode
+from ralph.journal.decode import JournalEntry, decode
+from ralph.journal.encode import MAX_LINE, encode
 from ralph.journal.events import AgentSpoke, AttemptEnded, Event, GateEnded, Noted, RunEnded, Undone
 from ralph.journal.reader import events
 from ralph.journal.writer import FILE, Journal, new_run_id
 from ralph.plan.model import GateResult
-from ralph.plan.work import Ending, Kind, Usage, Verdict
+from ralph.plan.work import Ending, Usage, Verdict, WorkKind
 from ralph.process.environment import Redactor
 
 GATE = GateResult(name="t", command="make", passed=False, seconds=1.5, code=2, output="bad\nvery bad")
 ATTEMPT = AttemptEnded(
     work="US-001",
-    kind=Kind.TASK,
+    kind=WorkKind.TASK,
     attempt=2,
     verdict=Verdict.FAILED,
     reason="exit code 7",
@@ -76,7 +76,7 @@ def test_an_event_is_written_with_all_that_it_says_behind_an_envelope(tmp_path: 
     assert datetime.fromisoformat(str(found["at"])).utcoffset().total_seconds() == 0
 
 
-def text_of(entry: Entry) -> str:
+def text_of(entry: JournalEntry) -> str:
     assert isinstance(entry.event, Noted)
     return entry.event.text
 
@@ -243,7 +243,7 @@ def test_an_event_that_could_not_be_written_takes_no_number_and_leaves_no_half_l
 def test_an_event_that_is_huge_is_cut_so_that_it_can_be_read(tmp_path: Path) -> None:
     huge = Undone(work="a", attempt=1, paths=tuple(f"{number}/" + "x" * 5_000 for number in range(500)), kept_in="k")
     text = line(huge)
-    assert len(text) < LONGEST_LINE
+    assert len(text) < MAX_LINE
     entry = decode(text)
     assert entry
     assert isinstance(entry.event, Undone)

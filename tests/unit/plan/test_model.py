@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.plan.model import LONGEST_LEARNING, Plan, Task, TaskState, learn
+from ralph.plan.model import MAX_LEARNING, Plan, Task, TaskState, learn
 
 PLAN = Plan(
     target="auth",
@@ -54,7 +54,7 @@ def test_the_same_learning_in_other_words_of_case_and_spacing_is_kept_once(again
 
 def test_a_learning_becomes_one_line_of_sensible_length() -> None:
     assert learn((), ("a\n b\t c",)) == ("a b c",)
-    assert learn((), ("x" * 10_000,)) == ("x" * LONGEST_LEARNING,)
+    assert learn((), ("x" * 10_000,)) == ("x" * MAX_LEARNING,)
 
 
 @pytest.mark.parametrize("empty", ["", "  ", "\n\t"])

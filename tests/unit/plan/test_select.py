@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.plan.model import Plan, Result, Spec, Task, TaskState
+from ralph.plan.model import Plan, Spec, Task, TaskResult, TaskState
 from ralph.plan.select import cycle, following, open_specs, ready
 
 IDS = tuple("abcdef")
@@ -127,8 +127,8 @@ def test_two_ways_to_the_same_task_are_no_circle() -> None:
 PASSED, BLOCKED, PENDING = TaskState.PASSED, TaskState.BLOCKED, TaskState.PENDING
 
 
-def done(at: str) -> Result:
-    return Result(completed_at=at, commit="c", summary="")
+def done(at: str) -> TaskResult:
+    return TaskResult(completed_at=at, commit="c", summary="")
 
 
 @st.composite

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.provision.relocate import Relocation, names_its_place, relocate
+from ralph.provision.relocate import Relocation, embeds_path, relocate
 
 HERE = Relocation(Path("/home/me/my proj"), Path("/home/me/my proj/.ralph/worktrees/.slots/1"))
 COPY = "/home/me/my proj/.ralph/worktrees/.slots/1"
@@ -65,7 +65,7 @@ def test_a_path_is_mapped_once(old: str, new: str) -> None:
     ],
 )
 def test_only_files_that_hold_their_own_place_are_opened(name: str, expected: bool) -> None:
-    assert names_its_place(name) is expected
+    assert embeds_path(name) is expected
 
 
 @pytest.mark.parametrize("deep", ["short", "with space", "x" * 150])

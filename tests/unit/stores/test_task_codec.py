@@ -14,15 +14,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.errors import RalphError
-from ralph.plan.model import Acceptance, Finding, GateResult, Plan, Result, Severity, Spec, Task, TaskState
+from ralph.plan.model import Acceptance, Finding, GateResult, Plan, Severity, Spec, Task, TaskResult, TaskState
 from ralph.plan.usage import Usage
-from ralph.stores import atomic, formats
+from ralph.stores import atomic
 from ralph.stores.fields import TEXT, Part, own
-from ralph.stores.implementation import ImplementationStore
-from ralph.stores.prd import PrdStore
-from ralph.stores.request import RequestStore, load
 from ralph.stores.task_codec import Codec, Format
-from ralph.stores.tasks import TasksStore
+from ralph.workflows import formats
+from ralph.workflows.feature.store import PrdStore
+from ralph.workflows.request.store import RequestStore, load
+from ralph.workflows.requirements.store import TasksStore
+from ralph.workflows.specs.store import ImplementationStore
 
 Json = dict[str, Any]
 Path_ = tuple[str | int, ...]
@@ -218,7 +219,7 @@ def worked_on(plan: Plan) -> Plan:
             },
             **{"state": TaskState.PASSED, "rounds": 2, "seconds": 1.23456, "usage": Usage(calls=2, cost_usd=0.0)},
             findings=(Finding(severity=Severity.MINOR, problem="pp"),),
-            result=Result(
+            result=TaskResult(
                 completed_at="z", commit="y", summary="w", gates=(gate,), accepted=Acceptance(by="Bo", why="n")
             ),
         )

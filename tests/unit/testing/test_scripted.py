@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.testing import scripted
-from ralph.testing.scripted import Turn, choose
+from ralph.testing.scripted import PlayedTurn, choose
 from ralph.validation import Mistakes
 
 
-def played(turns: list[Turn], *prompts: str) -> list[int | None]:
+def played(turns: list[PlayedTurn], *prompts: str) -> list[int | None]:
     history: list[int | None] = []
     for prompt in prompts:
         history.append(choose(turns, prompt, history))
@@ -24,34 +24,34 @@ def played(turns: list[Turn], *prompts: str) -> list[int | None]:
 
 
 def test_the_first_turn_that_fits_is_played() -> None:
-    turns = [Turn(match="US-001"), Turn(match="US-00"), Turn()]
+    turns = [PlayedTurn(match="US-001"), PlayedTurn(match="US-00"), PlayedTurn()]
     assert played(turns, "do US-001", "do US-002", "hello") == [0, 1, 2]
 
 
 def test_no_turn_may_fit() -> None:
-    assert played([Turn(match="x")], "y", "x") == [None, 0]
+    assert played([PlayedTurn(match="x")], "y", "x") == [None, 0]
     assert played([], "x") == [None]
 
 
 def test_a_turn_is_played_as_often_as_it_may_be() -> None:
-    assert played([Turn(times=2), Turn()], "a", "b", "c", "d") == [0, 0, 1, 1]
+    assert played([PlayedTurn(times=2), PlayedTurn()], "a", "b", "c", "d") == [0, 0, 1, 1]
 
 
 def test_a_turn_for_one_call_is_played_in_that_call_only() -> None:
-    assert played([Turn(call=2), Turn()], "a", "b", "c") == [1, 0, 1]
+    assert played([PlayedTurn(call=2), PlayedTurn()], "a", "b", "c") == [1, 0, 1]
 
 
 def test_a_turn_for_a_call_that_did_not_come_yet_waits() -> None:
-    assert played([Turn(call=3)], "a", "b", "c", "d") == [None, None, 0, None]
+    assert played([PlayedTurn(call=3)], "a", "b", "c", "d") == [None, None, 0, None]
 
 
 def test_a_match_is_a_regular_expression() -> None:
-    assert played([Turn(match=r"\*\*ID:\*\* US-\d+\b")], "**ID:** US-001", "ID: US-001") == [0, None]
+    assert played([PlayedTurn(match=r"\*\*ID:\*\* US-\d+\b")], "**ID:** US-001", "ID: US-001") == [0, None]
 
 
 TURNS = st.lists(
     st.builds(
-        Turn,
+        PlayedTurn,
         match=st.none() | st.sampled_from(["a", "b", "^a$"]),
         times=st.none() | st.integers(1, 2),
     ),
@@ -60,7 +60,7 @@ TURNS = st.lists(
 
 
 @given(TURNS, st.lists(st.sampled_from(["a", "b", "ab", "c"]), max_size=8))
-def test_what_is_played_fits_and_nothing_earlier_did(turns: list[Turn], prompts: list[str]) -> None:
+def test_what_is_played_fits_and_nothing_earlier_did(turns: list[PlayedTurn], prompts: list[str]) -> None:
     history = played(turns, *prompts)
     for index, turn in enumerate(turns):
         assert turn.times is None or history.count(index) <= turn.times
@@ -90,7 +90,7 @@ def test_a_script_is_read_with_all_of_its_mistakes(tmp_path: Path) -> None:
 def test_a_script_without_mistakes_is_read(tmp_path: Path) -> None:
     path = tmp_path / "agent.json"
     path.write_text('{"turns": [{"match": "x", "say": ["hi"], "write": {"a": "b"}, "done": true}]}')
-    assert scripted.load(path) == [Turn(match="x", say=["hi"], write={"a": "b"}, done=True)]
+    assert scripted.load(path) == [PlayedTurn(match="x", say=["hi"], write={"a": "b"}, done=True)]
 
 
 def test_the_demos_script_has_no_mistakes() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.verify.output import CHUNK, LONGEST_LINE, MOST, SEARCHED, useful
+from ralph.verify.output import CHUNK, MAX_LINE, MOST, SEARCHED, useful
 
 SLACK = 20
 
@@ -133,7 +133,7 @@ def test_a_progress_line_shows_what_was_left_on_the_screen(log: Path) -> None:
 def test_a_huge_single_line_is_cut(log: Path, size: int) -> None:
     text = shown(log, b"error: " + b"x" * size)
     assert text.startswith("error: xxx")
-    assert len(text) <= 2 * LONGEST_LINE + SLACK
+    assert len(text) <= 2 * MAX_LINE + SLACK
     assert "…" in text
 
 

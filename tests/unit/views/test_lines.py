@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.ansi import plain
+from ralph.ansi import strip_ansi
 from ralph.journal import events as e
 from ralph.plan.usage import Usage
 from ralph.views import words
@@ -27,7 +27,7 @@ def test_no_word_is_lost_and_none_is_cut(texts: list[str], width: int, hang: int
     text = " ".join(texts)
     assert wrapped(text, width, hang).split() == text.split()
     for line in wrapped(text, width, hang).split("\n"):
-        assert len(plain(line).rstrip()) <= width or " " not in line.strip()
+        assert len(strip_ansi(line).rstrip()) <= width or " " not in line.strip()
 
 
 def test_what_does_not_fit_ends_with_a_whole_word() -> None:

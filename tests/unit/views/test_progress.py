@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.loop.settle import Policy, accept_by_hand, settle
-from ralph.plan.model import GateResult, Plan, Result, Spec, Task, TaskState
+from ralph.engine.settle import Policy, accept_manually, settle
+from ralph.plan.model import GateResult, Plan, Spec, Task, TaskResult, TaskState
 from ralph.plan.usage import Usage
-from ralph.plan.work import Kind, Outcome, Verdict, Work
+from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 from ralph.views.progress import entry
 
 COMMIT = "0123456789abcdef" * 2 + "01234567"
@@ -23,7 +23,7 @@ SPEC = Spec(
     file="specs/avatar.md",
     state=TaskState.PASSED,
     attempts=1,
-    result=Result(
+    result=TaskResult(
         completed_at="2026-01-17T10:30:00Z", commit=COMMIT, summary="feat: User Avatar", gates=(GREEN, WARNED)
     ),
 )
@@ -99,7 +99,7 @@ def test_a_cost_is_known_estimated_or_unknown_and_never_nothing() -> None:
 
 def test_a_spec_that_a_person_had_closed_anew_is_another_entry() -> None:
     """Nothing new is committed when a person accepts what was blocked; it is to be told nevertheless."""
-    finish = Work(kind=Kind.FINISH, id="avatar", title="A", steps=())
+    finish = Work(kind=WorkKind.FINISH, id="avatar", title="A", steps=())
 
     def closed(plan: Plan) -> Plan:
         number = plan.specs[0].attempts + 1
@@ -108,7 +108,7 @@ def test_a_spec_that_a_person_had_closed_anew_is_another_entry() -> None:
 
     blank = Spec(id="avatar", name="A", file="specs/avatar.md")
     first = closed(Plan(target="specs", tasks=(task(1), task(2, TaskState.BLOCKED)), specs=(blank,)))
-    second = closed(accept_by_hand(first, "avatar-2", "not wanted", "5", COMMIT))
+    second = closed(accept_manually(first, "avatar-2", "not wanted", "5", COMMIT))
     texts = [entry(plan, plan.specs[0]) for plan in (first, second)]
     assert [text.splitlines()[0] for text in texts] == ["## A: partial, 1 of 2 tasks", "## A: completed"]
     assert texts[0].splitlines()[2] != texts[1].splitlines()[2]

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ralph import __version__
 from ralph.journal import events as e
 from ralph.plan.model import GateResult
-from ralph.plan.work import Ending, Kind, Usage, Verdict
+from ralph.plan.work import Ending, Usage, Verdict, WorkKind
 from ralph.views.reports import AGGREGATE, STATE, STATUS, Reports, aggregate_schema, read_state, state_schema
 
 Json = dict[str, Any]
@@ -83,7 +83,7 @@ def started(**more: Any) -> e.RunStarted:
     return e.RunStarted(**{**usual, **more})
 
 
-def begun(work: str = "T-002", number: int = 1, kind: Kind = Kind.TASK) -> e.AttemptStarted:
+def begun(work: str = "T-002", number: int = 1, kind: WorkKind = WorkKind.TASK) -> e.AttemptStarted:
     return e.AttemptStarted(
         work=work,
         kind=kind,
@@ -96,7 +96,7 @@ def begun(work: str = "T-002", number: int = 1, kind: Kind = Kind.TASK) -> e.Att
 
 
 def over(
-    verdict: Verdict, work: str = "T-002", number: int = 1, kind: Kind = Kind.TASK, reason: str = ""
+    verdict: Verdict, work: str = "T-002", number: int = 1, kind: WorkKind = WorkKind.TASK, reason: str = ""
 ) -> e.AttemptEnded:
     return e.AttemptEnded(
         work=work,
@@ -177,7 +177,7 @@ def test_the_work_and_its_step_are_shown_while_they_last(watched: Watched) -> No
 
 
 def test_every_attempt_is_a_loop(watched: Watched) -> None:
-    watched.tell(started(), begun("setup", kind=Kind.SETUP), over(Verdict.PASSED, "setup", kind=Kind.SETUP))
+    watched.tell(started(), begun("setup", kind=WorkKind.SETUP), over(Verdict.PASSED, "setup", kind=WorkKind.SETUP))
     for number in (1, 2, 3):
         watched.tell(begun(number=number), over(Verdict.UNFINISHED, number=number))
         assert watched.state["loop"] == number + 1
@@ -186,12 +186,12 @@ def test_every_attempt_is_a_loop(watched: Watched) -> None:
 @pytest.mark.parametrize(
     ("kind", "verdict", "done"),
     [
-        (kind, verdict, 2 if (kind, verdict) == (Kind.TASK, Verdict.PASSED) else 1)
-        for kind in Kind
+        (kind, verdict, 2 if (kind, verdict) == (WorkKind.TASK, Verdict.PASSED) else 1)
+        for kind in WorkKind
         for verdict in Verdict
     ],
 )
-def test_only_a_task_that_passed_is_done(watched: Watched, kind: Kind, verdict: Verdict, done: int) -> None:
+def test_only_a_task_that_passed_is_done(watched: Watched, kind: WorkKind, verdict: Verdict, done: int) -> None:
     watched.tell(started(), begun(kind=kind), over(verdict, kind=kind))
     assert watched.state["tasks"] == {"total": 3, "done": done, "failed": 0}
 
@@ -391,8 +391,8 @@ def test_what_nobody_told_is_null_and_what_somebody_told_is_its_sum(folder: Path
 TEXTS = st.text(max_size=10)
 NUMBERS = st.integers(1, 5)
 EVENTS = st.one_of(
-    st.builds(begun, st.sampled_from(["T-001", "T-002"]), NUMBERS, st.sampled_from(Kind)),
-    st.builds(over, st.sampled_from(Verdict), number=NUMBERS, kind=st.sampled_from(Kind), reason=TEXTS),
+    st.builds(begun, st.sampled_from(["T-001", "T-002"]), NUMBERS, st.sampled_from(WorkKind)),
+    st.builds(over, st.sampled_from(Verdict), number=NUMBERS, kind=st.sampled_from(WorkKind), reason=TEXTS),
     st.builds(e.StepStarted, work=st.just("T-001"), attempt=NUMBERS, step=TEXTS),
     st.builds(
         e.BreakerChanged,

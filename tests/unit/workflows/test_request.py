@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from ralph import config
-from ralph.loop.workflow import Occasion
-from ralph.plan.model import Failure, Plan, Result, TaskState
+from ralph.engine.workflow import PromptRequest
+from ralph.plan.model import Failure, Plan, TaskResult, TaskState
 from ralph.plan.work import Ending, Finished, StepSpec, Waiting, Work
-from ralph.stores.request_answers import NewTask
 from ralph.validation import Mistakes
-from ralph.workflows.request import RequestWorkflow
-from ralph.workflows.request_plan import numbered
+from ralph.workflows.request.answers import RequestTaskAnswer
+from ralph.workflows.request.planning import numbered
+from ralph.workflows.request.workflow import RequestWorkflow
 
 CONFIG = config.parse(json.dumps({"provider": {"command": "x"}, "verify": {"default": ["make test"]}}).encode())
 FAILURE = Failure(task="a", title="A", message="got 404", at="now")
@@ -44,7 +44,7 @@ def workflow(tmp_path: Path) -> RequestWorkflow:
 
 
 def passed(plan: Plan, *names: str) -> Plan:
-    result = Result(completed_at="now", commit="c0ffee0000ff", summary="feat: done")
+    result = TaskResult(completed_at="now", commit="c0ffee0000ff", summary="feat: done")
     for name in names:
         plan = plan.change(name, lambda task: replace(task, state=TaskState.PASSED, result=result))
     return plan
@@ -80,7 +80,7 @@ def test_an_agent_is_told_its_task_what_it_belongs_to_and_what_it_builds_on(work
     )
     work = workflow.next(plan)
     assert isinstance(work, Work)
-    text = workflow.prompt(Occasion(plan=plan, work=work, step=StepSpec(type="agent"), number=2, earlier=())).text
+    text = workflow.prompt(PromptRequest(plan=plan, work=work, step=StepSpec(type="agent"), number=2, earlier=())).text
     for part in (
         "# Task c: C",
         "- c works",
@@ -99,10 +99,14 @@ def test_an_agent_is_told_its_task_what_it_belongs_to_and_what_it_builds_on(work
 
 
 def test_ids_that_are_missing_are_numbered_and_none_is_used_twice() -> None:
-    tasks = [NewTask(title="x"), NewTask(title="y", id="task-001"), NewTask(title="z", dependencies=["task-001"])]
+    tasks = [
+        RequestTaskAnswer(title="x"),
+        RequestTaskAnswer(title="y", id="task-001"),
+        RequestTaskAnswer(title="z", dependencies=["task-001"]),
+    ]
     assert [task["id"] for task in numbered(tasks)] == ["task-002", "task-001", "task-003"]
     with pytest.raises(Mistakes) as found:
-        numbered([NewTask(title="x", id="a"), NewTask(title="y", id="a", dependencies=["a"])])
+        numbered([RequestTaskAnswer(title="x", id="a"), RequestTaskAnswer(title="y", id="a", dependencies=["a"])])
     assert found.value.mistakes == [
         "tasks[1].id: 'a' is already tasks[0]",
         "tasks: dependencies run in a circle: a → a",

@@ -13,24 +13,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph import config
-from ralph.loop import pipeline
-from ralph.loop.settle import Policy
-from ralph.loop.workflow import Assignment, Claimed, Occasion
-from ralph.plan.model import Plan, Setup, Task, TaskState
-from ralph.plan.work import Ending, Finished, Kind, Verdict, Work
-from ralph.stores.formats import TASKS
-from ralph.stores.tasks_answers import NewTask
+from ralph.engine.settle import Policy
+from ralph.engine.workflow import PlanClaims, PromptRequest, ReviewAssignment
+from ralph.plan.model import Plan, SetupState, Task, TaskState
+from ralph.plan.work import Ending, Finished, Verdict, Work, WorkKind
+from ralph.steps import pipeline
 from ralph.validation import Mistakes
-from ralph.workflows.requirements import (
+from ralph.workflows.formats import TASKS
+from ralph.workflows.requirements.answers import NewTaskEntry
+from ralph.workflows.requirements.planning import Archive, extended, next_id, numbered
+from ralph.workflows.requirements.workflow import (
     LEARNINGS,
-    LONGEST_CONTEXT,
+    MAX_CONTEXT,
     REQUIREMENTS,
     RequirementsWorkflow,
     claimed,
     listed,
     prompt_name,
 )
-from ralph.workflows.tasks import Archive, extended, next_id, numbered
 from ralph.workspace import Workspace
 
 Json = dict[str, Any]
@@ -57,7 +57,7 @@ def task(name: str, state: TaskState = TaskState.PENDING, **more: Any) -> Task:
 
 
 def plan(*tasks: Task, done: tuple[str, ...] = ("setup", "install"), **more: Any) -> Plan:
-    setup = Setup(done=frozenset(done), **more.pop("setup", {}))
+    setup = SetupState(done=frozenset(done), **more.pop("setup", {}))
     return Plan(target="requirements", tasks=tasks, setup=setup, **more)
 
 
@@ -81,11 +81,11 @@ PASSED, BLOCKED = TaskState.PASSED, TaskState.BLOCKED
 
 def test_steps_that_run_once_come_before_any_task_one_after_the_other(tmp_path: Path) -> None:
     first = next_work(tmp_path, plan(task("T-1"), done=()))
-    assert (first.kind, first.id) == (Kind.SETUP, "setup")
+    assert (first.kind, first.id) == (WorkKind.SETUP, "setup")
     second = next_work(tmp_path, plan(task("T-1"), done=("setup",)))
-    assert (second.kind, second.id) == (Kind.SETUP, "install")
+    assert (second.kind, second.id) == (WorkKind.SETUP, "install")
     third = next_work(tmp_path, plan(task("T-1")))
-    assert (third.kind, third.id) == (Kind.TASK, "T-1")
+    assert (third.kind, third.id) == (WorkKind.TASK, "T-1")
 
 
 def test_what_a_step_that_runs_once_leaves_is_committed_and_no_claim_is_asked_for(tmp_path: Path) -> None:
@@ -171,10 +171,10 @@ def test_what_comes_next_is_ready_and_nothing_ready_is_left_at_the_end(
 
 def test_the_work_of_an_earlier_run_is_found_again_if_it_still_exists(tmp_path: Path) -> None:
     made, begun = workflow(tmp_path), plan(task("T-1"), done=())
-    assert made.work(begun, Kind.SETUP, "setup") == made.next(begun)
-    assert made.work(begun, Kind.SETUP, "gone") is None
-    assert made.work(begun, Kind.TASK, "T-1") == made.next(plan(task("T-1")))
-    assert made.work(begun, Kind.TASK, "T-9") is None
+    assert made.work(begun, WorkKind.SETUP, "setup") == made.next(begun)
+    assert made.work(begun, WorkKind.SETUP, "gone") is None
+    assert made.work(begun, WorkKind.TASK, "T-1") == made.next(plan(task("T-1")))
+    assert made.work(begun, WorkKind.TASK, "T-9") is None
 
 
 def test_how_many_loops_a_task_may_take_is_the_pipelines_word(tmp_path: Path) -> None:
@@ -190,11 +190,11 @@ def test_without_a_verify_step_there_are_no_gates(tmp_path: Path) -> None:
 
 # claims
 
-WORK = Work(kind=Kind.TASK, id="T-002", title="Two", steps=(), claims=frozenset({"DONE"}))
+WORK = Work(kind=WorkKind.TASK, id="T-002", title="Two", steps=(), claims=frozenset({"DONE"}))
 KNOWN = plan(task("T-001", PASSED), task("T-002"), task("T-003"))
 
 
-def written(*entries: Any, **more: Any) -> Claimed:
+def written(*entries: Any, **more: Any) -> PlanClaims:
     return claimed(KNOWN, WORK, json.dumps({"version": 1, "tasks": list(entries), **more}).encode())
 
 
@@ -206,19 +206,19 @@ ONE, TWO, THREE = (
 
 
 def test_a_task_that_is_marked_done_is_claimed() -> None:
-    assert written(ONE, {**TWO, "status": "done"}, THREE) == Claimed(claims=frozenset({"DONE"}))
+    assert written(ONE, {**TWO, "status": "done"}, THREE) == PlanClaims(claims=frozenset({"DONE"}))
 
 
 def test_a_task_that_is_marked_failed_is_given_up_for_the_reason_in_its_notes() -> None:
     given_up = written(ONE, {**TWO, "status": "failed", "notes": "there is no database"}, THREE)
-    assert given_up == Claimed(claims=frozenset({"BLOCKED"}), reason="there is no database")
-    assert written({**TWO, "status": "failed"}) == Claimed(claims=frozenset({"BLOCKED"}))
-    assert written({**TWO, "status": "failed", "notes": None}) == Claimed(claims=frozenset({"BLOCKED"}))
+    assert given_up == PlanClaims(claims=frozenset({"BLOCKED"}), reason="there is no database")
+    assert written({**TWO, "status": "failed"}) == PlanClaims(claims=frozenset({"BLOCKED"}))
+    assert written({**TWO, "status": "failed", "notes": None}) == PlanClaims(claims=frozenset({"BLOCKED"}))
 
 
 @pytest.mark.parametrize("status", ["todo", "in_progress", "DONE", "passed", "", None, True, 1, ["done"], {"done": 1}])
 def test_any_other_mark_claims_nothing(status: object) -> None:
-    assert written(ONE, {**TWO, "status": status}, THREE) == Claimed()
+    assert written(ONE, {**TWO, "status": status}, THREE) == PlanClaims()
 
 
 @pytest.mark.parametrize("entry", [{"id": "T-002"}, {"status": "done"}, {"id": ["T-002"], "status": "done"}, {}])
@@ -227,7 +227,7 @@ def test_a_mark_that_says_not_what_of_which_task_claims_nothing(entry: Json) -> 
 
 
 def test_a_plan_with_its_own_task_taken_out_claims_nothing() -> None:
-    assert written(ONE, THREE) == Claimed()
+    assert written(ONE, THREE) == PlanClaims()
 
 
 def test_marks_on_other_tasks_count_for_nothing_and_are_told() -> None:
@@ -257,7 +257,7 @@ def test_what_is_no_plan_claims_nothing_and_is_told(data: bytes) -> None:
     "tasks", [None, {}, "done", 3, ["done"], [None, 3, []], [[{"id": "T-002"}]], {"T-002": "done"}]
 )
 def test_tasks_of_another_shape_claim_nothing(tasks: object) -> None:
-    assert claimed(KNOWN, WORK, json.dumps({"tasks": tasks}).encode()) == Claimed()
+    assert claimed(KNOWN, WORK, json.dumps({"tasks": tasks}).encode()) == PlanClaims()
 
 
 def test_json_too_deep_to_be_meant_claims_nothing() -> None:
@@ -343,7 +343,7 @@ def test_a_context_is_never_too_long_and_always_says_loop_progress_and_task(
     noted(root, learnings)
     own = Task(id="T-002", title=title, description=description, criteria=(criterion,), attempts=attempts)
     text = workflow(root).context(plan(task("T-001", PASSED), own, description="A shop"), own)
-    assert len(text) <= LONGEST_CONTEXT == 2_500
+    assert len(text) <= MAX_CONTEXT == 2_500
     assert f"loop number {attempts + 1} on A shop." in text
     assert "Progress: 1 of 2 tasks done." in text
     assert "Current task: T-002 " in text
@@ -380,8 +380,8 @@ def test_each_step_gets_the_prompt_that_suits_it(tmp_path: Path) -> None:
         (work, work.steps[0], ["T-001", "It greets", "the gate was red", "`make test`", "<ralph>DONE</ralph>"]),
         (work, work.steps[2], ["T-001", "It greets", "    git diff a b", "to the file `answer.json`"]),
     ):
-        review = Assignment(answer="answer.json", diff="git diff a b") if step.type == "review" else None
-        prompt = made.prompt(Occasion(plan=plan(own), work=of, step=step, number=1, earlier=(), review=review))
+        review = ReviewAssignment(answer="answer.json", diff="git diff a b") if step.type == "review" else None
+        prompt = made.prompt(PromptRequest(plan=plan(own), work=of, step=step, number=1, earlier=(), review=review))
         assert [text for text in wanted if text not in prompt.text] == []
         assert prompt.context.startswith("You work in Ralph's loop number 1 on app.")
         assert prompt.context.endswith("- The port is 5433")
@@ -390,7 +390,9 @@ def test_each_step_gets_the_prompt_that_suits_it(tmp_path: Path) -> None:
 def test_paths_in_prompts_are_relative_to_where_the_agent_works(tmp_path: Path) -> None:
     made = workflow(tmp_path)
     work = next_work(tmp_path, plan(task("T-001")))
-    text = made.prompt(Occasion(plan=plan(task("T-001")), work=work, step=work.steps[0], number=1, earlier=())).text
+    text = made.prompt(
+        PromptRequest(plan=plan(task("T-001")), work=work, step=work.steps[0], number=1, earlier=())
+    ).text
     assert "../.ralph/prd.json" in text
     assert "../.ralph/learnings.md" in text
 
@@ -404,8 +406,8 @@ def test_tasks_are_listed_with_their_state() -> None:
 # how a plan grows
 
 
-def new(name: str | None = None, **more: Any) -> NewTask:
-    return NewTask(id=name, title="New", **more)
+def new(name: str | None = None, **more: Any) -> NewTaskEntry:
+    return NewTaskEntry(id=name, title="New", **more)
 
 
 IDS = st.sampled_from(["T-001", "T-1", "T-009", "T-010", "T-999", "US-5", "a.b", "T-x"])
@@ -447,7 +449,7 @@ def test_ids_never_clash_however_large_their_numbers_are() -> None:
 
 
 def test_an_agent_says_what_a_task_is_and_ralph_says_where_it_stands() -> None:
-    boast = NewTask.model_validate(
+    boast = NewTaskEntry.model_validate(
         {"title": "T", "description": "d", "acceptance_criteria": ["c"], "status": "done", "attempts": 9, "x": 1}
     )
     assert numbered([boast], set()) == [

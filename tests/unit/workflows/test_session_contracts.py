@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from ralph.plan.router import Call, Mode, report_name
-from ralph.plan.work import Kept, Verdict
-from ralph.workflows.session_contracts import SessionContract, artifacts
+from ralph.plan.work import ContractResult, Verdict
+from ralph.workflows.session.contracts import SessionContract, artifacts
+from ralph.workflows.session.router import Mode, RoleCall, report_name
 
 FOLDER = ".ralph-sessions/weather"
 Files = Mapping[str, str | None]
@@ -34,7 +34,7 @@ def planning(*done: str, **tasks: str) -> str:
 ALL = ("init", "brainstorm", "research", "breakdown")
 
 
-def check(call: Call, before: Files, after: Files) -> Kept:
+def check(call: RoleCall, before: Files, after: Files) -> ContractResult:
     """What comes of a call that found some files and left others; what is not named stays."""
     contract = SessionContract(folder=FOLDER, session_id="weather", calls={"step": call})
     names = artifacts(call, "weather")
@@ -48,18 +48,18 @@ def check(call: Call, before: Files, after: Files) -> Kept:
     return contract.check("step", texts(found), texts(left))
 
 
-def is_kept(kept: Kept) -> bool:
-    return kept == Kept()
+def is_kept(kept: ContractResult) -> bool:
+    return kept == ContractResult()
 
 
-def breaks(kept: Kept, wrong: str, *restored: str) -> None:
+def breaks(kept: ContractResult, wrong: str, *restored: str) -> None:
     assert any(wrong in mistake for mistake in kept.mistakes), kept
     assert kept.restore == tuple(f"{FOLDER}/{name}" for name in restored)
 
 
 # planner
 
-INITIALIZE = Call(mode=Mode.INITIALIZE, task="plan-init")
+INITIALIZE = RoleCall(mode=Mode.INITIALIZE, task="plan-init")
 INITIALIZED = {
     "plan.md": PLAN,
     "tasks.md": PLANNING,
@@ -104,7 +104,7 @@ def test_a_task_that_initialize_makes_is_open() -> None:
     breaks(check(INITIALIZE, {}, files), "task-1 is new, so its mark has to be [ ]", "progress.md")
 
 
-BREAKDOWN = Call(mode=Mode.TASK_BREAKDOWN, task="plan-breakdown")
+BREAKDOWN = RoleCall(mode=Mode.TASK_BREAKDOWN, task="plan-breakdown")
 ASKED = {"plan.md": PLAN, "tasks.md": PLANNING, "progress.md": planning("init", "brainstorm", "research")}
 BROKEN_DOWN = {"tasks.md": TASKS, "progress.md": planning(*ALL, task_1=" ", task_2=" ")}
 
@@ -157,7 +157,7 @@ def test_breakdown_is_broken_by_wrong_marks_and_wrong_tasks(
     breaks(check(BREAKDOWN, ASKED, {**BROKEN_DOWN, name: text}), wrong, *restored)
 
 
-UPDATE = Call(mode=Mode.UPDATE)
+UPDATE = RoleCall(mode=Mode.UPDATE)
 BUILT = {**INITIALIZED, "tasks.md": TASKS, "progress.md": planning(*ALL, task_1="x", task_2="x")}
 MORE = {
     "plan.md": f"{PLAN}- in Fahrenheit\n",
@@ -215,8 +215,8 @@ def test_update_may_open_planning_anew_but_not_close_it() -> None:
 # questioner
 
 ONE = "# Questions\n\n## Cycle 1\n\n1. How exact?\n"
-BRAINSTORM = Call(mode=Mode.BRAINSTORM, task="plan-brainstorm", number=1)
-RESEARCH = Call(mode=Mode.RESEARCH, task="plan-research", number=1)
+BRAINSTORM = RoleCall(mode=Mode.BRAINSTORM, task="plan-brainstorm", number=1)
+RESEARCH = RoleCall(mode=Mode.RESEARCH, task="plan-research", number=1)
 
 
 def test_brainstorm_and_research_are_kept_by_their_cycle_and_their_mark() -> None:
@@ -224,7 +224,7 @@ def test_brainstorm_and_research_are_kept_by_their_cycle_and_their_mark() -> Non
     assert is_kept(check(BRAINSTORM, {"progress.md": planning("init")}, asked))
     answered = {"plan.questions.md": f"{ONE}   One digit.\n", "progress.md": planning("init", "brainstorm", "research")}
     assert is_kept(check(RESEARCH, asked, answered))
-    second = Call(mode=Mode.BRAINSTORM, task="plan-brainstorm", number=2)
+    second = RoleCall(mode=Mode.BRAINSTORM, task="plan-brainstorm", number=2)
     more = {"plan.questions.md": f"{ONE}\n## Cycle 2\n\nWhere?\n", "progress.md": planning("init", "brainstorm")}
     assert is_kept(check(second, {**asked, "progress.md": planning("init")}, more))
 
@@ -261,7 +261,7 @@ def test_research_is_broken_without_answers_and_by_a_change_to_an_older_cycle() 
     asked = {"plan.questions.md": ONE, "progress.md": planning("init", "brainstorm")}
     done = planning("init", "brainstorm", "research")
     breaks(check(RESEARCH, asked, {"progress.md": done}), "no answers below `## Cycle 1`")
-    second = Call(mode=Mode.RESEARCH, task="plan-research", number=2)
+    second = RoleCall(mode=Mode.RESEARCH, task="plan-research", number=2)
     before = {**asked, "plan.questions.md": f"{ONE}\n## Cycle 2\n\nWhere?\n"}
     after = {"plan.questions.md": "## Cycle 1\n\nx\n\n## Cycle 2\n\nWhere?\nHere.\n", "progress.md": done}
     breaks(check(second, before, after), "cycle 1 was changed", "plan.questions.md")
@@ -269,14 +269,14 @@ def test_research_is_broken_without_answers_and_by_a_change_to_an_older_cycle() 
 
 # executor
 
-EXECUTE = Call(mode=Mode.EXECUTE, task="task-1", number=1)
+EXECUTE = RoleCall(mode=Mode.EXECUTE, task="task-1", number=1)
 TO_DO = {"progress.md": planning(*ALL, task_1=" ", task_2=" ")}
 DONE = {"tasks.task-1-report.md": REPORT, "progress.md": planning(*ALL, task_1="P", task_2=" ")}
 
 
 def test_execution_is_kept_by_a_report_and_the_mark_that_asks_for_a_review() -> None:
     assert is_kept(check(EXECUTE, TO_DO, DONE))
-    again = Call(mode=Mode.EXECUTE, task="task-1", number=2)
+    again = RoleCall(mode=Mode.EXECUTE, task="task-1", number=2)
     waiting = {"progress.md": DONE["progress.md"]}
     assert is_kept(check(again, waiting, {report_name("task-1", 2): REPORT})), "a red gate left it as it was"
 
@@ -314,7 +314,7 @@ def test_execution_is_broken_by_a_missing_report_and_by_marks(
 
 # reviewer
 
-REVIEW = Call(mode=Mode.TASK_REVIEW, task="task-1", number=1)
+REVIEW = RoleCall(mode=Mode.TASK_REVIEW, task="task-1", number=1)
 GOOD = {"tasks.task-1-report.md": QUALIFIED, "progress.md": planning(*ALL, task_1="x", task_2=" ")}
 BAD = {"tasks.task-1-report.md": FAILED, "progress.md": TO_DO["progress.md"]}
 
@@ -364,7 +364,7 @@ def test_the_executors_own_verdict_is_none() -> None:
     breaks(check(REVIEW, vain, {"progress.md": GOOD["progress.md"]}), "there is no verdict")
 
 
-SESSION = Call(mode=Mode.SESSION_REVIEW, number=1)
+SESSION = RoleCall(mode=Mode.SESSION_REVIEW, number=1)
 OVER = {"tasks.md": TASKS, "progress.md": planning(*ALL, task_1="x", task_2="x")}
 COMPLETE = {"progress.review1.md": "task-1 and task-2 are good.\n\n**Verdict**: Complete\n"}
 GAPS = {

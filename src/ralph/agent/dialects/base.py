@@ -21,7 +21,7 @@ class Trouble(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Report:
+class DialectReport:
     """What the agent's output says about the call itself."""
 
     trouble: Trouble = Trouble.NONE
@@ -40,6 +40,6 @@ class Reader(ABC):
     @abstractmethod
     def feed(self, data: bytes) -> None: ...
 
-    def close(self) -> Report:
+    def close(self) -> DialectReport:
         self.speech.close()
-        return Report()
+        return DialectReport()

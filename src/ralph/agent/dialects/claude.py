@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from ralph.agent.dialects.base import Reader, Report, Trouble
+from ralph.agent.dialects.base import DialectReport, Reader, Trouble
 from ralph.agent.dialects.lines import JsonLines
 from ralph.agent.speech import Speech
 from ralph.plan.usage import Usage
 
 Json = dict[str, object]
 OLD_LIMIT = re.compile(r"usage limit reached\|(\d{10})")
-A_PERSON_MUST_MEND = frozenset({"authentication_failed", "billing_error", "model_not_found"})
+A_PERSON_MUST_FIX = frozenset({"authentication_failed", "billing_error", "model_not_found"})
 LAST_CLAIMS = ("DONE", "VERIFIED", "RESET")
 
 
@@ -32,7 +32,7 @@ class ClaudeReader(Reader):
         for event in self._lines.feed(data):
             self._event(event)
 
-    def close(self) -> Report:
+    def close(self) -> DialectReport:
         for event in self._lines.close():
             self._event(event)
         self.speech.close()
@@ -69,28 +69,28 @@ class ClaudeReader(Reader):
             self._rejected = True
             self._resets_at = _number(info.get("resetsAt"))
 
-    def _report(self) -> Report:
+    def _report(self) -> DialectReport:
         if self._result is None:
             if not self._retry:
-                return Report()
+                return DialectReport()
             message = f"it was still trying to reach the model ({self._retry.get('error')})"
             trouble = _trouble(self._retry.get("error_status"), self._retry.get("error") or "unknown")
-            return Report(trouble=trouble, message=message)
+            return DialectReport(trouble=trouble, message=message)
         usage = _usage(self._result)
         if not self._result.get("is_error"):
-            return Report(usage=usage)
+            return DialectReport(usage=usage)
         message = str(self._result.get("result") or self._result.get("terminal_reason") or "no reason given")
         trouble = _trouble(self._result.get("api_error_status"), self._error)
         old = OLD_LIMIT.search(message)
         if old or self._rejected:
             trouble = Trouble.LIMIT
         retry_at = float(old[1]) if old else self._resets_at
-        return Report(trouble=trouble, message=message, retry_at=retry_at, usage=usage)
+        return DialectReport(trouble=trouble, message=message, retry_at=retry_at, usage=usage)
 
 
 def _trouble(status: object, word: object) -> Trouble:
     """By the answer's HTTP status, else by Claude Code's own word for what went wrong."""
-    if word in A_PERSON_MUST_MEND or status in (401, 403):
+    if word in A_PERSON_MUST_FIX or status in (401, 403):
         return Trouble.UNUSABLE
     if status == 429 or word == "rate_limit":
         return Trouble.LIMIT

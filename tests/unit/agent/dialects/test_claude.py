@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.agent.dialects.base import Report, Trouble
+from ralph.agent.dialects.base import DialectReport, Trouble
 from ralph.agent.dialects.claude import ClaudeReader
 from ralph.agent.speech import Marker, Speech
 
@@ -19,7 +19,7 @@ RECORDED = sorted(path.stem for path in DATA.glob("*.jsonl"))
 DONE = "<ralph>DONE</ralph>"
 
 
-def read(*pieces: bytes, prompt: str = "") -> tuple[Report, Speech]:
+def read(*pieces: bytes, prompt: str = "") -> tuple[DialectReport, Speech]:
     speech = Speech(prompt)
     reader = ClaudeReader(speech)
     for piece in pieces:

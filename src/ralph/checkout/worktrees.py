@@ -1,0 +1,234 @@
+"""Ralph's working copies and worktrees: how large each is, and why it can or cannot go."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from ralph import safe_files
+from ralph.checkout.kept_work import ANYWHERE, KeptWork
+from ralph.checkout.own_files import OwnFiles
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.config import Worktrees
+from ralph.engine import record as records
+from ralph.git.repo import Repo, nul
+from ralph.provision.destination import Destination
+from ralph.provision.provide import provided_so_far
+from ralph.stores.lock import Owner
+from ralph.workspace import Workspace
+
+PLAN = "plan"
+MAX_NAMED = 3
+AtWork = Callable[[], Owner | None]
+"""Says which run is at work; None: there is none."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Worktree:
+    """One of them, at one moment."""
+
+    kind: str
+    name: str
+    folder: Path
+    target: str = ""  # for which it was used last; empty: nobody knows
+    git_dir: str = ""  # of the repository that its files come from, likewise
+    stays: str = ""  # why it cannot go
+    holds: tuple[str, ...] = ()  # files in it that are kept nowhere else
+    why: str = ""  # why nothing is lost when it goes
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes on disk."""
+        return size_of(self.folder)
+
+    @cached_property
+    def used(self) -> float:
+        """When it was last used, in seconds since 1970."""
+        beside = self.folder.with_name(f"{self.folder.name}.index")
+        return max((path.stat().st_mtime for path in (beside, self.folder) if path.exists()), default=0.0)
+
+    @property
+    def number(self) -> int:
+        return int(self.folder.name) if self.folder.name.isdecimal() else 0
+
+
+def note_use(folder: Path, target: str, repo: Repo) -> None:
+    """Write down, beside a working copy, what it is used for."""
+    path = _note(folder)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"target": target, "gitDir": str(repo.git_dir)}))
+
+
+def _note(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}.used")
+
+
+def all_worktrees(workspace: Workspace) -> Iterator[Worktree]:
+    """Those that hold a plan, then the slots and the copies for gates and reviewers."""
+    for folder in _folders(workspace.worktrees):
+        if not folder.name.startswith("."):
+            yield Worktree(kind=PLAN, name=folder.name, folder=folder, target=folder.name)
+    kinds = {"slot": workspace.slots, "verification": workspace.clean_copies, "review": workspace.review_copies}
+    for kind, parent in kinds.items():
+        for folder in sorted(_folders(parent), key=lambda path: len(path.name)):
+            if "." not in folder.name:
+                used = _used_for(folder)
+                yield Worktree(
+                    kind=kind,
+                    name=f"{kind} {folder.name}",
+                    folder=folder,
+                    target=str(used.get("target", "")),
+                    git_dir=str(used.get("gitDir", "")),
+                )
+
+
+def _folders(parent: Path) -> list[Path]:
+    """What is in a folder of Ralph's; what a link leads to is not."""
+    if any(path.is_symlink() for path in (parent.parent, parent)):
+        return []
+    return sorted(path for path in parent.glob("*") if path.is_dir() and not path.is_symlink())
+
+
+def _used_for(folder: Path) -> dict[str, object]:
+    try:
+        used = json.loads(_note(folder).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return used if isinstance(used, dict) else {}
+
+
+class Judge:
+    """Says of each of them why it can or cannot go."""
+
+    def __init__(self, workspace: Workspace, repos: Iterable[Repo], at_work: AtWork = lambda: None) -> None:
+        self._workspace = workspace
+        self._repos = tuple(repos)  # the first is that of the project's own folder, where it has one
+        self._records = records.load(workspace.records)
+        self._at_work = at_work()  # after its records: whoever is named there is at work, unless it has just ended
+        if self._records and not self._at_work:
+            self._records = records.load(workspace.records)
+        self._kept: dict[Path, KeptWork] = {}
+
+    async def all(self) -> list[Worktree]:
+        return [await self.judge(one) for one in all_worktrees(self._workspace)]
+
+    async def judge(self, one: Worktree) -> Worktree:
+        here = next((record for record in self._records if one.kind == "slot" and record.slot == one.number), None)
+        if self._at_work and here and here.target == self._at_work.target:
+            return replace(one, stays=f"{here.work} of {here.target} is at work here")
+        if self._at_work and not here:
+            return replace(one, stays=f"a run of {self._at_work.target} is at work")
+        if here:
+            return replace(one, stays=f"{here.work} was cut short here; the next run of {here.target} goes on with it")
+        if one.kind not in ("slot", PLAN):
+            return replace(one, why="nobody works in it; the next run makes it again from a commit")
+        kept = await self._kept_in(one)
+        if kept is None:
+            return replace(one, stays="its repository is not here, so nobody knows whether its work is kept")
+        return await (self._judge_plan(one, kept) if one.kind == PLAN else self._judge_slot(one, kept))
+
+    def repo_of(self, one: Worktree) -> Repo | None:
+        known = (repo for repo in self._repos if str(repo.git_dir) == one.git_dir)
+        return next(known, self._repos[0] if self._repos and not one.git_dir else None)
+
+    async def _kept_in(self, one: Worktree) -> KeptWork | None:
+        repo = self.repo_of(one)
+        if repo and repo.git_dir not in self._kept:
+            own = OwnFiles(prefix=repo.prefix, names=self._workspace.own_files)
+            self._kept[repo.git_dir] = await KeptWork.look(repo, own)
+        return self._kept[repo.git_dir] if repo else None
+
+    async def _judge_slot(self, one: Worktree, kept: KeptWork) -> Worktree:
+        copy = slot_copy(one, kept.repo, kept.own)
+        if not copy.index.exists():
+            return replace(one, why="nothing was ever put into it")
+        where, lost = await kept.where(await copy.tree_now())
+        stays = f"{named(lost)} {'is' if len(lost) == 1 else 'are'} kept nowhere else" if lost else ""
+        return replace(one, why=where, holds=lost, stays=stays)
+
+    async def _judge_plan(self, one: Worktree, kept: KeptWork) -> Worktree:
+        if not (one.folder / ".git").is_file():
+            return replace(one, why="it holds no plan")
+        everything = KeptWork(kept.repo, OwnFiles(held=False), {}, {}, {})
+        tree = await _plan_tree(kept.repo, one.folder)
+        if await everything.missing(tree, *ANYWHERE):
+            why = "it holds a plan that is newer than its branch: of a run that was killed, or not to be committed"
+            return replace(one, stays=why)
+        return replace(one, why="the plan in it is in a commit")
+
+
+def slot_copy(one: Worktree, repo: Repo, own: OwnFiles) -> WorkingCopy:
+    """A slot as what it is, to look at what is in it."""
+    copy = WorkingCopy(repo=repo, folder=one.folder, own=own, branch="")
+    copy.provided = provided_so_far(
+        Destination(
+            settings=Worktrees(),
+            source=repo.top,
+            top=one.folder,
+            owner="",
+            log=Path(os.devnull),
+            env=repo.environment,
+            prefix=repo.prefix,
+        )
+    )
+    return copy
+
+
+async def _plan_tree(repo: Repo, folder: Path) -> str:
+    """What is committed, with the files of a folder over it."""
+    names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != ".git"]
+    with tempfile.TemporaryDirectory(prefix="ralph-plan-") as scratch:
+        index = Path(scratch) / "index"
+        await repo.git("read-tree", "HEAD", index=index)
+        await repo.git("update-index", "--add", "-z", "--stdin", stdin=nul(names), index=index, work_tree=folder)
+        return (await repo.git("write-tree", index=index)).strip()
+
+
+def named(paths: tuple[str, ...]) -> str:
+    more = f" and {len(paths) - MAX_NAMED} more" if len(paths) > MAX_NAMED else ""
+    return f"{', '.join(paths[:MAX_NAMED])}{more}"
+
+
+async def remove(one: Worktree, repo: Repo | None) -> str:
+    """Take it away; what is kept nowhere else is kept first, under the ref that comes back."""
+    kept = ""
+    if repo and one.kind == "slot" and one.holds:
+        kept = await slot_copy(one, repo, OwnFiles(prefix=repo.prefix)).save_strays()
+    remove_copy(one.folder)
+    if repo:
+        await repo.ask("worktree", "prune")
+    return kept
+
+
+def remove_copy(folder: Path) -> None:
+    """Remove a working copy, what Ralph noted beside it, and the folders above it once they are empty."""
+    for path in (folder, *folder.parent.glob(f"{folder.name}.*")):
+        safe_files.remove_all(path)
+    with suppress(OSError):  # one of them holds something else
+        folder.parent.rmdir()
+        folder.parent.parent.rmdir()
+
+
+def in_words(size: float) -> str:
+    return f"{size / 1e6:.1f} MB" if size < 1e9 else f"{size / 1e9:.2f} GB"
+
+
+def size_of(path: str | Path) -> int:
+    """What a file, or a folder with all that is below it, takes on disk; links are not followed."""
+    total = 0
+    with suppress(OSError):
+        total = os.lstat(path).st_blocks * 512
+        if not os.path.isdir(path) or os.path.islink(path):  # noqa: PTH112, PTH114 - many files
+            return total
+        for entry in os.scandir(path):
+            if entry.is_dir(follow_symlinks=False):
+                total += size_of(entry.path)
+            else:
+                total += entry.stat(follow_symlinks=False).st_blocks * 512
+    return total

@@ -1,0 +1,66 @@
+"""Before the first attempt the gates run once: what is red already is said, not blamed on an agent."""
+
+from __future__ import annotations
+
+import time
+
+from ralph.engine.attempt import cancellable
+from ralph.engine.baseline_difference import check_difference
+from ralph.engine.run import Run
+from ralph.engine.verification import IN_PLACE
+from ralph.journal.events import BaselineEnded, BaselineStarted
+from ralph.plan.model import TaskState
+from ralph.plan.work import Work, WorkKind
+from ralph.verify import gates
+from ralph.verify.environment_failures import environment_failure
+
+
+async def check_baseline(run: Run) -> tuple[str, ...]:
+    """The commands that are red before anybody did anything; nothing is run that was green on these files."""
+    wanted = run.workflow.gates(None)
+    if not wanted or not _needed(run) or await _known_green(run):
+        return ()
+    assert run.branch, "what is verified is on a branch"
+    run.emit(BaselineStarted(gates=tuple(gate.command for gate in wanted)))
+    began = time.monotonic()
+    tip = await run.branch.tip()
+    checked = await cancellable(run, run.verifier.check(tip, wanted, "baseline"))
+    if checked is None:
+        return ()
+    bad = gates.red(checked.results)
+    red = tuple(result.command for result in bad)
+    run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))
+    forgiven = run.keep_going or run.config.verify.where == IN_PLACE  # there an agent may make what they need
+    for gate, result in zip(wanted, checked.results, strict=True) if not forgiven else ():
+        if result not in bad:
+            continue
+        await cancellable(run, check_difference(run, tip, gate, result))
+        error = environment_failure(result)
+        if error:
+            raise error
+    return red
+
+
+def _needed(run: Run) -> bool:
+    """Only before a task's very first attempt: later ones know what the last attempt came to."""
+    pending = [task for task in run.plan if task.state is TaskState.PENDING]
+    following = run.workflow.next(run.plan)
+    is_new = (
+        isinstance(following, Work) and following.kind is WorkKind.SETUP
+    )  # nothing is there yet that could be green
+    return bool(pending) and not is_new and not any(task.failures for task in pending)
+
+
+async def _known_green(run: Run) -> bool:
+    """Whether the last task to pass left just these files, and these gates were green on them."""
+    results = [task.result for task in run.plan if task.result and task.result.gates and task.result.commit]
+    if not results or not run.branch:
+        return False
+    last = max(results, key=lambda result: result.completed_at)
+    commands = {gate.command for gate in last.gates if gate.passed}
+    if any(gate.command not in commands for gate in run.workflow.gates(None)):
+        return False
+    repo = run.branch.repo
+    if not await repo.exists(last.commit):
+        return False
+    return all(path in run.own for path in await repo.between(last.commit, await run.branch.tip()))

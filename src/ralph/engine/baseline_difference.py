@@ -1,0 +1,175 @@
+"""Why a gate is red before anybody did anything: the code, or something that only the person's checkout has.
+
+The person's checkout is only read. The gate runs again in a clean copy, with copies of the files that git does not
+know; with an environment of the person's own it never runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ralph.checkout import submodules
+from ralph.config import NAME, Verify
+from ralph.engine.run import Run
+from ralph.errors import RalphError
+from ralph.journal.events import Noted
+from ralph.plan.model import GateResult
+from ralph.process.environment import ORDINARY, allowed
+from ralph.process.table import MARK
+from ralph.provision.destination import MAX_BYTES, is_own
+from ralph.provision.discover import SCRATCH, made_in, visible_in
+from ralph.provision.put import put, size_of
+from ralph.provision.stamp import Method
+from ralph.verify import gates
+from ralph.verify.environment_failures import UNTIL_DONE, last_lines
+from ralph.verify.gates import Gate
+
+PATIENCE = 60.0
+"""Seconds in which Ralph finds out which of many files it is."""
+
+LARGE = 200_000_000
+"""Bytes: what is larger is better linked than copied."""
+
+
+async def check_difference(run: Run, commit: str, gate: Gate, result: GateResult) -> None:
+    """Stop the run if this red gate lacks something that the person has and a clean checkout has not."""
+    names = missing_variables(result, run.config.verify, os.environ)
+    if names:
+        raise _lacks_variables(result, names)
+    assert run.branch, "what is verified is on a branch"
+    if any(path not in run.own for path in await run.branch.repo.between(await run.branch.repo.head(), commit)):
+        return  # agents' work: it gets none of the person's files
+    trial = Trial(run, commit, gate)
+    await trial.check_submodules(result)
+    paths = await trial.candidates()
+    if not paths:
+        return
+    run.emit(Noted(text=f"`{gate.command}` is red: it runs again with copies of what only your checkout has."))
+    if await trial.is_green(paths) and not await trial.is_green(()):  # else it is red now and then
+        raise await trial.explain(result, await trial.least(paths, result.output))
+
+
+def missing_variables(result: GateResult, settings: Verify, environment: Mapping[str, str]) -> list[str]:
+    """Variables that a red gate speaks of, that are set here and that gates do not get."""
+    unseen = environment.keys() - allowed(environment, settings.env).keys() - {MARK}
+    said = set(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", result.command))
+    said |= set(re.findall(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b", result.output))  # DEBUG may be any word, API_KEY is one
+    return sorted(name for name in unseen & said if not name.startswith("RALPH_"))
+
+
+@dataclass
+class Trial:
+    """Runs of one gate on one commit, with more or fewer files beside it."""
+
+    run: Run
+    commit: str
+    gate: Gate
+
+    async def check_submodules(self, result: GateResult) -> None:
+        async with self.run.verifier.clean_copy(self.commit) as clean:
+            names = await submodules.missing(clean.copy.repo, clean.copy.folder)
+        if names:
+            raise RalphError(
+                f"The gate `{result.command}` is red, and these submodules have no files: {_listed(tuple(names))}.",
+                details=last_lines(result),
+                remedy=f"Ralph takes them from your checkout: git submodule update --init. {UNTIL_DONE}",
+            )
+
+    async def candidates(self) -> tuple[str, ...]:
+        """What lies in the person's checkout, unknown to git, and not in the clean copy."""
+        async with self.run.verifier.clean_copy(self.commit) as clean:
+            here = self.run.destination(clean.copy)
+            found = sorted(await made_in(replace(here, top=here.source)))
+            return tuple(path for path in found if self._is_candidate(path, here.source, here.top))
+
+    def _is_candidate(self, path: str, source: Path, top: Path) -> bool:
+        mine = is_own(path) or path in self.run.own or path.rpartition("/")[2] in SCRATCH
+        return not mine and not os.path.lexists(top / path) and size_of(source / path) <= MAX_BYTES
+
+    async def is_green(self, paths: tuple[str, ...]) -> bool:
+        async with self.run.verifier.clean_copy(self.commit) as clean:
+            here = self.run.destination(clean.copy)
+            try:
+                for path in paths:
+                    with suppress(RalphError, OSError):  # what cannot be read cannot be tried
+                        await put(here, path, Method.COPIED, explicit=True, variables={})
+                logs = Path(clean.variables["TMPDIR"])
+                bench = self.run.verifier.bench(clean, "trial")
+                bench = replace(bench, logs=logs, started=lambda _: None, ended=lambda _: None)
+                return not gates.red(await gates.run_all((self.gate,), bench))
+            finally:
+                await clean.copy.clean()
+
+    async def least(self, paths: tuple[str, ...], output: str) -> tuple[str, ...]:
+        """As few of these as Ralph can find in a while with which the gate is still green."""
+        named = tuple(path for path in paths if path.rpartition("/")[2] in output)
+        if named and len(named) < len(paths) and await self.is_green(named):
+            paths = named
+        return await fewest(paths, self.is_green, until=time.monotonic() + PATIENCE)
+
+    async def explain(self, result: GateResult, paths: tuple[str, ...]) -> RalphError:
+        async with self.run.verifier.clean_copy(self.commit) as clean:
+            here = self.run.destination(clean.copy)
+            seen = await visible_in(replace(here, top=here.source), paths)
+        prefix = here.prefix
+        inside = [path.removeprefix(prefix) for path in paths if path.startswith(prefix) and path not in seen]
+        large = [path for path in inside if size_of(here.source / prefix / path) > LARGE]
+        settings = {"link": large, "copy": [path for path in inside if path not in large]}
+        listed = ", ".join(f'"{key}": [{_quoted(names)}]' for key, names in settings.items() if names)
+        ways = [f"commit {_listed(seen)}"] if seen else []
+        ways += [f'set "worktrees": {{{listed}}} in {NAME}'] if listed else []
+        return RalphError(
+            f"The gate `{result.command}` is red in a clean checkout, and green with files that only your checkout "
+            f"has: {_listed(paths)}.",
+            details=last_lines(result),
+            remedy=f"Gates run on a fresh checkout of each commit. {_sentence(' and '.join(ways))} "
+            f"Or let a command make it: worktrees.setup (see docs/guides/worktrees.md). {UNTIL_DONE}",
+        )
+
+
+async def fewest(
+    paths: tuple[str, ...], is_green: Callable[[tuple[str, ...]], Awaitable[bool]], *, until: float
+) -> tuple[str, ...]:
+    """Half of the paths, and half of that, as long as one of the halves suffices; then without each of the rest."""
+    while len(paths) > 1 and time.monotonic() < until:
+        middle = len(paths) // 2
+        for part in (paths[:middle], paths[middle:]):
+            if await is_green(part):
+                paths = part
+                break
+        else:
+            break
+    for path in paths:
+        without = tuple(other for other in paths if other != path)
+        if without and time.monotonic() < until and await is_green(without):
+            paths = without
+    return paths
+
+
+def _lacks_variables(result: GateResult, names: list[str]) -> RalphError:
+    are = "is" if len(names) == 1 else "are"
+    return RalphError(
+        f"The gate `{result.command}` is red and names {', '.join(names)}, which {are} set in your shell and not "
+        "passed to gates.",
+        details=last_lines(result),
+        remedy=f'If it needs that, set "verify": {{"env": [{_quoted(names)}]}} in {NAME}. '
+        f"Gates see {', '.join(ORDINARY[:3])} and the like, and what verify.env names. {UNTIL_DONE}",
+    )
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}." if text else ""

@@ -1,0 +1,206 @@
+"""Landing: passed work comes onto the branch as one commit with its state, verified as the tree that lands."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.commit_message import TRAILER, commit_message
+from ralph.engine.attempt import cancellable
+from ralph.engine.record import Record
+from ralph.engine.run import Run
+from ralph.engine.settle import settle
+from ralph.engine.site import Site
+from ralph.errors import RalphError
+from ralph.git.read import attempt_ref
+from ralph.git.trees import changes_between
+from ralph.journal.events import Landed, Noted
+from ralph.plan.work import Outcome, Verdict, Work, WorkKind
+
+MAX_CONFLICTS = 5
+MAX_TRIES = 3
+MAX_CONFLICT_TEXT = 3_000
+
+
+@asynccontextmanager
+async def take_turn(run: Run) -> AsyncIterator[None]:
+    """One after the other changes the plan or the branch; whoever else moved the branch meanwhile is undone."""
+    async with run.turn:
+        if run.branch:
+            await _reclaim(run, run.branch)
+        yield
+
+
+async def _reclaim(run: Run, branch: TargetBranch) -> None:
+    kept = await branch.reclaim()
+    if kept:
+        text = f"Somebody else has moved {branch.name}, where only verified work may land: that was undone"
+        run.emit(Noted(text=f"{text}, and is kept in {kept}.", warning=True))
+
+
+async def land(
+    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
+) -> Outcome:
+    """Bring an attempt's work onto the branch, or send it back; the plan says which. Whoever calls has the turn."""
+    branch = run.branch
+    assert branch is not None, "work that lands has a branch"
+    attempt = f"{record.target}/{work.id}/{record.number}"
+    done = await branch.repo.has_line(record.base, await branch.tip(), f"{TRAILER}: {attempt}") if resumed else ""
+    if done:  # it is said to have landed when the run was killed
+        tree = await branch.repo.tree_of(done)
+        outcome = await _verify_again(run, site, work, record, outcome, tree, record.base, has_moved=False)
+        if outcome.verdict is Verdict.INTERRUPTED:
+            return outcome
+        _settled(run, work, replace(outcome, commit=_named(branch, work, done)))
+        return replace(outcome, commit=done)
+    for _ in range(MAX_TRIES):
+        tip = await branch.tip()
+        together, tree = await _bring_together(run, site, work, record, outcome, tip)
+        if together.verdict is not Verdict.PASSED:
+            if together.verdict is not Verdict.INTERRUPTED:
+                await _keep(branch, work, record, outcome)
+                run.save(settle(run.plan, work, together, run.workflow.policy))
+            return together
+        if not await _changes_code(run, branch, work, tree, tip):
+            await _keep(branch, work, record, outcome)
+            settled = _settled(run, work, replace(together, commit=await _earlier(run, branch, work)))
+            await run.commit_state()
+            return settled
+        commit = await _advance(run, branch, work, record, together, tree, tip)
+        if commit:
+            run.emit(Landed(work=work.id, attempt=record.number, commit=commit))
+            return replace(together, commit=commit)
+        await _reclaim(run, branch)
+    raise RalphError(f"Somebody else keeps moving {branch.name}.", remedy="Stop that, then run again.")
+
+
+async def _keep(branch: TargetBranch, work: Work, record: Record, outcome: Outcome) -> None:
+    await branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
+
+
+async def _changes_code(run: Run, branch: TargetBranch, work: Work, tree: str, tip: str) -> bool:
+    """Whether there is anything to land but state."""
+    since = await branch.committed() if work.kind is WorkKind.FINISH else tip
+    repo = branch.repo
+    return any(change.path not in run.own for change in await changes_between(repo, await repo.tree_of(since), tree))
+
+
+async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
+    """The commit that a spec without new work has: its last one, or where the branch stood when it was closed."""
+    spec = run.plan.find_spec(work.id) if work.kind is WorkKind.FINISH else None
+    if spec is None:  # a person's commits did it, and the branch has them; or its report alone did
+        return "" if work.contract else _named(branch, work, await branch.tip())
+    return spec.result.commit if spec.result and spec.result.commit else await branch.committed()
+
+
+def _named(branch: TargetBranch, work: Work, commit: str) -> str:
+    """What the plan says of it: work that waits has no commit on the branch before its spec has one."""
+    return "" if branch.defers and work.kind is not WorkKind.FINISH else commit
+
+
+def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
+    run.save(settle(run.plan, work, outcome, run.workflow.policy))
+    return outcome
+
+
+async def _bring_together(
+    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, tip: str
+) -> tuple[Outcome, str]:
+    """The tree of the work on top of the branch, and what it comes to there."""
+    assert run.branch
+    repo = run.branch.repo
+    tree = work_tree = await repo.tree_of(outcome.commit)
+    has_moved = False
+    if record.base != tip:
+        has_moved = any(path not in run.own for path in await repo.between(record.base, tip))
+        squashed = repo.write_commit(tree, (record.base,), "What an attempt made")
+        tree, conflicts = await repo.merged(tip, squashed)
+        code = [path for path in conflicts if path not in run.own]
+        if code:
+            run.conflicts[work.id] = run.conflicts.get(work.id, 0) + 1
+            free = run.conflicts[work.id] <= MAX_CONFLICTS
+            reason = await _conflict(run, tip, tree, code)
+            return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=reason), ""
+    if tree in run.verified or (not has_moved and outcome.verified_tree == work_tree):
+        return outcome, tree
+    return await _verify_again(run, site, work, record, outcome, tree, tip, has_moved=has_moved), tree
+
+
+async def _verify_again(
+    run: Run,
+    site: Site | None,
+    work: Work,
+    record: Record,
+    outcome: Outcome,
+    tree: str,
+    tip: str,
+    *,
+    has_moved: bool,
+) -> Outcome:
+    """What the gates say of a tree that they have not seen yet."""
+    assert run.branch
+    if not any(spec.type == "verify" for spec in work.steps):
+        return outcome  # it has no gates: a set-up
+    commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: together")
+    task = run.plan.find(work.id)
+    label, gates, number = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
+    checked = await cancellable(
+        run, run.verifier.check(commit, gates, label, work=work.id, attempt=number, task=task, ui=number, site=site)
+    )
+    if checked is None:
+        return replace(outcome, verdict=Verdict.INTERRUPTED)
+    if not checked.reason:
+        return replace(outcome, gates=checked.results)
+    reason = checked.reason
+    if has_moved:
+        reason = f"It fails together with work that landed after this attempt began. {reason}"
+    return replace(outcome, verdict=Verdict.FAILED, reason=reason, gates=checked.results)
+
+
+async def _conflict(run: Run, tip: str, tree: str, paths: list[str]) -> str:
+    assert run.branch
+    both = await run.branch.repo.git("diff-tree", "-p", tip, tree, "--", *paths)
+    both = both.encode(errors="replace").decode()
+    shown = both if len(both) <= MAX_CONFLICT_TEXT else both[: MAX_CONFLICT_TEXT - 1] + "…"
+    return f"It conflicts with work that landed after this attempt began, in {', '.join(paths)}:\n\n{shown}"
+
+
+async def _advance(
+    run: Run, branch: TargetBranch, work: Work, record: Record, outcome: Outcome, tree: str, tip: str
+) -> str:
+    """Work and state in one commit and one move of the branch; empty if the branch is not where it was."""
+    repo, before, policy = branch.repo, run.plan, run.workflow.policy
+    own = run.workflow.commit_message(before, work)
+    subject = own if work.kind is WorkKind.FINISH else outcome.summary or own
+    run.save(settle(before, work, replace(outcome, commit=""), policy))  # a commit cannot hold its own id
+    message = commit_message(
+        subject,
+        task=before.find(work.id),
+        outcome=outcome,
+        attempt=f"{record.target}/{work.id}/{record.number}",
+        config=run.config,
+        model=outcome.usage.model or run.model or run.config.provider_for("executor").model or "",
+        trailer=work.trailer,
+    )
+    finishes = work.kind is WorkKind.FINISH
+    parent = await branch.committed() if finishes else tip
+    landed = await _with_state(run, tree, tip)
+    commit = repo.write_commit(landed, (parent,), message)
+    ref = (attempt_ref(record.target, work.id, record.number), outcome.commit, None)
+    moved = await (branch.close(commit, parent, ref) if finishes else branch.land(commit, tip, ref))
+    if not moved:
+        run.plan = run.workflow.store.save(before) or before
+        return ""
+    run.verified[tree] = run.verified[landed] = outcome.gates
+    run.save(settle(before, work, replace(outcome, commit=_named(branch, work, commit)), policy))
+    return commit
+
+
+async def _with_state(run: Run, tree: str, tip: str) -> str:
+    """A tree with Ralph's own files as they are now; where they are not to be committed, as the branch has them."""
+    if run.plans and run.own.held and run.config.commits.prd_changes:
+        run.plans.repo.trees.setdefault(tree, tree)
+        return await run.plans.tree_with(tree, run.workflow.state_paths)
+    return tree

@@ -1,0 +1,354 @@
+"""Everything around the loop: lock, journal, branch, recovery, and the end of it all."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ralph import __version__
+from ralph.agent import call
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.open import CheckoutRequest, OpenCheckout, fast_forward, open_checkout
+from ralph.config import Config
+from ralph.engine.baseline import check_baseline
+from ralph.engine.disk_limits import hold_limits
+from ralph.engine.loop import work_through
+from ralph.engine.pending import take_back
+from ralph.engine.proof import prove_again
+from ralph.engine.recovery import end_orphans, recover, rescue
+from ralph.engine.run import Interrupt, Run
+from ralph.engine.settle import reopen_review, resume
+from ralph.engine.ui_ready import check_ui
+from ralph.engine.verification import IN_PLACE, Verifier
+from ralph.engine.workflow import Workflow
+from ralph.engine.worktree_pool import WorktreePool
+from ralph.errors import RalphError
+from ralph.git import read as git_read
+from ralph.journal.events import Noted, RunEnded, RunStarted
+from ralph.journal.metrics import Metrics
+from ralph.journal.writer import Journal, Listener, new_run_id
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.work import Ending, Finished, Verdict
+from ralph.process import environment, tree
+from ralph.protect import crash_copies
+from ralph.stores import atomic, lock
+from ralph.verify.browser import Browser
+from ralph.verify.urls import why_unseen
+from ralph.workspace import Workspace
+
+RUN_ID = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
+CURRENT_BRANCH = "current"
+"""`commits.branch`: the person's own branch is fast-forwarded when a run ends."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What a person asked for on the command line."""
+
+    once: bool = False
+    jobs: int = 1  # how many tasks run in parallel, each in its own working copy
+    abrupt: bool = False  # when the plan halts, what is under way beside it is ended
+    baseline: bool = True
+    keep_going: bool = False  # also if a gate cannot run at all
+    model: str = ""
+    config: str = ""  # the name of the step configuration, where the workflow has one
+
+    def with_config(self, name: str) -> Options:
+        return replace(self, config=name)
+
+
+async def run_plan(
+    workspace: Workspace,
+    config: Config,
+    wanted: CheckoutRequest,
+    make: Callable[[Path], Workflow],
+    options: Options,
+    *listeners: Listener,
+) -> RunEnded:
+    """One whole run of a workflow, from the lock to the last event."""
+    run_id, interrupt = new_run_id(), Interrupt()
+    tree.adopt_orphans()
+    workspace.keep_out_of_git()
+    owner = lock.me(run_id, wanted.target)
+    secrets = environment.Redactor(environment.secrets_in(_environment(config)))
+    with (
+        interrupt.on_signals(),
+        lock.hold(workspace.lock, owner) as left_by,
+        Journal(workspace.logs / run_id, secrets.text, wanted.target) as journal,
+    ):
+        for listener in listeners:
+            journal.listen(listener)
+        ended = await end_orphans(left_by, workspace.records)
+        for name in workspace.own_files:
+            atomic.sweep(workspace.root / name)
+        opened, known_tip = await _open(workspace, wanted, config, run_id)
+        try:
+            workflow = make(opened.project)
+            plan = workflow.store.load()
+        except RalphError:
+            await opened.close(committed=config.commits.prd_changes)
+            raise
+        async with Browser(config.browser, run_id, _noting(journal)) as browser:
+            run = Run(
+                id=run_id,
+                workspace=workspace,
+                config=config,
+                workflow=workflow,
+                plan=plan,
+                journal=journal,
+                owner=owner,
+                branch=opened.branch,
+                plans=opened.plans,
+                own=opened.own,
+                browser=browser if config.browser.enabled else None,
+                interrupt=interrupt,
+                numbers=_numbers(opened.branch.repo.top, wanted.target),
+                model=options.model,
+                jobs=options.jobs,
+                keep_going=options.keep_going,
+            )
+            async with Verifier(run, options.jobs) as run.verifier:
+                try:
+                    killed = known_tip or left_by or opened.plans.was_left
+                    since = _began(left_by.run if left_by else "") if killed else None
+                    edited = _edited(plan, opened, make, workspace.root)
+                    return await _drive(run, opened, options, ended, since=since, edited=edited)
+                finally:
+                    await _close(run, opened, wanted)
+
+
+async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, run_id: str) -> tuple[OpenCheckout, str]:
+    """Hold the branch and its plan; also says where the branch stood when a killed run last wrote the plan."""
+    crash_copies.put_back(workspace, locked=True)
+    known_tip = crash_copies.tip_of(workspace, wanted.target)
+    opened = await open_checkout(
+        workspace,
+        wanted,
+        run_id,
+        known_tip=known_tip,
+        committed=config.commits.prd_changes,
+        catch_up=config.commits.branch == CURRENT_BRANCH,
+    )
+    if known_tip:  # whatever the branch says by now, after a kill the plan is the one that Ralph wrote last
+        crash_copies.put_back(workspace, locked=True)
+    return opened, known_tip
+
+
+async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> None:
+    """The run has come to its own end: what is on the branch is the plan, and the branch is the person's."""
+    run.remove_temporary()
+    has_begun = bool(run.branch and run.branch.expected)
+    if not has_begun and (opened.plans.was_left or crash_copies.tip_of(run.workspace, wanted.target)):
+        return  # it was refused at the start: a killed run's plan waits for the next one
+    await opened.close(committed=run.config.commits.prd_changes)
+    crash_copies.forget(run.workspace, wanted.target)
+
+
+async def _drive(
+    run: Run, opened: OpenCheckout, options: Options, orphans: int, *, since: str | None, edited: str
+) -> RunEnded:
+    """From the first event to the last; `since`: when a run began that did not end by itself, None if it did."""
+    began = time.monotonic()
+    metrics = Metrics()
+    run.journal.listen(metrics)
+    await check_ui(run)
+    assert run.branch
+    taken_back = await take_back(run)
+    await run.branch.watch()
+    await _forget_stale_verification(run, run.branch, unclean=since is not None)
+    if run.workflow.policy.halts:
+        run.save(resume(run.plan))
+    run.secure()
+    run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
+    run.emit(_started(run, run.branch, options, await _follower(run, run.branch)))
+    _note(run, opened, orphans)
+    if edited:
+        run.emit(Noted(text=edited, warning=True))
+    for text in taken_back:
+        run.emit(Noted(text=text))
+    try:
+        await hold_limits(run, is_over=False)
+        end = await _work(run, options, since=since)
+        await run.commit_state()
+        await _fast_forward(run, run.branch)
+        await run.verifier.close()
+        await hold_limits(run, is_over=True)
+    except Exception as error:  # whatever it was, the journal and the reports say that it ended
+        why = error.what if isinstance(error, RalphError) else str(error)
+        end = Finished(ending=Ending.STOPPED, reason=why)
+        run.emit(replace(_ended(run, metrics, end, began), is_error=True))
+        await run.commit_state()
+        raise
+    ended = _ended(run, metrics, end, began)
+    run.emit(ended)
+    return ended
+
+
+def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], root: Path) -> str:
+    """What to say if the person's own copy of a plan that is under way asks for something else."""
+    if opened.plans.is_new or not opened.own.held:
+        return ""
+    try:
+        theirs = make(root).store.load()
+    except RalphError:  # they have none, or it is of no use
+        return ""
+    wishes = [{task.id: task.wish for task in one} for one in (plan, theirs)]
+    names = sorted({task_id for task_id, _ in wishes[0].items() ^ wishes[1].items()})
+    if not names:
+        return ""
+    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
+    branch = opened.branch.name
+    return (
+        f"Your checkout's plan differs from the one on {branch} in {listed}. The branch's counts. "
+        f"To change it: git switch {branch}, edit, commit, git switch -"
+    )
+
+
+def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
+    plan, gates, unverified = run.plan, run.workflow.gates(None), _unverified(run)
+    if end.ending is Ending.DONE and unverified:
+        end = Finished(ending=Ending.UNVERIFIED, reason=unverified)
+    return RunEnded(
+        run=run.id,
+        target=plan.target,
+        workflow=run.workflow.name,
+        ending=end.ending,
+        reason=end.reason,
+        seconds=time.monotonic() - began,
+        tasks=len(plan.tasks),
+        passed=plan.passed,
+        accepted=plan.accepted,
+        blocked=plan.count(TaskState.BLOCKED),
+        attempts=metrics.attempts,
+        verified=bool(plan.review.verified_at),
+        gates=sum(gate.required for gate in gates),
+        optional=sum(not gate.required for gate in gates),
+        in_place=_is_in_place(run),
+        unverified=unverified,
+        usage=metrics.usage,
+    )
+
+
+def _unverified(run: Run) -> str:
+    """Why what passed is not verified; empty if required gates, or the pages of UI tasks, decided about all of it."""
+    if not any(gate.required for gate in run.workflow.gates(None)) and not all(_is_seen(run, one) for one in run.plan):
+        return "no gate is required, so nothing was verified"
+    names = [task.id for task in run.plan.unverified if not _is_seen(run, task)]
+    return f"{', '.join(names)} passed when no gate was required" if names else ""
+
+
+def _is_seen(run: Run, task: Task) -> bool:
+    """Whether a browser looks at the pages of a task."""
+    return run.workflow.is_ui(run.plan, task) and not why_unseen(task.criteria, run.config)
+
+
+def _is_in_place(run: Run) -> bool:
+    return run.config.verify.where == IN_PLACE or run.plan.in_place
+
+
+async def _work(run: Run, options: Options, *, since: str | None) -> Finished:
+    async with WorktreePool.opened(run, options.jobs) as slots:
+        await rescue(run, slots)
+        if since is not None:
+            await prove_again(run, since)
+        outcome = await recover(run, slots)
+        if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
+            return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
+        if options.baseline and not run.interrupt.requested:
+            run.workflow.already_red = await check_baseline(run)
+        return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
+
+
+def _started(run: Run, branch: TargetBranch, options: Options, follower: str) -> RunStarted:
+    return RunStarted(
+        run=run.id,
+        target=run.plan.target,
+        workflow=run.workflow.name,
+        version=__version__,
+        tasks=len(run.plan.tasks),
+        passed=run.plan.passed,
+        accepted=run.plan.accepted,
+        blocked=run.plan.count(TaskState.BLOCKED),
+        branch=branch.name,
+        place=str(run.workspace.slots),
+        agent=Path(run.config.provider.command).name,
+        gates=tuple(gate.command for gate in run.workflow.gates(None)),
+        model=options.model or run.config.provider_for("executor").model or "",
+        jobs=options.jobs,
+        config=options.config,
+        in_place=_is_in_place(run),
+        follower=follower,
+    )
+
+
+def _note(run: Run, opened: OpenCheckout, orphans: int) -> None:
+    if orphans:
+        run.emit(Noted(text=f"An earlier run was killed; what it left running was ended (processes: {orphans})."))
+    if not opened.branch.repo.has_ident:
+        run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
+    for text in opened.notes:
+        run.emit(Noted(text=text, warning=True))
+    if run.config.verify.where == IN_PLACE:
+        text = "verify.where is slot: gates run in place, where the agent worked, not on a clean checkout."
+        run.emit(Noted(text=text, warning=True))
+    _note_gates(run)
+
+
+def _note_gates(run: Run) -> None:
+    gates = run.workflow.gates(None)
+    if not gates:
+        run.emit(Noted(text="No gates are configured: nothing will be verified.", warning=True))
+    elif not any(gate.required for gate in gates):
+        run.emit(Noted(text="None of the gates is required: nothing will be verified.", warning=True))
+    if run.config.unused_gates:
+        names = ", ".join(f"`{command}`" for command in run.config.unused_gates)
+        run.emit(Noted(text=f"`gates` is set, so verify.default is not run: {names}.", warning=True))
+
+
+async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean: bool) -> None:
+    """What was verified once and has changed since is not verified; nor is what a killed run left behind."""
+    commit = run.plan.review.verified_commit
+    if not commit:
+        return
+    known = not unclean and await branch.repo.exists(commit)
+    if not known or any(path not in run.own for path in await branch.repo.between(commit, await branch.tip())):
+        run.save(reopen_review(run.plan))
+
+
+async def _follower(run: Run, branch: TargetBranch) -> str:
+    """The person's own branch, if it follows Ralph's."""
+    return await branch.repo.current() if run.config.commits.branch == CURRENT_BRANCH else ""
+
+
+async def _fast_forward(run: Run, branch: TargetBranch) -> None:
+    """With `commits.branch: "current"` the person's own branch follows, if git can do that without losing anything."""
+    if run.config.commits.branch != CURRENT_BRANCH:
+        return
+    text = await fast_forward(branch.repo, branch.name)
+    if text:
+        run.emit(Noted(text=text, warning=True))
+
+
+def _began(run_id: str) -> str:
+    """When a run began, in the form in which results are stamped; empty if its name does not say."""
+    found = RUN_ID.match(run_id)
+    return f"{found[1]}-{found[2]}-{found[3]}T{found[4]}:{found[5]}:{found[6]}" if found else ""
+
+
+def _noting(journal: Journal) -> Callable[[str], None]:
+    return lambda text: journal.emit(Noted(text=text))
+
+
+def _numbers(root: Path, target: str) -> dict[str, int]:
+    numbers: dict[str, int] = {}
+    for ref in git_read.attempts(root, target):
+        numbers[ref.task] = max(ref.number, numbers.get(ref.task, 0))
+    return numbers
+
+
+def _environment(config: Config) -> dict[str, str]:
+    return {**os.environ, **call.environment_for(config.provider)}

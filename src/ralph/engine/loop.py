@@ -1,0 +1,259 @@
+"""The loop: begin as much as there are slots for, make attempts, settle what they came to, again."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from ralph.engine.attempt import pause, run_attempt, tell_begin, tell_end
+from ralph.engine.landing import land, take_turn
+from ralph.engine.record import Record
+from ralph.engine.run import Run
+from ralph.engine.settle import settle
+from ralph.engine.site import Site
+from ralph.engine.verdict import conclude
+from ralph.engine.worktree_pool import WorktreePool
+from ralph.git.read import attempt_ref
+from ralph.journal.events import SpecClosed, TaskBlocked, Waited
+from ralph.journal.writer import now
+from ralph.plan.model import TaskState
+from ralph.plan.work import Ending, Finished, Outcome, Verdict, Work, WorkKind, progress_of
+from ralph.steps.agent import CANNOT_RUN
+from ralph.steps.registry import step_type
+
+MAX_WAITS = 20
+FIRST_WAIT, LONGEST_WAIT = 60.0, 1800.0
+
+
+async def work_through(run: Run, slots: WorktreePool, *, once: bool = False, abrupt: bool = False) -> Finished:
+    """Attempt after attempt until nothing is left to do, or a person or a limit says stop.
+
+    `abrupt`: when the plan halts, attempts that are under way are ended; else they come to their own end.
+    """
+    try:
+        async with asyncio.TaskGroup() as group:
+            crew = _RunningAttempts(run, slots, max_running=1 if once else slots.count)
+            return await _work(crew, group, once=once, abrupt=abrupt)
+    except BaseExceptionGroup as several:
+        raise _first(several) from None
+
+
+def _first(error: BaseException) -> BaseException:
+    """What broke first: the others were stopped because of it."""
+    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+
+
+async def _work(crew: _RunningAttempts, group: asyncio.TaskGroup, *, once: bool, abrupt: bool) -> Finished:
+    run, waits = crew.run, 0
+    end: Finished | None = None
+    while True:
+        following = end or crew.begin_all(group)
+        if not crew.running:
+            assert isinstance(following, Finished), "with nothing under way there is something to do"
+            return following
+        outcome, pauses = await crew.next_ended()
+        end = end or crew.halt(abrupt) or stop(outcome, once) or crew.broken(outcome)
+        if outcome.verdict is not Verdict.LIMITED:
+            waits = 0
+        elif not end and pauses == crew.pauses:  # one that began before the last pause met the same limit
+            waits, crew.pauses = waits + 1, crew.pauses + 1
+            if not await wait(run, outcome, waits):
+                end = Finished(ending=Ending.LIMITED, reason=outcome.reason)
+
+
+@dataclass
+class _RunningAttempts:
+    """The attempts that are under way."""
+
+    run: Run
+    slots: WorktreePool
+    max_running: int
+    pauses: int = 0  # how often everybody has waited for a limit
+    unable: dict[str, set[str]] = field(default_factory=dict)  # gates that could not run, and for which tasks
+    running: dict[asyncio.Task[Outcome], tuple[str, int]] = field(default_factory=dict)  # what, and after which pause
+
+    def begin_all(self, group: asyncio.TaskGroup) -> Finished | None:
+        """Begin what can begin; says when nothing is left."""
+        while True:
+            following = self.run.workflow.next(self.run.plan, frozenset(name for name, _ in self.running.values()))
+            if self.run.interrupt.requested:
+                return Finished(ending=Ending.INTERRUPTED)
+            if not isinstance(following, Work):
+                return following if isinstance(following, Finished) else None
+            alone = following.kind is not WorkKind.TASK  # only tasks are done in parallel
+            slot = None if self.running and (alone or len(self.running) >= self.max_running) else self.slots.take()
+            if slot is None:
+                return None
+            self.running[group.create_task(self._in_slot(slot, following))] = following.id, self.pauses
+            if alone:
+                return None
+
+    def halt(self, abrupt: bool) -> Finished | None:
+        """Why nothing more is begun, if the plan has halted."""
+        following = self.run.workflow.next(self.run.plan) if self.run.plan.failure else None
+        if not isinstance(following, Finished):
+            return None
+        if abrupt:
+            self.run.interrupt.halt()
+        return following
+
+    def broken(self, outcome: Outcome) -> Finished | None:
+        """Why it is no use to go on: a gate that cannot run at all failed two different tasks."""
+        for gate in outcome.gates:
+            if gate.required and gate.code in CANNOT_RUN:
+                tasks = self.unable.setdefault(gate.command, set())
+                tasks.add(outcome.work_id)
+                if len(tasks) > 1 and not self.run.keep_going:
+                    names = " and ".join(sorted(tasks))
+                    why = (
+                        f"The gate `{gate.command}` cannot run ({gate.reason}), in {names}: that is no agent's mistake."
+                    )
+                    return Finished(ending=Ending.BLOCKED, reason=f"{why} Use --keep-going to go on all the same.")
+        return None
+
+    async def next_ended(self) -> tuple[Outcome, int]:
+        done, _ = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)
+        task = done.pop()
+        _, pauses = self.running.pop(task)
+        return task.result(), pauses
+
+    async def _in_slot(self, number: int, work: Work) -> Outcome:
+        try:
+            start = await self.slots.start_of(work)
+            mark_begun(self.run, work, start.told)  # first: its agent is shown the plan
+            site = await self.slots.prepare(number, start, work)
+            return await attempt(self.run, site, work, write_down(self.run, site, work, start.tip))
+        finally:
+            self.slots.give_back(number)
+
+
+def mark_begun(run: Run, work: Work, told: str) -> None:
+    """Let the plan say that work has begun, and the task what its next agent is told."""
+    plan = replace(run.plan, started_at=run.plan.started_at or now())
+    if work.kind is WorkKind.TASK and run.jobs == 1:
+        plan = replace(plan, current=work.id)
+    if told:
+        plan = plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{told}".strip()))
+    run.save(plan)
+    run.secure()
+
+
+def write_down(run: Run, site: Site, work: Work, base: str) -> Record:
+    """Write down that an attempt is under way: from now on, what is in its slot is its own."""
+    known = progress_of(run.plan, work.kind, work.id)
+    record = Record(
+        run=run.id,
+        target=run.plan.target,
+        kind=work.kind,
+        work=work.id,
+        number=max(known.attempts if known else 0, run.numbers.get(work.id, 0)) + 1,
+        base=base,
+        slot=site.slot,
+        branch=run.branch.name if run.branch else "",
+        began=run.clock(),
+        agent_at_work=step_type(work.steps[0].type).runs_agent,
+        read_only=step_type(work.steps[0].type).read_only,
+    )
+    run.note(record)
+    return record
+
+
+async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
+    """Make an attempt, or the rest of one, and settle it."""
+    known = progress_of(run.plan, work.kind, work.id)
+    failures = known.failures if known else 0
+    policy = run.workflow.policy
+    most = policy.max_setup_failures if work.kind is WorkKind.SETUP else policy.max_failures
+    tell_begin(run, work, record, failures=failures, most=most, resumed=resumed)
+    began = run.clock()
+    record = await run_attempt(run, site, work, record)
+    outcome = conclude(run.plan, work, record, now(), run.clock() - began)
+    if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
+        return outcome  # its agent had finished: the next run goes on from the record
+    return await close(run, site, work, record, outcome, resumed=resumed)
+
+
+async def close(
+    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
+) -> Outcome:
+    """Land it or settle it, then forget the record; says what it came to in the end.
+
+    A crash between any two of these is harmless: the next run begins with the plan as it was secured last.
+    """
+    async with take_turn(run):
+        if site and site.copy:
+            run.take_artifacts(site.copy, _artifacts(work, outcome))
+        if outcome.verdict is Verdict.PASSED and work.lands and outcome.commit:
+            outcome = await land(run, site, work, record, outcome, resumed=resumed)
+            if outcome.verdict is Verdict.INTERRUPTED:
+                return outcome  # the next run lands it
+        else:
+            await _settle(run, work, record, outcome)
+        run.secure()
+        run.forget(record)
+    _tell(run, work, record, outcome)
+    return outcome
+
+
+def _artifacts(work: Work, outcome: Outcome) -> tuple[str, ...]:
+    return () if outcome.verdict in (Verdict.INTERRUPTED, Verdict.LIMITED) else work.writable
+
+
+async def _settle(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
+    """What did not land changes only the plan; that is committed at once where a task will not be tried again."""
+    if run.branch and outcome.commit:
+        await run.branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
+    before = {task.id for task in run.plan if task.state is TaskState.BLOCKED}
+    run.save(settle(run.plan, work, outcome, run.workflow.policy))
+    blocked = {task.id for task in run.plan if task.state is TaskState.BLOCKED}
+    if blocked != before or outcome.reopened:
+        await run.commit_state()
+
+
+def _tell(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
+    ref = attempt_ref(record.target, work.id, record.number) if work.kind is not WorkKind.FINISH else ""
+    tell_end(run, work, record, outcome, ref=ref)
+    _tell_closed(run, work)
+    for task_id in (work.id, *outcome.reopened):
+        task = run.plan.find(task_id)
+        if task and task.state is TaskState.BLOCKED:
+            ref = attempt_ref(record.target, task.id, task.attempts)
+            run.emit(TaskBlocked(work=task.id, attempt=task.attempts, reason=task.notes, ref=ref))
+
+
+def _tell_closed(run: Run, work: Work) -> None:
+    spec = run.plan.find_spec(work.id) if work.kind is WorkKind.FINISH else None
+    if spec and spec.state is not TaskState.PENDING:
+        tasks = run.plan.of_spec(spec.id)
+        run.emit(
+            SpecClosed(
+                work=spec.id,
+                attempt=spec.attempts,
+                title=spec.name,
+                state=spec.state,
+                tasks=len(tasks),
+                passed=sum(task.state is TaskState.PASSED for task in tasks),
+                commit=spec.result.commit if spec.result else "",
+            )
+        )
+
+
+def stop(outcome: Outcome, once: bool) -> Finished | None:
+    if outcome.fatal:
+        return Finished(ending=Ending.STOPPED, reason=outcome.reason)
+    if outcome.verdict is Verdict.INTERRUPTED:
+        return Finished(ending=Ending.INTERRUPTED)
+    if once and outcome.verdict is not Verdict.LIMITED:
+        return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
+    return None
+
+
+async def wait(run: Run, outcome: Outcome, waits: int) -> bool:
+    """Wait for a usage limit's reset, or back off; False when it has been long enough."""
+    if waits > MAX_WAITS:
+        return False
+    backoff = min(FIRST_WAIT * 2 ** (waits - 1), LONGEST_WAIT)
+    seconds = max(outcome.retry_at - run.clock(), 1.0) if outcome.retry_at else backoff
+    run.emit(Waited(reason=outcome.reason, seconds=seconds))
+    await pause(run, seconds)
+    return True

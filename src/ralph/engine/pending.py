@@ -1,0 +1,25 @@
+"""Work that has passed and waits for its spec, when a person wants a part of it done again."""
+
+from __future__ import annotations
+
+from ralph.checkout.commit_message import TRAILER
+from ralph.checkout.pending import leave_out
+from ralph.engine.run import Run
+from ralph.plan.model import TaskState
+
+
+async def take_back(run: Run) -> tuple[str, ...]:
+    """What waits and belongs to a task that is open again is no passed work, and its next attempt can show its own."""
+    if not run.branch or not run.branch.defers:
+        return ()
+    opened = [f"{TRAILER}: {run.plan.target}/{task.id}/" for task in run.plan if task.state is TaskState.PENDING]
+
+    def is_open(message: str) -> bool:
+        return any(line.startswith(tuple(opened)) for line in message.splitlines()) if opened else False
+
+    found = await leave_out(run.branch, run.own, is_open)
+    return (
+        ("Work that waited for its spec is open again, and waits no more; it is kept in refs/ralph/attempts.",)
+        if found
+        else ()
+    )

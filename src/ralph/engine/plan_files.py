@@ -1,0 +1,63 @@
+"""Changing a plan outside of a run: in the person's checkout before it is under way, on its branch afterwards."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ralph.checkout.open import CheckoutRequest, OpenCheckout, open_checkout
+from ralph.config import Config
+from ralph.protect import crash_copies
+from ralph.workspace import Workspace
+
+
+@contextmanager
+def plan_files(
+    workspace: Workspace, config: Config, target: str, branch: str, run_id: str, *, message: str = ""
+) -> Iterator[Path]:
+    """The project root in which the plan's files can be changed; whoever calls holds the lock.
+
+    With a branch, what was changed is committed there when the block ends well. Without one the plan is not under
+    way yet: it is the person's, and nothing is committed.
+    """
+    if not branch:
+        yield workspace.root
+        return
+    wanted = CheckoutRequest(target=target, branch=branch, defers=target == "specs")
+    crash_copies.put_back(workspace, locked=True)
+    known = crash_copies.tip_of(workspace, target)
+    opened = asyncio.run(
+        open_checkout(workspace, wanted, run_id, known_tip=known, committed=config.commits.prd_changes)
+    )
+    if known:
+        crash_copies.put_back(workspace, locked=True)
+    try:
+        yield opened.project
+        asyncio.run(_commit(opened, config, message or f"chore: update the plan of {target}"))
+    finally:
+        asyncio.run(opened.close(committed=config.commits.prd_changes))
+        crash_copies.forget(workspace, target)
+
+
+async def _commit(opened: OpenCheckout, config: Config, message: str) -> None:
+    branch, plans = opened.branch, opened.plans
+    if not config.commits.prd_changes or not opened.own.held:
+        return
+    tip = await branch.tip()
+    known = [path.removeprefix(opened.own.prefix) for path in await branch.repo.paths_in(tip, *opened.own.pathspecs)]
+    tree = await plans.tree_with(tip, (*known, *await _not_ignored(opened)))
+    await branch.land_state(tree, message, opened.own)
+
+
+async def _not_ignored(opened: OpenCheckout) -> list[str]:
+    """The plan's files that git would take: a run's own notes are not among them."""
+    plans = opened.plans
+    paths = opened.own.on_disk(plans.root)
+    names = b"".join(opened.own.name(path).encode() + b"\0" for path in paths)
+    done = await plans.repo.ask(
+        "check-ignore", "--no-index", "-z", "--stdin", stdin=names, work_tree=plans.folder, literal=False
+    )
+    ignored = set(done.out.decode().split("\0"))
+    return [path for path in paths if opened.own.name(path) not in ignored]

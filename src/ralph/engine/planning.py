@@ -1,0 +1,233 @@
+"""Asking agents for plans: the lock, a journal and an agent, for as long as a person's conversation goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ralph import prompts, safe_files
+from ralph.agent.call import check_installed
+from ralph.checkout.own_files import OwnFiles
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.checkout.worktrees import remove_copy
+from ralph.config import Config
+from ralph.engine.ask import ask
+from ralph.engine.plan_files import plan_files
+from ralph.engine.recovery import end_orphans
+from ralph.engine.run import Run
+from ralph.engine.settle import Policy
+from ralph.engine.site import Site
+from ralph.engine.ticking import Tick, ticking
+from ralph.engine.workflow import PlanClaims, Prompt, PromptRequest
+from ralph.errors import RalphError
+from ralph.git.repo import open_repo
+from ralph.journal.writer import Journal, Listener, new_run_id
+from ralph.plan.model import Plan, Task
+from ralph.plan.work import Ending, Finished, StepSpec, Work, WorkKind
+from ralph.process import tree
+from ralph.process.environment import Redactor, secrets_in
+from ralph.protect import crash_copies
+from ralph.protect.ledger import AGENT_EMAIL
+from ralph.stores import atomic, lock
+from ralph.verify.gates import Gate
+from ralph.workspace import ANSWERS, Workspace
+
+T = TypeVar("T")
+PLANNING = "plan"
+"""The name of the copy that planning agents read."""
+
+
+@dataclass
+class Planner:
+    """Asks one agent after another for answers, each validated by whoever asked."""
+
+    name: str  # what is planned
+    run: Run
+    root: Path  # where the plan's files are
+    _workflow: _Planning
+    tick: Tick | None = None  # called once a second while an agent is asked
+    _site: Site | None = None
+
+    async def ask(
+        self,
+        work_id: str,
+        title: str,
+        template: str,
+        variables: Mapping[str, object],
+        read: Callable[[bytes], T],
+    ) -> T:
+        """An answer that `read` accepts; what it refuses goes back to the agent."""
+        site = self._site = self._site or await self._open()
+        name = f"{ANSWERS}/{work_id}-{self.name}"
+        self._workflow.variables = {**variables, "answerFile": name}
+        work = Work(
+            kind=WorkKind.PLAN,
+            id=work_id,
+            title=title,
+            steps=(StepSpec(type="agent"),),
+            role="planner",
+            prompt=template,
+            writable=(name,),
+        )
+        self._show_sources(site)
+        return await ask(self.run, site, work, site.project / name, read)
+
+    async def _open(self) -> Site:
+        """A checkout that is thrown away, of what the person has committed; without commits an empty folder."""
+        run = self.run
+        folder = run.workspace.review_copies / PLANNING
+        try:
+            repo = await open_repo(run.workspace.root)
+            head = await repo.head()
+        except RalphError:
+            head = ""
+        if not head:
+            safe_files.remove_all(folder)
+            folder.mkdir(parents=True)
+            return Site(folder=run.workspace.root, scratch=folder)
+        repo.owner = run.id
+        own = OwnFiles(prefix=repo.prefix, names=run.workspace.own_files)
+        copy = WorkingCopy(repo=repo, folder=folder, own=own, branch="main")
+        await copy.reset(head)
+        await copy.clean()
+        return Site(
+            folder=run.workspace.root,
+            scratch=copy.root,
+            variables={
+                **repo.ident.variables,
+                "RALPH_WORKTREE": str(folder),
+                "GIT_COMMITTER_EMAIL": AGENT_EMAIL,
+                "GIT_CEILING_DIRECTORIES": str(folder.parent),
+                **run.git_variables(copy),
+            },
+            repo=repo,
+        )
+
+    def _show_sources(self, site: Site) -> None:
+        """The plan and what it is made from, as they are now: they need not be committed."""
+        worktrees = self.run.workspace.worktrees
+        sources = OwnFiles(names=(*self.run.workspace.own_files, *self._workflow.guarded, "specs/"))
+        for root in dict.fromkeys((self.run.workspace.root, self.root)):
+            for path in sources.on_disk(root):
+                data, target = (root / path).read_bytes(), site.project / path
+                safe_files.own_folder(worktrees, target.parent.relative_to(worktrees))  # the last agent's links go
+                safe_files.remove_all(target)
+                target.write_bytes(data)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run one planning call to its end."""
+
+        async def guarded() -> T:
+            tree.adopt_orphans()
+            with self.run.interrupt.on_signals():
+                async with ticking(self.tick):
+                    return await work
+
+        return asyncio.run(guarded())
+
+
+@contextmanager
+def planner(
+    workspace: Workspace,
+    config: Config,
+    target: str,
+    listener: Listener,
+    *,
+    tick: Tick | None = None,
+    makes: tuple[str, ...] = (),
+    branch: str = "",
+) -> Iterator[Planner]:
+    """A planner for `target`, alone in this project while it is open; `makes`: files outside of `.ralph/` that
+    only Ralph may write with what it plans. A plan that is under way lives on `branch`, and is changed there."""
+    check_installed(config.provider_for("planner"), workspace.root)
+    run_id = new_run_id()
+    owner = lock.me(run_id, target)
+    with (
+        lock.hold(workspace.lock, owner) as left_by,
+        Journal(workspace.logs / run_id, Redactor(secrets_in(os.environ)).text, f"plan-{target}") as journal,
+    ):
+        workspace.keep_out_of_git()
+        asyncio.run(end_orphans(left_by, workspace.records))
+        for name in workspace.own_files:
+            atomic.sweep(workspace.root / name)
+        journal.listen(listener)
+        workflow = _Planning(f"plan-{target}", workspace.root, plan_paths=makes)
+        run = Run(
+            id=run_id,
+            workspace=workspace,
+            config=config,
+            workflow=workflow,
+            plan=workflow.store.load(),
+            journal=journal,
+            owner=owner,
+        )
+        try:
+            with plan_files(workspace, config, target, branch, run_id) as root:
+                yield Planner(target, run, root, workflow, tick)
+        finally:
+            remove_copy(workspace.review_copies / PLANNING)
+            crash_copies.forget(workspace, workflow.target)
+            run.remove_temporary()
+
+
+class _Nothing:
+    """A planning call has no plan file of its own to save."""
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+
+    def load(self) -> Plan:
+        return self._plan
+
+    def save(self, plan: Plan) -> None: ...
+
+
+@dataclass
+class _Planning:
+    """Planning calls as work for the engine: one agent step each, and an answer file it may write."""
+
+    target: str
+    project: Path
+    variables: dict[str, object] = field(default_factory=dict)
+    name: str = "planning"
+    policy: Policy = field(default_factory=Policy)
+    plan_paths: tuple[str, ...] = ()
+    state_paths: tuple[str, ...] = ()
+    guarded: tuple[str, ...] = ()
+    state_message: str = ""
+    already_red: tuple[str, ...] = ()
+
+    @property
+    def store(self) -> _Nothing:
+        return _Nothing(Plan(target=self.target))
+
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
+        return Finished(ending=Ending.DONE)
+
+    def work(self, plan: Plan, kind: WorkKind, work_id: str) -> Work | None:
+        return None
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return ()
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return False
+
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
+        return PlanClaims()
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return ""
+
+    def prompt(self, occasion: PromptRequest) -> Prompt:
+        mistakes = "\n\n".join(result.reason for result in occasion.earlier if result.reason)
+        text = prompts.render(occasion.work.prompt, {**self.variables, "mistakes": mistakes}, self.project)
+        return Prompt(text=text)

@@ -1,0 +1,151 @@
+"""What an earlier run left: its processes end, its agent's work is kept, its attempt goes on where it stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from ralph.agent.call import learnings_in
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.commit_message import TRAILER
+from ralph.engine import record as records
+from ralph.engine.loop import attempt, close
+from ralph.engine.record import Record, StepResult
+from ralph.engine.run import Run
+from ralph.engine.settle import is_settled, name_commit
+from ralph.engine.verdict import conclude
+from ralph.engine.worktree_pool import WorktreePool
+from ralph.git.read import attempt_ref
+from ralph.journal.events import Learned, Noted
+from ralph.journal.writer import now
+from ralph.plan.work import Outcome, Verdict, Work, WorkKind
+from ralph.process import tree
+from ralph.protect.protection import undo_protected
+from ralph.steps.registry import step_type
+from ralph.stores import lock
+from ralph.stores.lock import Owner
+
+VERIFYING = "verifying"
+
+
+async def end_orphans(left_by: Owner | None, folder: Path) -> int:
+    """End what killed runs' agents, gates and services left running; says how many processes that were."""
+    dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
+    return await _end(dead) + await end_verifying(folder)
+
+
+@contextmanager
+def verifying(folder: Path, run_id: str) -> Iterator[None]:
+    """A verification by hand, beside whatever run there may be: should it be killed, the next one knows of it."""
+    with lock.hold(folder / VERIFYING / run_id, lock.me(run_id, "")):
+        yield
+
+
+def verifiers(folder: Path) -> set[int]:
+    """The processes that verify by hand just now."""
+    return {owner.pid for path in (folder / VERIFYING).glob("*") if (owner := lock.holder(path))}
+
+
+async def end_verifying(folder: Path) -> int:
+    """End what killed verifications by hand left running."""
+    dead = [path for path in (folder / VERIFYING).glob("*") if lock.holder(path) is None]
+    count = await _end({path.name for path in dead})
+    for path in dead:
+        path.unlink(missing_ok=True)
+    return count
+
+
+async def _end(runs: set[str]) -> int:
+    orphans = {pid for run in runs for pid in tree.marked(f"{run}.")}
+    await tree.end(orphans, grace=2.0, wake=True)
+    return len(orphans)
+
+
+async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
+    """Bring the attempts that were under way to their ends; says what the last of them came to."""
+    outcome = None
+    for record in records.load(run.workspace.records, run.plan.target):
+        outcome = await _recover(run, slots, record) or outcome
+    return outcome
+
+
+async def rescue(run: Run, slots: WorktreePool) -> None:
+    """Keep what killed attempts' agents had made so far, before anybody uses their slots again."""
+    for record in records.load(run.workspace.records, run.plan.target):
+        await _rescue(run, slots, record)
+
+
+async def _rescue(run: Run, slots: WorktreePool, record: Record) -> None:
+    folder = slots.folder(record.slot)
+    if not record.agent_at_work or record.read_only or not record.slot or not folder.is_dir() or not run.branch:
+        return
+    copy = run.working_copy(folder)
+    if not copy.index.exists():
+        return
+    message = f"{record.work}, attempt {record.number}: interrupted"
+    taken = await copy.take(record.base, message)
+    guarded = (glob for name in run.workflow.guarded for glob in (name, f"{name}/**"))
+    undone = run.logs / f"{record.work}-{record.number}-undone"
+    if await undo_protected(copy, record.base, taken, (*run.config.protect, *guarded), undone):
+        taken = await copy.take(record.base, message)
+    await run.branch.repo.keep(attempt_ref(record.target, record.work, record.number), taken.commit)
+    run.note(replace(record, agent_at_work=False))
+
+
+async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> None:
+    """It may have landed without the plan having learnt as which commit."""
+    line = f"{TRAILER}: {record.target}/{work.id}/{record.number}"
+    known = await branch.repo.exists(record.base)
+    commit = await branch.repo.has_line(record.base, await branch.committed(), line) if known else ""
+    if commit:
+        run.save(name_commit(run.plan, work, commit))
+
+
+async def _recover(run: Run, slots: WorktreePool, record: Record) -> Outcome | None:
+    work = run.workflow.work(run.plan, record.kind, record.work)
+    if work is None or is_settled(run.plan, work, record.number):
+        if work and run.branch and not (run.branch.defers and work.kind is WorkKind.TASK):
+            await _name(run, run.branch, work, record)
+        run.forget(record)
+        return None
+    record = _without_judgements(work, record)
+    kept = next((result.commit for result in reversed(record.steps) if result.commit), "")
+    if record.has_work and kept and run.branch and await run.branch.repo.exists(kept):
+        run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
+        return await _go_on(run, slots, work, record, kept)
+    run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
+    learned = _learned(run, work, record)
+    for text in learned:
+        run.emit(Learned(work=work.id, attempt=record.number, text=text))
+    cut = StepResult(step="agent", verdict=Verdict.INTERRUPTED, reason="The run was killed.", learnings=learned)
+    record = replace(record, steps=(*record.steps, cut))
+    outcome = conclude(run.plan, work, record, now())
+    await close(run, None, work, record, outcome)
+    return outcome
+
+
+def _learned(run: Run, work: Work, record: Record) -> tuple[str, ...]:
+    """What the agent had said before the run was killed; its log is all that is left of it."""
+    folder = run.workspace.logs / Path(record.run).name
+    logs = sorted(folder.glob(f"{record.work}-{record.number}.*.log"), key=lambda path: path.stat().st_mtime)
+    provider = run.config.provider_for(work.role)
+    return learnings_in(provider, logs[-1].with_suffix(".prompt.md"), logs[-1]) if logs else ()
+
+
+def _without_judgements(work: Work, record: Record) -> Record:
+    """Only what agents made counts after a kill: anybody can have written down what gates and reviewers said."""
+    made = {spec.label for spec in work.steps if step_type(spec.type).runs_agent and not step_type(spec.type).read_only}
+    return replace(record, steps=tuple(result for result in record.steps if result.step in made))
+
+
+async def _go_on(run: Run, slots: WorktreePool, work: Work, record: Record, commit: str) -> Outcome:
+    """The rest of an attempt, in whichever slot is free."""
+    number = slots.take()
+    assert number, "attempts are recovered one after the other"
+    try:
+        site = await slots.at(number, record.base, commit, work)
+        return await attempt(run, site, work, replace(record, slot=number), resumed=True)
+    finally:
+        slots.give_back(number)

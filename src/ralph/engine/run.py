@@ -1,0 +1,341 @@
+"""One run: everything its attempts share. Breakers, limits and services live here, not in an attempt."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ralph import safe_files
+from ralph.checkout.branch import TargetBranch
+from ralph.checkout.own_files import OwnFiles
+from ralph.checkout.plan_worktree import PlanWorktree
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.config import NAME, Config
+from ralph.engine import record as records
+from ralph.engine.breaker import Breaker
+from ralph.engine.record import Record
+from ralph.engine.workflow import Workflow
+from ralph.errors import EXIT_INTERRUPTED
+from ralph.git.config import with_persons
+from ralph.journal.events import Event, Noted, PageChecked
+from ralph.journal.writer import Journal
+from ralph.plan.model import GateResult, Plan, Task
+from ralph.plan.work import StepSpec
+from ralph.process import environment, tree
+from ralph.protect import crash_copies
+from ralph.protect.git_trace import Trace
+from ralph.protect.guard import Guard
+from ralph.provision.destination import Destination
+from ralph.provision.provide import provide, provided_so_far
+from ralph.provision.restore import restore
+from ralph.stores import atomic
+from ralph.stores.lock import Owner
+from ralph.verify.browser import Browser
+from ralph.verify.gates import gate_environment
+from ralph.verify.pages import PageVisit, Shots
+from ralph.verify.services import Services
+from ralph.verify.suite import UiWork
+from ralph.verify.urls import Page, pages_in
+from ralph.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ralph.engine.verification import Verifier
+
+GIT_CONFIG = ".gitconfig"
+
+
+class Interrupt:
+    """The first signal ends the steps that run and lets the run finish cleanly; the second ends all at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.halted = False  # not a person but the run itself wants its steps to end
+        self.last_words: Callable[[], object] = lambda: None  # said when all is ended at once
+        self._steps: set[asyncio.Task[Any]] = set()  # whatever they return
+
+    @contextmanager
+    def scope(self, step: asyncio.Task[Any]) -> Iterator[None]:
+        self._steps.add(step)
+        if self.cuts_short:
+            step.cancel()
+        try:
+            yield
+        finally:
+            self._steps.discard(step)
+
+    @property
+    def cuts_short(self) -> bool:
+        """Whether steps that run now are to end."""
+        return self.requested or self.halted
+
+    def halt(self) -> None:
+        """End the steps that run, as a person's signal would."""
+        self.halted = True
+        for step in self._steps:
+            step.cancel()
+
+    def request(self) -> None:
+        if self.requested:
+            tree.kill_everything()
+            self.last_words()
+            sys.stderr.write("\nralph: stopped at once; the same command goes on from here.\n")
+            os._exit(EXIT_INTERRUPTED)
+        self.requested = True
+        for step in self._steps:
+            step.cancel()
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Listen while this is open. Whoever ignores SIGHUP (`nohup`) outlives the terminal, and stays so."""
+        loop = asyncio.get_running_loop()
+        is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        numbers = (signal.SIGINT, signal.SIGTERM, *(() if is_kept else (signal.SIGHUP,)))
+        for number in numbers:
+            loop.add_signal_handler(number, self.request)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+
+@dataclass
+class Run:
+    """What one `ralph run` has at hand."""
+
+    id: str
+    workspace: Workspace
+    config: Config
+    workflow: Workflow
+    plan: Plan
+    journal: Journal
+    owner: Owner
+    branch: TargetBranch | None = None  # None: nothing is built, agents only answer
+    plans: PlanWorktree | None = None  # where the plan's files are, if they belong to the branch
+    own: OwnFiles = field(default_factory=OwnFiles)
+    browser: Browser | None = None  # None: no page is opened
+    model: str = ""  # asked for on the command line: comes before any that is configured
+    jobs: int = 1
+    keep_going: bool = False  # also if a gate cannot run at all
+    clock: Callable[[], float] = time.time
+    sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+    interrupt: Interrupt = field(default_factory=Interrupt)
+    breakers: dict[str, Breaker] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whoever changes the plan or the branch has it
+    inspections: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(os.cpu_count() or 1))
+    """Limits how many attempts are inspected at once, so that the first of them is soon ready to land."""
+    guards: set[Guard] = field(default_factory=set)  # those that are watching just now
+    conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with others' work
+    verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
+    _verifier: Verifier | None = None
+    _committed: Plan | None = None  # the plan as the branch has it
+    _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to what was provided that were told
+
+    @property
+    def verifier(self) -> Verifier:
+        assert self._verifier, "only work on a branch is verified"
+        return self._verifier
+
+    @verifier.setter
+    def verifier(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    @property
+    def project(self) -> Path:
+        """Where the plan's files are."""
+        return self.plans.root if self.plans and self.own.held else self.workspace.root
+
+    @property
+    def logs(self) -> Path:
+        return self.journal.folder
+
+    @property
+    def trace(self) -> Trace:
+        """Where git notes what agents, gates and hooks do with it."""
+        return Trace(self.logs / "git-trace.jsonl")
+
+    @property
+    def scratch_prefix(self) -> str:
+        """How the names of this project's temporary folders begin: short, for sockets have short names."""
+        return f"ralph-{hashlib.sha256(bytes(self.workspace.root)).hexdigest()[:8]}-"
+
+    @contextmanager
+    def temporary(self) -> Iterator[Path]:
+        """A new temporary folder for one use; nobody finds in it what somebody else left."""
+        folder = Path(tempfile.mkdtemp(prefix=self.scratch_prefix))
+        try:
+            yield folder
+        finally:
+            with suppress(OSError):  # the next run tries it again
+                safe_files.remove_all(folder)
+
+    def emit(self, event: Event) -> None:
+        self.journal.emit(event)
+
+    def working_copy(self, folder: Path) -> WorkingCopy:
+        assert self.branch, "working copies belong to a branch"
+        copy = WorkingCopy(
+            repo=self.branch.repo,
+            folder=folder,
+            own=self.own,
+            branch=self.branch.name,
+            max_file_bytes=int(self.config.commits.max_file_mb * 1e6),
+        )
+        copy.provided = provided_so_far(self.destination(copy))
+        return copy
+
+    async def provide(self, copy: WorkingCopy) -> Mapping[str, str]:
+        """Give a working copy what git ignores and gates need; returns the variables that go with it."""
+        destination = self.destination(copy)
+        provided = await provide(destination)
+        copy.provided = provided.paths
+        for text in provided.notes:
+            self.emit(Noted(text=f"{copy.folder.parent.name.strip('.')} {copy.folder.name}: {text}"))
+        above = str(copy.folder.parent)  # whoever breaks the repository there does not find the person's instead
+        return {"GIT_CEILING_DIRECTORIES": above, **self.git_variables(copy), **provided.variables}
+
+    def git_variables(self, copy: WorkingCopy) -> dict[str, str]:
+        """What git is to know in a copy: where its trace goes, and a global configuration that is nobody else's."""
+        path = self.logs / f"{_label(copy)}{GIT_CONFIG}"
+        with safe_files.open_new(path) as file:
+            file.write(with_persons(os.environ))
+        return {"GIT_CONFIG_GLOBAL": str(path), **self.trace.variables}
+
+    def remove_temporary(self) -> None:
+        """The run has ended: nobody's git needs these any more."""
+        with safe_files.folder(self.logs) as handle:
+            for path in (self.trace.file, *self.logs.glob(f"*{GIT_CONFIG}")):
+                safe_files.remove(path.name, handle)
+
+    async def restore_provided(self, copy: WorkingCopy) -> None:
+        """Undo what somebody's code did to what was provided."""
+        changed = await restore(self.destination(copy))
+        if changed and changed not in self._put_back:
+            self._put_back.add(changed)  # a gate such as `uv run` does it each time
+            more = f" and {len(changed) - 1} more" if changed[1:] else ""
+            text = f"Something changed what Ralph had provided, and Ralph put it back: {changed[0]}{more}."
+            self.emit(Noted(text=text, warning=True))
+
+    def destination(self, copy: WorkingCopy) -> Destination:
+        return Destination(
+            settings=self.config.worktrees,
+            source=copy.repo.top,
+            top=copy.folder,
+            owner=self.id,
+            log=self.logs / f"setup-{_label(copy)}.log",
+            env=gate_environment(self.config, {}),
+            prefix=copy.repo.prefix,
+        )
+
+    async def reset(self, copy: WorkingCopy, commit: str, tree: str = "") -> None:
+        """Reset a copy for an agent, who sees the plan as it is now."""
+        plan = self.plans.shown() if self.plans and self.own.held else None
+        await copy.reset(commit, tree, plan=plan)
+
+    def take_artifacts(self, copy: WorkingCopy, paths: Iterable[str]) -> None:
+        """Bring files that a call may write from its copy to the plan."""
+        for path in paths if self.plans and self.own.held else ():
+            source, target = copy.project / path, self.project / path
+            if source.is_file() and not source.is_symlink():
+                data = source.read_bytes()
+                if not target.is_file() or target.read_bytes() != data:
+                    atomic.write(target, data)
+            elif target.is_file() and not source.exists():
+                target.unlink()
+        self._expect_plan()
+
+    def breaker(self, spec: StepSpec) -> Breaker | None:
+        settings = spec.resilience
+        if not settings.breaker_threshold:
+            return None
+        return self.breakers.setdefault(
+            spec.label, Breaker(settings.breaker_threshold, settings.breaker_reset, self.clock)
+        )
+
+    def ui_work(self, services: Services, task: Task | None, work: str, number: int) -> UiWork | None:
+        """What is checked beside the gates; None: this is no UI work."""
+        if not self.workflow.is_ui(self.plan, task):
+            return None
+        look = None
+        tasks = self.ui_tasks(task)
+        if self.browser and tasks:
+            folder = self.workspace.root / self.config.browser.screenshot_dir
+            look = PageVisit(
+                pages=_pages(tasks),
+                browser=self.browser,
+                shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")),
+                seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
+                secrets=environment.secrets_in(os.environ),
+            )
+        return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)
+
+    def ui_tasks(self, task: Task | None) -> list[Task]:
+        """Whose pages are opened: this task's, or those of all that have some."""
+        return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
+
+    def note(self, record: Record) -> None:
+        """Write an attempt down; whoever guards Ralph's files meanwhile learns that it was us."""
+        written = records.save(self.workspace.records, record)
+        for guard in self.guards:
+            guard.expect(written)
+
+    def forget(self, record: Record) -> None:
+        removed = records.remove(self.workspace.records, record)
+        for guard in self.guards:
+            guard.expect(removed)
+
+    def save(self, plan: Plan) -> None:
+        """Write the plan if it changed. It is committed with the next work that lands, or when the run ends."""
+        if plan != self.plan:
+            self.plan = self.workflow.store.save(plan) or plan
+            self._expect_plan()
+
+    def _expect_plan(self) -> None:
+        """Whoever guards the plan meanwhile learns that it was us."""
+        for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
+            for guard in self.guards:
+                guard.expect(self.project / path)
+
+    def secure(self) -> None:
+        """The plan on disk is right: should Ralph be killed, the next run begins with it, whatever agents did."""
+        plan = [self.project / path for path in self.workflow.plan_paths]
+        for path in (self.project / name for name in self.workflow.guarded):
+            plan += sorted(path.iterdir()) if path.is_dir() else [path]
+        if not self.own.held:  # agents are told where the plan is, and what decides about it lies beside it
+            plan += [self.workspace.root / NAME, *sorted((self.workspace.ralph / "configs").glob("*.json"))]
+        tip = self.branch.expected if self.branch else ""
+        for written in crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip):
+            for guard in self.guards:
+                guard.expect(written)
+
+    async def commit_state(self) -> None:
+        """The plan alone, as a commit: state changed without any work."""
+        if not self.branch or not self.plans or not self.own.held or not self.config.commits.prd_changes:
+            return
+        tip = await self.branch.tip()
+        tree = await self.plans.tree_with(tip, self.workflow.state_paths)
+        known = self.verified.get(await self.branch.repo.tree_of(tip))
+        if known is not None:  # the same but for the plan
+            self.verified[tree] = known
+        if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
+            self.emit(Noted(text=f"{self.branch.name} was moved by somebody else.", warning=True))
+        self.secure()
+
+
+def _label(copy: WorkingCopy) -> str:
+    return f"{copy.folder.parent.name.strip('.')}-{copy.folder.name}"
+
+
+def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:
+    return pages_in(criterion for task in tasks for criterion in task.criteria)

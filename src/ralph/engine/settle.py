@@ -1,0 +1,305 @@
+"""All rules about passing, retrying, blocking and reopening, as one pure function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ralph.plan.model import (
+    Acceptance,
+    Failure,
+    FinalReview,
+    Finding,
+    Plan,
+    Severity,
+    Spec,
+    Task,
+    TaskResult,
+    TaskState,
+    learn,
+)
+from ralph.plan.work import Outcome, Verdict, Work, WorkKind, progress_of
+from ralph.views import words
+
+MAX_NOTES = 6_000
+MOST_TRIED, LONGEST_TRIED = 8, 300
+UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED, Verdict.REOPENED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """What a workflow decides about failures."""
+
+    max_failures: int = 3  # attempts without success before a task is blocked; 0: no limit
+    max_idle: int = 0  # attempts in a row without any change before it counts as stuck; 0: not looked at
+    max_setup_failures: int = 3
+    holds: bool = False  # what passed waits, with its state, until its whole spec is committed
+    halts: bool = False  # once a task is blocked, nothing is begun any more
+    max_rounds: int = 2  # how often a review may send a task back before it is blocked
+    blocking: frozenset[Severity] = frozenset({Severity.CRITICAL, Severity.MAJOR})  # findings that send it back
+
+
+def settle(plan: Plan, work: Work, outcome: Outcome, policy: Policy) -> Plan:
+    """Take an outcome into the plan. The same outcome twice changes nothing the second time."""
+    if is_settled(plan, work, outcome.number):
+        return plan
+    plan = replace(plan, learnings=learn(plan.learnings, outcome.learnings))
+    match work.kind:
+        case WorkKind.REVIEW:
+            return _settle_review(plan, outcome, policy)
+        case WorkKind.SETUP:
+            return _settle_setup(plan, outcome)
+        case WorkKind.FINISH:
+            return _settle_spec(plan, outcome, policy)
+        case _:
+            return _settle_task(plan, outcome, policy)
+
+
+def is_settled(plan: Plan, work: Work, number: int) -> bool:
+    known = progress_of(plan, work.kind, work.id)
+    return known is None or number <= known.attempts
+
+
+def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
+    task = plan.find(outcome.work_id)
+    assert task is not None, "is_settled has looked"
+    base = task.base or outcome.base
+    settled = replace(
+        _judge(task, outcome, policy),
+        attempts=outcome.number,
+        base=base,
+        tried=_tried(task, outcome),
+        findings=task.findings if outcome.findings is None else outcome.findings,
+        seconds=task.seconds + outcome.seconds,
+        usage=task.usage + outcome.usage,
+    )
+    plan = plan.change(task.id, lambda _: settled)
+    if settled.state is not TaskState.PENDING and plan.current == task.id:
+        plan = replace(plan, current=None)
+    if policy.halts:
+        plan = _halted(plan, outcome.at)
+    return plan
+
+
+def _halted(plan: Plan, at: str) -> Plan:
+    """The first task that is blocked halts the plan, for as long as it is blocked."""
+    blocked = [task for task in plan if task.state is TaskState.BLOCKED]
+    if not blocked:
+        return replace(plan, failure=None)
+    if plan.failure and any(task.id == plan.failure.task for task in blocked):
+        return plan
+    first = blocked[0]
+    return replace(plan, failure=Failure(task=first.id, title=first.title, message=first.notes, at=at))
+
+
+def _without_failure_of(plan: Plan, task_id: str) -> Plan:
+    return replace(plan, failure=None) if plan.failure and plan.failure.task == task_id else plan
+
+
+def resume(plan: Plan) -> Plan:
+    """A person starts a halted plan again: what is blocked gets its attempts anew, and knows what was tried."""
+
+    def again(task: Task) -> Task:
+        if task.state is not TaskState.BLOCKED:
+            return task
+        return replace(task, state=TaskState.PENDING, failures=0, idle=0, rounds=0, result=None)
+
+    return replace(plan, tasks=tuple(map(again, plan.tasks)), failure=None)
+
+
+def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
+    match outcome.verdict:
+        case Verdict.PASSED:
+            result = TaskResult(
+                completed_at=outcome.at, commit=outcome.commit, summary=outcome.summary, gates=outcome.gates
+            )
+            return replace(task, state=TaskState.PASSED, result=result, notes="", idle=0)
+        case Verdict.BLOCKED:
+            return replace(task, state=TaskState.BLOCKED, notes=_notes(outcome.reason))
+        case Verdict.FAILED | Verdict.UNFINISHED:
+            idle = 0 if outcome.changed else task.idle + 1
+            return _unless_stuck(replace(_failed_once_more(task, outcome.reason, policy), idle=idle), policy)
+        case Verdict.REOPENED:
+            return _sent_back(task, outcome, policy)
+        case Verdict.CONFLICTED:
+            return replace(task, notes=_notes(outcome.reason))
+        case _:
+            return task
+
+
+def _failed_once_more(task: Task, reason: str, policy: Policy) -> Task:
+    failures = task.failures + 1
+    if policy.max_failures:
+        failures = min(failures, policy.max_failures)
+    state = TaskState.BLOCKED if failures == policy.max_failures else TaskState.PENDING
+    return replace(task, state=state, failures=failures, result=None, notes=_notes(reason))
+
+
+def _sent_back(task: Task, outcome: Outcome, policy: Policy) -> Task:
+    """Its gates were green, so it costs no failure; but a review may not go on for ever, nor in a circle."""
+    found = outcome.findings or ()
+    if task.rounds and _same(_blocking(task.findings, policy), _blocking(found, policy)):
+        why = "Stalemate: two reviews in a row found the same. "
+    elif task.rounds >= policy.max_rounds:
+        why = f"No review round is left of {policy.max_rounds}. " if policy.max_rounds else ""
+    else:
+        return replace(task, rounds=task.rounds + 1, result=None, notes=_notes(outcome.reason))
+    return replace(task, state=TaskState.BLOCKED, result=None, notes=_notes(why + outcome.reason))
+
+
+def _blocking(findings: tuple[Finding, ...], policy: Policy) -> tuple[Finding, ...]:
+    return tuple(finding for finding in findings if finding.severity in policy.blocking)
+
+
+def _same(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> bool:
+    """Whether they name the same problems in the same files; lines move while one works."""
+    return {_essence(finding) for finding in before} == {_essence(finding) for finding in after}
+
+
+def _essence(finding: Finding) -> tuple[str, str]:
+    return finding.file, " ".join(finding.problem.split()).casefold().rstrip(".!")
+
+
+def _unless_stuck(task: Task, policy: Policy) -> Task:
+    """A loop that changed something is not stuck, whatever it came to."""
+    if not policy.max_idle or task.idle < policy.max_idle:
+        return task
+    notes = f"Stuck: {task.idle} attempts in a row changed nothing. The last one: {task.notes}"
+    return replace(task, state=TaskState.BLOCKED, notes=_notes(notes))
+
+
+def _settle_setup(plan: Plan, outcome: Outcome) -> Plan:
+    setup = replace(plan.setup, attempts=outcome.number)
+    match outcome.verdict:
+        case Verdict.PASSED:
+            setup = replace(setup, failures=0, notes="", done=setup.done | {outcome.work_id})
+        case Verdict.FAILED | Verdict.UNFINISHED | Verdict.BLOCKED:
+            setup = replace(setup, failures=setup.failures + 1, notes=_notes(outcome.reason))
+        case _:
+            pass
+    return replace(plan, setup=setup)
+
+
+def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
+    """A spec whose work is committed is closed; one that cannot be stays open, and its work where it is."""
+    spec = plan.find_spec(outcome.work_id)
+    assert spec is not None, "is_settled has looked"
+    settled = replace(spec, attempts=outcome.number)
+    match outcome.verdict:
+        case Verdict.PASSED:
+            settled = _closed(settled, plan, outcome)
+        case Verdict.FAILED | Verdict.BLOCKED | Verdict.UNFINISHED:
+            failures = policy.max_failures if outcome.verdict is Verdict.BLOCKED else spec.failures + 1
+            settled = replace(settled, failures=failures, notes=_notes(outcome.reason))
+        case _:
+            pass
+    if settled.state is not TaskState.PENDING and outcome.verdict is Verdict.PASSED:
+        plan = _with_commit(plan, spec.id, outcome.commit)
+    return plan.change_spec(spec.id, lambda _: settled)
+
+
+def _with_commit(plan: Plan, spec_id: str, commit: str) -> Plan:
+    """Tasks whose work waited are in the commit of their spec."""
+
+    def named(task: Task) -> Task:
+        waited = task.spec == spec_id and task.state is TaskState.PASSED and task.result and not task.result.commit
+        return replace(task, result=replace(task.result, commit=commit)) if waited and task.result else task
+
+    return replace(plan, tasks=tuple(map(named, plan.tasks)))
+
+
+def name_commit(plan: Plan, work: Work, commit: str) -> Plan:
+    """A run was killed after work had landed, and before the plan knew as which commit."""
+    known = progress_of(plan, work.kind, work.id)
+    if not isinstance(known, Task | Spec) or not known.result or known.result.commit:
+        return plan
+    result = replace(known.result, commit=commit)
+    if isinstance(known, Task):
+        return plan.change(known.id, lambda task: replace(task, result=result))
+    return _with_commit(plan.change_spec(known.id, lambda spec: replace(spec, result=result)), known.id, commit)
+
+
+def _closed(spec: Spec, plan: Plan, outcome: Outcome) -> Spec:
+    tasks = plan.of_spec(spec.id)
+    open_ones = [task.id for task in tasks if task.state is not TaskState.PASSED]
+    commit = outcome.commit if len(open_ones) < len(tasks) else ""  # nothing passed: it has none of its own
+    return replace(
+        spec,
+        failures=0,
+        state=TaskState.BLOCKED if open_ones else TaskState.PASSED,
+        notes=f"blocked: {', '.join(open_ones)}" if open_ones else "",
+        result=TaskResult(completed_at=outcome.at, commit=commit, summary=outcome.summary, gates=outcome.gates),
+    )
+
+
+def _settle_review(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
+    review = replace(plan.review, attempts=outcome.number)
+    match outcome.verdict:
+        case Verdict.PASSED:
+            review = replace(review, failures=0, notes="", verified_at=outcome.at, verified_commit=outcome.commit)
+        case Verdict.REOPENED:
+            review = replace(review, failures=0, notes="")
+            for task_id in dict.fromkeys(outcome.reopened):
+                plan = plan.change(task_id, lambda task: _reopen(task, outcome.reason, policy))
+        case Verdict.FAILED | Verdict.BLOCKED | Verdict.UNFINISHED:
+            review = replace(review, failures=review.failures + 1, notes=_notes(outcome.reason))
+        case _:
+            pass
+    return replace(plan, review=review)
+
+
+def _reopen(task: Task, reason: str, policy: Policy) -> Task:
+    """A reviewer sent it back: it begins anew on what is there now, later tasks' work included."""
+    before = replace(task, failures=task.resets)  # what it failed before it had passed counts no more
+    reset = replace(_failed_once_more(before, f"Final verification: {reason}", policy), base="", rounds=0)
+    return replace(reset, resets=task.resets + 1)
+
+
+def retry_manually(plan: Plan, task_id: str) -> Plan:
+    """A person wants a task tried again from the start."""
+
+    def again(task: Task) -> Task:
+        fresh = replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
+        return replace(fresh, rounds=0, resets=0, findings=())
+
+    return open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
+
+
+def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by: str = "") -> Plan:
+    """A person vouches for a task; no files go back for its sake any more."""
+    accepted = Acceptance(by=by, why=why)
+    result = TaskResult(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}", accepted=accepted)
+    plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
+    plan = replace(plan, current=None if plan.current == task_id else plan.current)
+    return open_spec_of(_without_failure_of(plan, task_id), task_id)
+
+
+def retry_spec_manually(plan: Plan, spec_id: str) -> Plan:
+    """A person has mended what kept a spec from being committed."""
+    return plan.change_spec(spec_id, lambda spec: replace(spec, failures=0, notes=""))
+
+
+def open_spec_of(plan: Plan, task_id: str) -> Plan:
+    """Something in a spec changed: it is to be closed anew."""
+    task = plan.find(task_id)
+    return plan.change_spec(
+        task.spec if task else "", lambda spec: replace(spec, state=TaskState.PENDING, failures=0, notes="")
+    )
+
+
+def reopen_review(plan: Plan) -> Plan:
+    """Something changed by hand: the final verification is to be made again."""
+    return replace(plan, review=FinalReview(attempts=plan.review.attempts))
+
+
+def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
+    """What attempts that did not pass came to, for the ones that follow; the last few, briefly."""
+    if outcome.verdict not in UNSUCCESSFUL:
+        return task.tried
+    said = outcome.reason.strip().split("\n", 1)[0]
+    files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."
+    line = " ".join(f"Attempt {outcome.number}: {words.cut(said, LONGEST_TRIED)}{files}".split())
+    return (*task.tried, line)[-MOST_TRIED:]
+
+
+def _notes(reason: str) -> str:
+    return reason if len(reason) <= MAX_NOTES else reason[: MAX_NOTES - 1] + "…"

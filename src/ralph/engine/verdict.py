@@ -1,0 +1,89 @@
+"""What an attempt came to, from what its steps came to. Pure."""
+
+from __future__ import annotations
+
+from ralph.engine.record import Record, StepResult
+from ralph.plan.model import GateResult, Plan
+from ralph.plan.usage import Usage
+from ralph.plan.work import Outcome, Verdict, Work, WorkKind
+from ralph.verify.gates import red
+
+DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
+"""Steps without whose success nothing passes; `continue_on_error` only lets the steps after them run."""
+LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
+
+
+def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0.0) -> Outcome:
+    """The outcome of an attempt whose steps have been made, all of them or up to the first that failed."""
+    verdict, reason, reopened = _judge(plan, work, record)
+    usage = Usage()
+    for result in record.steps:
+        usage += result.usage
+    last = record.steps[-1] if record.steps else None
+    subjects = (result.hooked_subject for result in record.steps)
+    return Outcome(
+        work_id=work.id,
+        number=record.number,
+        verdict=verdict,
+        reason=reason,
+        at=at,
+        commit=next((result.commit for result in reversed(record.steps) if result.commit), ""),
+        summary=next((text for text in (*subjects, *(result.summary for result in record.steps)) if text), ""),
+        trailers=tuple(line for result in record.steps for line in result.trailers),
+        gates=_gates(record.steps),
+        learnings=tuple(text for result in record.steps for text in result.learnings),
+        reopened=reopened,
+        findings=next((result.findings for result in reversed(record.steps) if result.findings is not None), None),
+        usage=usage,
+        retry_at=last.retry_at if last else None,
+        fatal=any(result.fatal for result in record.steps),
+        base=record.base,
+        verified_tree=next((result.verified_tree for result in reversed(record.steps) if result.verified_tree), ""),
+        changed=any(result.changed for result in record.steps),
+        touched=next((result.touched for result in record.steps if result.touched), ()),
+        seconds=seconds,
+    )
+
+
+def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
+    if not record.steps:
+        return Verdict.INTERRUPTED, "It was ended before its first step.", ()
+    off = next((result for result in record.steps if result.verdict in LEAVES_OFF), None)
+    if off:
+        return off.verdict, off.reason, ()
+    if work.kind is WorkKind.REVIEW:
+        return _judge_review(plan, record)
+    bad = next((result for result in record.steps if counts_against(work, result)), None)
+    return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
+
+
+def counts_against(work: Work, result: StepResult) -> bool:
+    """A failed step does, unless it may fail; the work itself and its gates may not, whatever is configured."""
+    spec = next((spec for spec in work.steps if spec.label == result.step), None)
+    tolerated = spec is not None and spec.resilience.continue_on_error and spec.type not in DECISIVE
+    forgiven = tolerated and result.verdict is Verdict.FAILED and not red(result.gates)
+    return result.verdict is not Verdict.PASSED and not forgiven
+
+
+def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
+    """RESET comes before VERIFIED; VERIFIED is refused while the suite is red; neither is asked for again."""
+    review = record.steps[-1]
+    known = tuple(task_id for task_id in review.reset if plan.find(task_id))
+    if review.verdict is not Verdict.PASSED:
+        return review.verdict, review.reason, ()
+    if known:
+        return Verdict.REOPENED, review.said or "the reviewer gave no reason", known
+    if "RESET" in review.claims:
+        return Verdict.FAILED, f"It named stories that do not exist: {', '.join(review.reset)}.", ()
+    bad = red(_gates(record.steps))
+    if bad:
+        names = ", ".join(f"`{result.command}`" for result in bad)
+        return Verdict.FAILED, f"It said VERIFIED while the suite is red: {names}.", ()
+    failed = next((result for result in record.steps if result.verdict is not Verdict.PASSED), None)
+    if failed:
+        return Verdict.FAILED, f"It said VERIFIED while the suite could not be run: {failed.reason}", ()
+    return Verdict.PASSED, "", ()
+
+
+def _gates(steps: tuple[StepResult, ...]) -> tuple[GateResult, ...]:
+    return tuple(gate for result in steps for gate in result.gates)

@@ -1,0 +1,239 @@
+"""Verification: a commit is checked out into a copy that no agent ever writes to, and the gates run there.
+
+With `verify.where: "slot"` they run where the agent worked instead, and every result of theirs says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count as counting
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.checkout.worktrees import note_use
+from ralph.engine import record as records
+from ralph.engine.site import Site
+from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
+from ralph.plan.model import Task
+from ralph.verify.gates import Gate, GateRun, gate_environment
+from ralph.verify.pages import visit_pages
+from ralph.verify.services import Services
+from ralph.verify.suite import SuiteResult, check
+
+if TYPE_CHECKING:
+    from ralph.engine.run import Run
+
+IN_PLACE = "slot"
+"""`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
+
+
+@dataclass
+class GateEnvironment:
+    """A working copy in which gates run, with services of its own."""
+
+    copy: WorkingCopy
+    services: Services
+    services_temporary: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class ProtectedFilesWatch:
+    """Notices what gates do to protected files: an agent's code runs in them, and these files are to judge it."""
+
+    copy: WorkingCopy
+    globs: tuple[str, ...]
+    touched: set[str] = field(default_factory=set)
+
+    async def fresh(self) -> None:
+        """Before the next gate, tracked files are as the commit has them."""
+        await self._look()
+        await self.copy.restore()
+
+    async def judge(self, checked: SuiteResult) -> SuiteResult:
+        await self._look()
+        if not self.touched:
+            return checked
+        text = f"A gate did what it must not: it changed protected files ({', '.join(sorted(self.touched))})."
+        return replace(checked, problem="\n\n".join(filter(None, (text, checked.problem))))
+
+    async def _look(self) -> None:
+        self.touched.update(await self.copy.altered(self.globs))
+
+
+@dataclass
+class Verifier:
+    """The clean copies of a run: as many as attempts are made at the same time, made when they are first needed."""
+
+    run: Run
+    count: int
+    _free: list[GateEnvironment] = field(default_factory=list)
+    _in_slots: dict[Path, GateEnvironment] = field(default_factory=dict)
+    _made: int = 0
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    _services: asyncio.Lock = field(default_factory=asyncio.Lock)  # fixed ports: one UI check at a time
+    _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    def __post_init__(self) -> None:
+        self._turns = asyncio.Semaphore(self.count)
+
+    async def __aenter__(self) -> Verifier:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """End all services: nobody uses the copies any more."""
+        await self._stack.aclose()
+
+    async def check(
+        self,
+        commit: str,
+        gates: tuple[Gate, ...],
+        label: str,
+        *,
+        work: str = "",
+        attempt: int = 0,
+        task: Task | None = None,
+        ui: int = -1,
+        site: Site | None = None,
+    ) -> SuiteResult:
+        """What the gates say of exactly this commit; `ui`: the attempt whose pages are looked at, -1: no UI checks.
+
+        `site`: where the agent worked, for gates that run in place.
+        """
+        is_in_place = self.run.config.verify.where == IN_PLACE
+        async with self._in_slot(commit, site) if is_in_place else self.clean_copy(commit) as place:
+            watch = ProtectedFilesWatch(place.copy, self.run.config.protect)
+            bench = self.bench(place, label, work, attempt)
+            bench = replace(bench, in_place=is_in_place, fresh=None if is_in_place else watch.fresh)
+            made = self.run.ui_work(place.services, task, work, ui) if ui >= 0 else None
+            if made is None:
+                return await watch.judge(await check(gates, bench))
+            async with self._services:
+                checked = await check(gates, bench, made)
+                if self.count > 1:
+                    await place.services.end_all()
+                return await watch.judge(checked)
+
+    async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
+        """Open the pages of UI work as a commit has them; what they show decides nothing."""
+        async with self.clean_copy(commit) as clean, self._services:
+            made = self.run.ui_work(clean.services, task, work, 0)
+            if made and made.look:
+                await clean.services.prepare()
+                await visit_pages(made.look, clean.services.url)
+
+    @asynccontextmanager
+    async def clean_copy(self, commit: str) -> AsyncIterator[GateEnvironment]:
+        """A copy with the files of one commit, and nothing else but what Ralph provides."""
+        async with self._turns:
+            clean = self._free.pop() if self._free else await self._make_clean()
+            try:
+                with self.run.temporary() as temporary:
+                    await self._prepare(clean, commit, temporary)
+                    yield clean
+            finally:
+                self._free.append(clean)
+
+    @asynccontextmanager
+    async def _in_slot(self, commit: str, site: Site | None) -> AsyncIterator[GateEnvironment]:
+        """The slot where the agent worked, with all that it left there; or one that nobody uses, with this commit."""
+        copy = site.copy if site and site.copy else await self._spare_slot()
+        if not await copy.holds(commit):
+            await copy.reset(commit)
+            await copy.clean(ignored=False)
+        if copy.folder not in self._in_slots:
+            self._in_slots[copy.folder] = await self._make(copy)
+        place = self._in_slots[copy.folder]
+        place.copy = copy
+        try:
+            with self.run.temporary() as temporary:
+                self._give(place, await self.run.provide(copy), temporary)
+                yield place
+        finally:
+            if site is None:
+                await copy.restore()
+                await copy.clean(ignored=False)
+
+    async def _spare_slot(self) -> WorkingCopy:
+        """The first slot in which no agent left work that is kept nowhere else."""
+        taken = {record.slot for record in records.load(self.run.workspace.records) if record.agent_at_work}
+        number = next(number for number in counting(1) if number not in taken)
+        copy = self.run.working_copy(self.run.workspace.slots / str(number))
+        await copy.save_strays()
+        return copy
+
+    async def _prepare(self, clean: GateEnvironment, commit: str, temporary: Path) -> None:
+        copy = clean.copy
+        await copy.reset(commit)
+        provided = await self.run.provide(copy)
+        await copy.clean()
+        await self.run.restore_provided(copy)
+        self._give(clean, provided, temporary)
+
+    def _give(self, place: GateEnvironment, provided: Mapping[str, str], temporary: Path) -> None:
+        """The variables that gates and services get; a service may outlive a verification, and so does its folder."""
+        place.variables = {"TMPDIR": str(temporary), **provided}
+        theirs = {**place.variables, "TMPDIR": str(place.services_temporary)}
+        place.services.environment = gate_environment(self.run.config, theirs)
+
+    async def _make_clean(self) -> GateEnvironment:
+        self._made += 1
+        copy = self.run.working_copy(self.run.workspace.clean_copies / str(self._made))
+        return await self._make(copy)
+
+    async def _make(self, copy: WorkingCopy) -> GateEnvironment:
+        run = self.run
+        assert run.branch, "what is verified is on a branch"
+        note_use(copy.folder, run.plan.target, run.branch.repo)
+        temporary = self._stack.enter_context(run.temporary())
+        services = await self._stack.enter_async_context(
+            Services(
+                services=run.config.services,
+                cwd=copy.root,
+                logs=run.logs,
+                owner=run.id,
+                started=lambda service, seconds: run.emit(
+                    ServiceStarted(service=service.name, ready=service.ready, seconds=seconds)
+                ),
+                noted=lambda text: run.emit(Noted(text=text)),
+                borrows=False,
+            )
+        )
+        return GateEnvironment(copy=copy, services=services, services_temporary=temporary)
+
+    def bench(self, place: GateEnvironment, label: str, work: str = "", attempt: int = 0) -> GateRun:
+        return self._bench(place.copy, place.variables, label, work, attempt, ui=place.services.variables)
+
+    @contextmanager
+    def bench_in_slot(
+        self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int
+    ) -> Iterator[GateRun]:
+        """For command steps, which belong to the work."""
+        with self.run.temporary() as temporary:
+            yield self._bench(copy, {**variables, "TMPDIR": str(temporary)}, label, work, attempt, ui={})
+
+    def _bench(
+        self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int, *, ui: dict[str, str]
+    ) -> GateRun:
+        run = self.run
+
+        def started(gate: Gate) -> None:
+            run.emit(GateStarted(work=work, attempt=attempt, gate=gate.name, command=gate.command))
+
+        return GateRun(
+            cwd=copy.root,
+            logs=run.logs,
+            owner=run.id,
+            label=label,
+            environment=gate_environment(run.config, variables),
+            ui_variables=ui,
+            started=started,
+            ended=lambda result: run.emit(GateEnded(work=work, attempt=attempt, result=result)),
+        )

@@ -1,0 +1,169 @@
+"""Slots: working copies in which agents work, as many as tasks may be done in parallel, used again and again."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count as counting
+from itertools import islice
+from pathlib import Path
+
+from ralph import safe_files
+from ralph.checkout.commit_message import TRAILER
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.checkout.worktrees import note_use
+from ralph.engine import record as records
+from ralph.engine.run import Run
+from ralph.engine.site import Site
+from ralph.git.read import ATTEMPTS
+from ralph.plan.work import Work
+from ralph.protect.ledger import AGENT_EMAIL
+
+ASIDE = ".aside"
+BOTH = "Both versions stand in {names}, with conflict markers: join them, then go on."
+
+
+@dataclass(frozen=True)
+class Start:
+    """Where an attempt begins."""
+
+    tip: str  # the commit it stands on
+    tree: str = ""  # what earlier attempts made, on top of it; empty: nothing
+    told: str = ""  # what its agent is told about that
+
+
+@dataclass
+class WorktreePool:
+    """A slot's working copy is made when it is first needed."""
+
+    run: Run
+    count: int
+    _free: list[int] = field(default_factory=list)
+    _sites: dict[int, Site] = field(default_factory=dict)
+    _last: dict[int, str] = field(default_factory=dict)  # what was last done in a slot
+
+    @classmethod
+    @asynccontextmanager
+    async def opened(cls, run: Run, count: int) -> AsyncIterator[WorktreePool]:
+        slots = cls(run=run, count=count, _free=_free_slots(run, count)[::-1])
+        for folder in run.workspace.slots.glob(f"*{ASIDE}"):
+            _bring_back(folder)  # a killed run left it
+        for folder in Path(tempfile.gettempdir()).glob(f"{run.scratch_prefix}*"):
+            with suppress(OSError):
+                safe_files.remove_all(folder)  # a killed run leaves its temporary folders
+        yield slots
+
+    def take(self) -> int | None:
+        """The number of a free slot; None: all are in use."""
+        return self._free.pop() if self._free else None
+
+    def give_back(self, number: int) -> None:
+        self._free.append(number)
+
+    async def start_of(self, work: Work) -> Start:
+        """Where an attempt begins: at the branch's newest state, with what earlier attempts made on top of it."""
+        assert self.run.branch, "work that lands has a branch"
+        tip = self.run.branch.expected or await self.run.branch.tip()
+        ref, kept = await self._kept(work)
+        tree, conflicts = await self._merged(tip, ref, kept) if kept else ("", ())
+        return Start(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
+
+    async def prepare(self, number: int, start: Start, work: Work) -> Site:
+        """A slot in which an attempt can begin."""
+        is_first = number not in self._sites
+        site = self.site(number)
+        assert site.copy
+        if is_first:
+            await site.copy.save_strays()
+        site.copy.continues = self._last.get(number) == work.id  # what its earlier attempts left is its own
+        self._last[number] = work.id
+        await self._reset(site, site.copy, start.tip, start.tree)
+        return site
+
+    async def at(self, number: int, base: str, commit: str, work: Work) -> Site:
+        """A slot with what an attempt had made, to go on with it."""
+        site = self.site(number)
+        assert site.copy
+        await self._reset(site, site.copy, base, f"{commit}^{{tree}}")
+        if site.copy.own.held:  # what it had written beside its work is newer than the plan
+            await site.copy.checkout(commit, map(site.copy.own.name, work.writable))
+        return site
+
+    async def _reset(self, site: Site, copy: WorkingCopy, commit: str, tree: str) -> None:
+        """Also without what a killed run, a hook or a gate left here: it is in no index, and nobody's work."""
+        await self.run.reset(copy, commit, tree)
+        if copy.is_littered:
+            await copy.clean(ignored=False)
+        site.variables.update(await self.run.provide(copy))
+
+    async def _kept(self, work: Work) -> tuple[str, str]:
+        """The newest attempt since a task was begun from the start: its ref and its commit; empty: there is none."""
+        task = self.run.plan.find(work.id)
+        if not task or not (task.base or work.was_tried) or not self.run.branch:
+            return "", ""
+        refs = await self.run.branch.repo.refs(f"{ATTEMPTS}/{self.run.plan.target}/{work.id}")
+        newest = max(refs, key=lambda ref: int(ref.rpartition("/")[2]), default="")
+        return newest, refs.get(newest, "")
+
+    async def _merged(self, tip: str, ref: str, kept: str) -> tuple[str, tuple[str, ...]]:
+        """Earlier work on top of the branch, unless it has landed; where the two conflict, both stand in the file."""
+        assert self.run.branch
+        repo = self.run.branch.repo
+        fork = await repo.merge_base(kept, tip)
+        if fork == tip:
+            return f"{kept}^{{tree}}", ()
+        if await repo.has_line(fork, tip, f"{TRAILER}: {ref.removeprefix(f'{ATTEMPTS}/')}"):
+            return "", ()
+        squashed = repo.write_commit(await repo.tree_of(kept), (fork,), "What an attempt made")
+        return await repo.merged(tip, squashed)
+
+    def site(self, number: int) -> Site:
+        if number not in self._sites:
+            self._sites[number] = self._open(number)
+        return self._sites[number]
+
+    def folder(self, number: int) -> Path:
+        return self.run.workspace.slots / str(number)
+
+    def _open(self, number: int) -> Site:
+        run = self.run
+        assert run.branch
+        copy: WorkingCopy = run.working_copy(self.folder(number))
+        note_use(copy.folder, run.plan.target, run.branch.repo)
+        variables = {"RALPH_SLOT": str(number), "RALPH_WORKTREE": str(copy.folder)}
+        return Site(
+            folder=run.workspace.root,
+            copy=copy,
+            variables={**run.branch.repo.ident.variables, "GIT_COMMITTER_EMAIL": AGENT_EMAIL, **variables},
+            slot=number,
+        )
+
+
+@contextmanager
+def set_aside(folder: Path) -> Iterator[None]:
+    """While gates run, the slot is not at its path: what refers to it does not work, as in a clone."""
+    aside = folder.with_name(f"{folder.name}{ASIDE}")
+    try:
+        folder.rename(aside)
+    except OSError:  # an agent has removed it
+        yield
+        return
+    try:
+        yield
+    finally:
+        _bring_back(aside)
+
+
+def _bring_back(aside: Path) -> None:
+    folder = aside.with_name(aside.name.removesuffix(ASIDE))
+    safe_files.remove_all(folder)  # a gate made it, at a path that it knew
+    aside.rename(folder)
+
+
+def _free_slots(run: Run, count: int) -> list[int]:
+    """The first numbers, without those in which a killed run of another target left its agent's work."""
+    others = [record for record in records.load(run.workspace.records) if record.target != run.plan.target]
+    taken = {record.slot for record in others if record.agent_at_work}
+    return list(islice((number for number in counting(1) if number not in taken), count))

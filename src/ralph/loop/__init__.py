@@ -1,1 +1,0 @@
-"""The engine: take the next work, make an attempt, settle its outcome, save, again."""

@@ -1,0 +1,282 @@
+"""A ledger of what the person's repository holds, from before an agent's code runs to after it.
+
+Agents, gates and hooks have small repositories of their own, so none of them has any business in the person's. What
+they did there is undone, kept, and told; what cannot be undone without touching the person's files is left, and told
+with the command that puts it right. What the person does meanwhile stays. Git tells the two apart: its trace shows
+what agents' commands did, and its reflogs whether a ref was moved by git at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph.checkout.branch import STRAYS
+from ralph.git.files import is_behind_link
+from ralph.git.repo import Repo
+from ralph.protect.git_trace import Span, Trace
+from ralph.protect.repository_snapshot import SYMBOLIC, VALUE, RepositorySnapshot, SavedFile
+from ralph.safe_files import open_new
+
+AGENT_EMAIL = "agent@ralph.invalid"
+"""Who commits in an agent's, a gate's or a hook's name: reflogs tell them from the person."""
+
+HARMLESS = re.compile(
+    r"(advice|branch|color|fetch|gc|index|init|maintenance|pull|push|rebase|rerere|stash|status|user)\..*"
+    r"|remote\.(url|pushurl|fetch|push|tagopt|prune|mirror)|submodule\.(url|active|branch)"
+    r"|core\.sparsecheckout(cone)?|extensions\.worktreeconfig"
+)
+"""Settings that everyday commands write, and that neither run a program nor hide a file."""
+SECTION = re.compile(r'\[([\w.-]+)(?:\s+"[^"\\]*")?\]')
+SETTING = re.compile(r"([A-Za-z][\w-]*)(?:\s*=.*)?(?<!\\)")
+FOLDERS = ("hooks", "info")
+SPARSE = "info/sparse-checkout"
+BY_GIT = (SPARSE, "shallow")
+"""Files that everyday commands write: only the trace tells whose they are."""
+OWN_REFS = "refs/ralph/"
+PASSING = ("refs/remotes/", "refs/bisect/", "refs/rewritten/")
+"""Refs that everyday commands remove, and that nobody misses."""
+STASH = "refs/stash"
+MOVED_AT = re.compile(rb"> (\d+) [+-]\d{4}\t")
+PERHAPS_YOU = "if that was you, do it again"
+LEFT = "left as it is"
+"""Stands in each text about what was not undone."""
+
+
+@dataclass(frozen=True)
+class LedgerResult:
+    """What had changed in the person's repository."""
+
+    undone: tuple[str, ...] = ()  # what agents did; the text says so where it was left
+    left: tuple[str, ...] = ()  # what the person seems to have done, and cannot easily get back if they did not
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """The repository at one moment."""
+
+    repo: Repo
+    trace: Trace
+    own: Path  # where Ralph's working copies are
+    before: RepositorySnapshot
+    branch: str = ""  # the ref that only Ralph moves during a run; it looks after that itself
+
+    @classmethod
+    def of(cls, repo: Repo, trace: Trace, own: Path, branch: str = "") -> Ledger:
+        before = RepositorySnapshot.of(repo.git_dir, own)
+        return cls(repo=repo, trace=trace.from_here(), own=own, before=before, branch=branch)
+
+    async def settle(self, keep_in: Path) -> LedgerResult:
+        """Undo what agents did since; says what it was."""
+        now = RepositorySnapshot.of(self.repo.git_dir, self.own)
+        if now == self.before:
+            return LedgerResult()
+        texts = self._settle_form(now)
+        if texts:
+            now = RepositorySnapshot.of(self.repo.git_dir, self.own)
+        spans = self.trace.changes_in(self.repo, self.own)
+        by_agents = bool(spans)
+        undone = texts + self._settle_files(now, keep_in, by_agents=by_agents)
+        undone += self._settle_heads(now, by_agents=by_agents)
+        moved, left = await self._settle_refs(now, spans)
+        return LedgerResult(undone=(*undone, *moved), left=left)
+
+    def _settle_form(self, now: RepositorySnapshot) -> list[str]:
+        """What no git command does, and what git cannot read: it would stop every command of the person's."""
+        git_dir, texts = self.repo.git_dir, []
+        for name in sorted(now.links - self.before.links):
+            (git_dir / name).unlink(missing_ok=True)
+            texts.append(f"it put a link in place of .git/{name}")
+        (git_dir / "refs").mkdir(exist_ok=True)
+        for name in sorted(now.broken - self.before.broken - now.links):
+            (git_dir / name).unlink(missing_ok=True)
+            texts.append(f"it put something into .git/{name} that is no ref")
+        if not now.is_packed_well and self.before.is_packed_well:
+            _put_back(git_dir / "packed-refs", SavedFile(self.before.packed, 0o644) if self.before.packed else None)
+            texts.append("it made .git/packed-refs unreadable")
+        for place, before in self.before.heads.items():
+            is_worktree_gone = place and not (git_dir / place / "gitdir").is_file()
+            if VALUE.fullmatch(before) and not VALUE.fullmatch(now.heads.get(place, "")) and not is_worktree_gone:
+                _put_back(git_dir / place / "HEAD", SavedFile(f"{before}\n".encode(), 0o644))
+                texts.append(f"it made .git/{Path(place, 'HEAD')} unreadable")
+        return texts
+
+    def _settle_files(self, now: RepositorySnapshot, keep_in: Path, *, by_agents: bool) -> list[str]:
+        """Put files back; submodules and worktrees that came or went meanwhile stay as they are."""
+        texts = []
+        for place in sorted(now.places.keys() & self.before.places):
+            old, new = self.before.places[place], now.places[place]
+            for name in sorted({*old, *new}):
+                before, after = old.get(name), new.get(name)
+                everyday = name in BY_GIT or (name.startswith("config") and _is_harmless(before, after, place))
+                if before == after or (everyday and not by_agents):
+                    continue
+                shown = str(Path(place, name))
+                if after and not after.is_link:
+                    with open_new(keep_in / "git" / shown) as file:
+                        file.write(after.data)
+                if not is_behind_link(self.repo.git_dir, shown):  # what is there is not the repository's
+                    _put_back(self.repo.git_dir / shown, before)
+                if after and after.is_link and name in FOLDERS:
+                    (self.repo.git_dir / shown).mkdir(exist_ok=True)
+                texts.append(f"it changed .git/{shown}" + ("" if by_agents else f" ({PERHAPS_YOU})"))
+                if name == SPARSE:
+                    texts.append(self._without_files(place, old))
+        return texts
+
+    def _without_files(self, place: str, old: dict[str, SavedFile]) -> str:
+        was_sparse = any(b"sparsecheckout = true" in kept.data.lower() for kept in old.values())
+        where, git = self._checkout(place)
+        how = "reapply" if was_sparse else "disable"
+        return f"it changed which files {where} has, {LEFT}: `{git} sparse-checkout {how}` puts that right"
+
+    def _settle_heads(self, now: RepositorySnapshot, *, by_agents: bool) -> list[str]:
+        """What is checked out is files and an index as well, so only the person switches it back."""
+        texts = []
+        for place, before in self.before.heads.items():
+            after = now.heads.get(place, before)
+            if before == after or not (by_agents or AGENT_EMAIL.encode() in self._last_move(f"{place}/logs/HEAD")):
+                continue
+            where, git = self._checkout(place)
+            back = _branch(before) if before.startswith(SYMBOLIC) else f"--detach {_branch(before)}"
+            what = f"it switched {where} from {_branch(before)} to {_branch(after)}"
+            texts.append(f"{what}, {LEFT}: `{git} switch {back}` puts that right")
+        return texts
+
+    def _checkout(self, place: str) -> tuple[str, str]:
+        """A worktree in words, and how git is run there."""
+        git_dir = self.repo.git_dir
+        folder = Path((git_dir / place / "gitdir").read_text().strip()).parent if place else git_dir.parent
+        return ("your checkout", "git") if folder == self.repo.top else (str(folder), f"git -C {folder}")
+
+    async def _settle_refs(self, now: RepositorySnapshot, spans: list[Span]) -> tuple[list[str], tuple[str, ...]]:
+        texts: list[str] = []
+        left: list[str] = []
+        moves: list[tuple[str, str, str | None]] = []
+        for ref in sorted({*now.refs, *self.before.refs}):
+            before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
+            name = ref.removeprefix("refs/heads/").removeprefix("refs/")
+            if before == after or (self._is_own(ref) and not after.startswith(SYMBOLIC)):
+                continue
+            if not self._is_by_agent(ref, now, spans):
+                if not after and not ref.startswith(PASSING) and not before.startswith(SYMBOLIC):
+                    moves.append((f"{STRAYS}/{before[:12]}", before, None))
+                    left.append(f"{name} was removed (if that was not you: git update-ref {ref} {before[:12]})")
+            elif ref == STASH and after and self._is_stacked(before):
+                texts.append(f"it stashed what you had changed, {LEFT}: `git stash pop` brings it back")
+            elif not before and now.is_checked_out(ref):
+                texts.append(f"it made {name}, {LEFT}: it is checked out")
+            else:
+                texts.append(f"it {'made' if not before else 'moved' if after else 'removed'} {name}")
+                if after and not after.startswith(SYMBOLIC):
+                    stray = f"{STRAYS}/{after[:12]}"
+                    moves.append((stray, after, None))
+                    texts[-1] += f" (what it put there is kept in {stray})"
+                moves.append((ref, before, None if after.startswith(SYMBOLIC) else after))
+        return await self._undo(moves, texts), tuple(left)
+
+    async def _undo(self, moves: list[tuple[str, str, str | None]], texts: list[str]) -> list[str]:
+        plain = [move for move in moves if not move[1].startswith(SYMBOLIC)]
+        done = not plain or await self.repo.move(*plain)
+        if not done:  # one of them is in the way: the others all the same
+            done = all([await self.repo.move(move) for move in plain])
+        for ref, value, _ in moves:
+            if value.startswith(SYMBOLIC):
+                done &= (await self.repo.ask("symbolic-ref", ref, value.removeprefix(SYMBOLIC))).code == 0
+        return texts if done else [text if LEFT in text else f"{text}, which could not be undone" for text in texts]
+
+    def _is_by_agent(self, ref: str, now: RepositorySnapshot, spans: list[Span]) -> bool:
+        """Whether an agent moved a ref: one of their git commands ran just then, or no git command moved it at all.
+
+        Git removes the reflog with its ref, and keeps none for tags. There only the trace can tell.
+        """
+        before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
+        if after.startswith(SYMBOLIC) and (self._is_own(ref) or (before and not before.startswith(SYMBOLIC))):
+            return True  # git has no everyday command for that
+        moves = self._moves(f"logs/{ref}")
+        if not moves:
+            return bool(spans)
+        move = _move_to(now.commit(ref), moves, self.before.commit(ref))
+        if not move or AGENT_EMAIL.encode() in move:
+            return True
+        when = MOVED_AT.search(move)
+        return any(began - 1 <= float(when[1]) <= ended + 1 for began, ended in spans) if when else bool(spans)
+
+    def _is_own(self, ref: str) -> bool:
+        return ref == self.branch or ref.startswith(OWN_REFS)
+
+    def _last_move(self, log: str) -> bytes:
+        """The newest line of a reflog."""
+        return (self._moves(log) or [b""])[-1]
+
+    def _moves(self, log: str) -> list[bytes]:
+        """The lines of a reflog, the newest last."""
+        try:
+            data = (self.repo.git_dir / log.lstrip("/")).read_bytes()
+        except OSError:
+            return []
+        return [line for line in data.split(b"\n") if line]
+
+    def _is_stacked(self, before: str) -> bool:
+        """Whether the stash that was there before is still among them."""
+        try:
+            return not before or before.encode() in (self.repo.git_dir / "logs" / STASH).read_bytes()
+        except OSError:
+            return False
+
+
+def _move_to(commit: str, moves: list[bytes], before: str) -> bytes:
+    """The line of a reflog that tells how a ref came from one commit to another; empty: no git moved it.
+
+    It need not be the last: git writes the reflog first and then the ref, and whoever commits on does not wait for us.
+    """
+    for move in reversed(moves):
+        to = move.split(b" ", 2)[1:2]
+        if to == [commit.encode()]:
+            return move
+        if to == [before.encode()]:
+            break
+    return b""
+
+
+def _branch(head: str) -> str:
+    return head.removeprefix(f"{SYMBOLIC}refs/heads/") if head.startswith(SYMBOLIC) else head[:12]
+
+
+def _put_back(path: Path, before: SavedFile | None) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    if not before:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if before.is_link:
+        path.symlink_to(os.fsdecode(before.data))
+    else:
+        path.write_bytes(before.data)
+        path.chmod(before.mode)
+
+
+def _is_harmless(before: SavedFile | None, after: SavedFile | None, place: str) -> bool:
+    """Whether two configurations differ only in what everyday commands write, such as where a submodule's files are."""
+    old, new = (_settings(kept.data) if kept else [] for kept in (before, after))
+    if place.startswith("modules/"):
+        old, new = ([text for text in texts if not text.startswith("core: worktree =")] for texts in (old, new))
+    return old == new
+
+
+def _settings(data: bytes) -> list[str]:
+    """The settings of a configuration that are not harmless, and every line that is not plainly one setting."""
+    kept, section = [], ""
+    for line in data.decode(errors="replace").splitlines():
+        text = line.strip()
+        header, setting = SECTION.fullmatch(text), SETTING.fullmatch(text)
+        if header:
+            section = header[1].lower()
+        elif text and not (setting and HARMLESS.fullmatch(f"{section}.{setting[1].lower()}")):
+            kept.append(f"{section}: {text}")
+    return kept

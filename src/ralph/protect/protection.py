@@ -1,0 +1,175 @@
+"""What an agent may not touch, from before its call to after it: noticed, undone, and told."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ralph.checkout.working_copy import TakenWork, WorkingCopy
+from ralph.config import NAME
+from ralph.engine.run import Run
+from ralph.engine.site import Site
+from ralph.git.repo import Repo
+from ralph.git.trees import entries_at
+from ralph.journal.events import Noted
+from ralph.plan.work import Work
+from ralph.process.spawn import to_the_end
+from ralph.protect.guard import Guard
+from ralph.protect.ledger import LEFT, Ledger, LedgerResult
+from ralph.safe_files import open_new
+from ralph.workspace import RALPH
+
+
+@dataclass(frozen=True, kw_only=True)
+class Violations:
+    """What had to be undone."""
+
+    paths: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    kept_in: Path = field(default_factory=Path)
+    claimed: bytes | None = None  # no violation: what the agent wrote where it may claim something
+
+    def reason(self, who: str) -> str:
+        """Why the attempt does not count; empty if nothing was wrong."""
+        return violation_text(f"{who} did what it must not", self.texts) if self.texts else ""
+
+
+def violation_text(what: str, texts: tuple[str, ...]) -> str:
+    """What somebody did, and whether it was undone; some of it only the person can put right."""
+    left = sum(LEFT in text for text in texts)
+    end = " This was undone." if not left else " The rest was undone." if left < len(texts) else ""
+    return f"{what}: {'; '.join(texts)}.{end}"
+
+
+@dataclass
+class Protection:
+    """Ralph's own files by their bytes, and the person's repository by its ledger."""
+
+    run: Run
+    guard: Guard
+    roots: tuple[Path, ...]
+    ledger: Ledger | None = None
+    copy: WorkingCopy | None = None
+    violations: Violations = field(default_factory=Violations)
+
+    @classmethod
+    @asynccontextmanager
+    async def around(cls, run: Run, site: Site, work: Work, keep_in: Path) -> AsyncIterator[Protection]:
+        """Guard what runs inside the block, also if it is cut short: gates, commands and hooks run agents' code."""
+        protection = cls.begin(run, site, replace(work, claimable=""))
+        try:
+            yield protection
+        finally:
+            await to_the_end(protection._end(keep_in))
+
+    async def _end(self, keep_in: Path) -> None:
+        self.violations = await self.end(keep_in)
+
+    @classmethod
+    def begin(cls, run: Run, site: Site, work: Work) -> Protection:
+        records, project = run.workspace.records, site.project
+        roots = (project,) if project != run.workspace.root or site.copy else (run.workspace.root,)
+        guard = Guard(
+            roots=roots,
+            files=tuple(dict.fromkeys((NAME, *run.workspace.own_files, *run.workflow.plan_paths))),
+            writable=frozenset(project / path for path in work.writable),
+            claimable=project / work.claimable if work.claimable else None,
+            extra=(
+                *(project / path for path in run.workflow.guarded),
+                *_outside(roots, records, *(run.project / path for path in run.workflow.plan_paths)),
+            ),
+        )
+        guard.remember()
+        if not run.guards:  # nobody else is at work: nobody needs the trace so far
+            run.trace.file.unlink(missing_ok=True)
+        run.guards.add(guard)
+        repo = run.branch.repo if run.branch else site.repo
+        branch = run.branch.ref if run.branch else ""
+        ledger = Ledger.of(repo, run.trace, run.workspace.worktrees, branch) if repo else None
+        return cls(run=run, guard=guard, roots=(*roots, run.workspace.root), ledger=ledger, copy=site.copy)
+
+    async def end(self, keep_in: Path) -> Violations:
+        self.run.guards.discard(self.guard)
+        if self.copy:
+            self.copy.check_folder()
+        undone = self.guard.undo(keep_in)
+        own = [self._name(path) for path in undone if not self._is_source(path)]
+        sources = [self._name(path) for path in undone if self._is_source(path)]
+        texts = await self._settle(keep_in)
+        if own:
+            texts.append(f"it changed Ralph's own files ({', '.join(own)})")
+        if sources:
+            texts.append(f"it changed protected files ({', '.join(sources)})")
+        return Violations(paths=tuple(own + sources), texts=tuple(texts), kept_in=keep_in, claimed=self.guard.claimed)
+
+    async def _settle(self, keep_in: Path) -> list[str]:
+        """What was done to the person's repository; with others at work nobody knows by whom, so nobody is blamed."""
+        settled = await self.ledger.settle(keep_in) if self.ledger else LedgerResult()
+        found = list(settled.undone)
+        for text in settled.left:
+            self.run.emit(Noted(text=f"While it was at work, {text}."))
+        for text in found:
+            if LEFT in text:  # in full, for only the person can put it right
+                self.run.emit(Noted(text=f"While it was at work, {text}.", warning=True))
+        if not found or not self.run.guards:
+            return found
+        self.run.emit(Noted(text=violation_text("Somebody reached into your repository", settled.undone), warning=True))
+        return []
+
+    def _is_source(self, path: Path) -> bool:
+        return self.guard.is_extra(path) and RALPH not in Path(self._name(path)).parts
+
+    def _name(self, path: Path) -> str:
+        return next((str(path.relative_to(root)) for root in self.roots if root in path.parents), str(path))
+
+
+def _outside(roots: tuple[Path, ...], *paths: Path) -> tuple[Path, ...]:
+    """The write-ahead records and the plan itself, where no guarded root holds them already."""
+    return tuple(path for path in paths if not any(root in path.parents for root in roots))
+
+
+async def _are_written_otherwise(repo: Repo, base: str, tree: str, globs: list[str]) -> bool:
+    """Whether other attributes make other files of the same protected content, such as line ends or an encoding."""
+
+    async def written(revision: str) -> tuple[int, bytes]:
+        with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
+            attributes = [path for path in await repo.paths_in(revision) if _is_attributes(path)]
+            await repo.checkout_paths(revision, attributes, Path(scratch))
+            args = ("cat-file", "--batch=%(rest)", "--filters", "-z")
+            done = await repo.ask(*args, stdin=asked, work_tree=Path(scratch))
+            return done.code, done.out
+
+    protected = await repo.between((await repo.git("mktree")).strip(), base, *globs)
+    entries = await entries_at(repo, await repo.tree_of(base), protected)
+    files = ((path, entry.name) for path, entry in entries.items() if entry and entry.mode.startswith("100"))
+    asked = os.fsencode("".join(f"{name} {path}\0" for path, name in files))
+    return await written(base) != await written(tree)
+
+
+def _is_attributes(path: str) -> bool:
+    return path.rpartition("/")[2] == ".gitattributes"
+
+
+async def undo_protected(
+    copy: WorkingCopy, base: str, taken: TakenWork, globs: tuple[str, ...], keep_in: Path
+) -> tuple[str, ...]:
+    """Put back what an agent did to the person's `protect` globs, in its copy; returns those paths."""
+    if not globs or not taken.changes:
+        return ()
+    prefix = copy.repo.prefix
+    paths = [prefix + glob for glob in globs]
+    found = await copy.repo.between(base, taken.tree, *paths)
+    attributes = [path for path in taken.paths if _is_attributes(path)]
+    if attributes and await _are_written_otherwise(copy.repo, base, taken.tree, paths):
+        found = tuple(sorted({*found, *attributes}))
+    for path in found:
+        source = copy.folder / path
+        if source.is_file() and not source.is_symlink():
+            with open_new(keep_in / path) as file:
+                file.write(source.read_bytes())
+    await copy.checkout(base, found)
+    return found

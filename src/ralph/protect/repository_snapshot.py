@@ -1,0 +1,142 @@
+"""A repository at one moment, from git's own files: no process for that."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SYMBOLIC = "ref: "
+GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
+"""What git writes by itself, or never reads."""
+VALUE = re.compile(r"ref: refs/\S+|(?!0+$)([0-9a-f]{40}|[0-9a-f]{64})")
+"""What a ref and HEAD hold."""
+PACKED = re.compile(rb"#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs/.+")
+
+
+@dataclass(frozen=True)
+class SavedFile:
+    """One file of the repository as it was."""
+
+    data: bytes  # where it leads, if it is a link
+    mode: int
+    is_link: bool = False
+
+
+@dataclass(frozen=True)
+class RepositorySnapshot:
+    """What decides about a repository: configuration, hooks, `info/`, refs, and what is checked out."""
+
+    places: dict[str, dict[str, SavedFile]]  # files of the repository (""), its submodules and its worktrees
+    refs: dict[str, str]  # commits, or "ref: " with another ref
+    heads: dict[str, str]  # HEAD of each worktree, likewise, by its place
+    links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself makes none
+    broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files that name nothing
+    packed: bytes = b""  # the file of packed refs
+
+    @classmethod
+    def of(cls, git_dir: Path, own: Path) -> RepositorySnapshot:
+        """`own`: where Ralph's worktrees are; they do not count."""
+        worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
+        places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
+        refs, links, broken = _refs(git_dir)
+        return cls(
+            places={_name(place, git_dir): dict(_files(place)) for place in places},
+            refs=refs,
+            heads={_name(place, git_dir): _text(place / "HEAD") for place in (git_dir, *worktrees)},
+            links=links,
+            broken=broken,
+            packed=_bytes(git_dir / "packed-refs"),
+        )
+
+    def commit(self, ref: str) -> str:
+        """Where a ref leads in the end; empty: nowhere."""
+        value = self.refs.get(ref, "")
+        for _ in range(5):  # git follows no more either
+            if not value.startswith(SYMBOLIC):
+                return value
+            value = self.refs.get(value.removeprefix(SYMBOLIC), "")
+        return ""
+
+    @property
+    def is_packed_well(self) -> bool:
+        """Whether git can read the file of packed refs."""
+        return all(PACKED.fullmatch(line) for line in self.packed.splitlines())
+
+    def is_checked_out(self, ref: str) -> bool:
+        return f"{SYMBOLIC}{ref}" in self.heads.values()
+
+
+def _is_in(pointer: Path, folder: Path) -> bool:
+    return folder in Path(_text(pointer)).parents
+
+
+def _name(path: Path, git_dir: Path) -> str:
+    return "" if path == git_dir else str(path.relative_to(git_dir))
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes() if path.is_file() else b""  # nobody waits for a pipe
+    except OSError:
+        return b""
+
+
+def _text(path: Path) -> str:
+    return _bytes(path).decode(errors="surrogateescape").strip()
+
+
+def _modules(folder: Path) -> Iterator[Path]:
+    """The repositories of submodules, also of those inside of others."""
+    for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
+        if (path / "HEAD").is_file():
+            yield path
+            yield from _modules(path / "modules")
+        else:
+            yield from _modules(path)
+
+
+def _files(place: Path) -> Iterator[tuple[str, SavedFile]]:
+    is_repository = (place / "objects").is_dir()
+    more = ("config", "hooks", "objects/info/alternates", "shallow", "commondir") if is_repository else ()
+    for name in ("config.worktree", "info", *more):
+        for path in _below(place / name):
+            relative = str(path.relative_to(place))
+            try:
+                if path.is_symlink():
+                    yield relative, SavedFile(os.fsencode(path.readlink()), 0, is_link=True)
+                elif path.is_file() and not GENERATED.fullmatch(relative):
+                    yield relative, SavedFile(path.read_bytes(), path.stat().st_mode & 0o777)
+            except OSError:
+                continue
+
+
+def _below(path: Path) -> Iterator[Path]:
+    if path.is_dir() and not path.is_symlink():
+        for entry in sorted(path.iterdir()):
+            yield from _below(entry)
+    elif os.path.lexists(path):
+        yield path
+
+
+def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
+    """Every ref, the links among them, and files that are none."""
+    found: dict[str, str] = {}
+    links, broken = set(), set()
+    for line in _text(git_dir / "packed-refs").splitlines():
+        commit, _, ref = line.partition(" ")
+        if ref and not line.startswith(("#", "^")):
+            found[ref] = commit
+    for path in _below(git_dir / "refs"):
+        name, value = str(path.relative_to(git_dir)), _text(path)
+        if path.is_symlink():
+            links.add(name)
+        if name.endswith(".lock"):
+            continue
+        if VALUE.fullmatch(value):
+            found[name] = value
+        else:
+            broken.add(name)
+    return found, frozenset(links), frozenset(broken)

@@ -1,0 +1,396 @@
+"""The agent step: one call, then a look at what it really did. Its words only start a verification."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar
+
+from pydantic import Field
+
+from ralph import safe_files
+from ralph.agent import call
+from ralph.agent.call import AgentCall, AgentResult
+from ralph.agent.dialects import takes_context
+from ralph.agent.dialects.base import Trouble
+from ralph.checkout.commit_message import TRAILER
+from ralph.checkout.commit_subject import subject_of
+from ralph.checkout.working_copy import TakenWork, WorkingCopy
+from ralph.config import Provider
+from ralph.engine.record import StepResult
+from ralph.engine.workflow import PromptRequest
+from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
+from ralph.plan.usage import Usage
+from ralph.plan.work import Verdict, Work, WorkKind
+from ralph.process.spawn import ExitKind, finished
+from ralph.protect.contract import ContractCheck
+from ralph.protect.protection import Protection, Violations, undo_protected, violation_text
+from ralph.steps import base
+from ralph.steps.base import Context, Step
+from ralph.stores import lock
+from ralph.values import Duration
+
+LAST_WORDS = 800
+CANNOT_RUN = (126, 127)  # what a shell says of a program that is not there or cannot be executed
+MAX_TOUCHED = 8
+
+
+class CallSettings(base.StepSettings):
+    """How an agent is called for this step."""
+
+    prompt_file: str | None = Field(default=None, description="The prompt, a Markdown template; null: the usual one.")
+    model: str | None = Field(default=None, description="The model it is told to use.")
+    timeout: Duration | None = Field(default=None, description="How long the call may take; null: 15m.")
+    allowed_tools: str | None = Field(
+        default=None, description="The tools it may use, with commas, where the agent has such a switch."
+    )
+
+
+class AgentSettings(CallSettings):
+    prd_file: str | None = Field(default=None, description="The plan; null: .ralph/prd.json.")
+    marker_file: str | None = Field(default=None, description="Run once: this file says that it has run.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What an inspection of the working copy after a call found."""
+
+    violations: tuple[str, ...] = ()
+    commit: str = ""
+    summary: str = ""
+    has_work: bool = True  # there is something to show since the task began
+    moved: bool = False  # this very attempt changed something
+    touched: tuple[str, ...] = ()  # what the task's work has changed so far
+    left_out: tuple[str, ...] = ()  # what is not part of the commit, and why
+
+
+class AgentStep(Step):
+    Settings: ClassVar[type[base.StepSettings]] = AgentSettings
+    runs_agent = True
+    may_claim = True  # what it marks in the plan counts as its word
+    _contract: ContractCheck | None = None  # asked again, it goes on from what it has written
+
+    def role(self, work: Work) -> str:
+        return work.role
+
+    def claims(self, work: Work) -> frozenset[str]:
+        return work.claims
+
+    def provider(self, context: Context) -> Provider:
+        """The agent that plays the role, with the step's own model and time limit."""
+        role, asking = self.role(context.work), self.settings(CallSettings)
+        provider = context.run.config.provider_for(role)
+        asked_for = context.run.model if role == "executor" else ""
+        own = {"model": asked_for or asking.model, "timeout": asking.timeout}
+        return provider.model_copy(update={key: value for key, value in own.items() if value})
+
+    def occasion(self, context: Context) -> PromptRequest:
+        """What its prompt is wanted for."""
+        return PromptRequest(
+            plan=context.run.plan,
+            work=context.work,
+            step=self.spec,
+            number=context.record.number,
+            earlier=context.record.steps,
+            mistakes=context.mistakes,
+        )
+
+    def guarded(self, context: Context) -> Work:
+        """The work, with what this step's agent may write of Ralph's own files."""
+        return context.work if self.may_claim else replace(context.work, claimable="")
+
+    async def run(self, context: Context) -> StepResult:
+        protection = Protection.begin(context.run, context.site, self.guarded(context))
+        owed = self._contract = self._contract or ContractCheck.of(context)
+        heard = await self._call(context)
+        lock.renew(context.run.workspace.lock, context.run.owner)
+        return await finished(self._after(context, heard, protection, owed))  # whoever stops us now gets it whole
+
+    async def _after(
+        self, context: Context, heard: AgentResult | None, protection: Protection, owed: ContractCheck | None
+    ) -> StepResult:
+        async with context.run.inspections:
+            violations, findings = await self._inspect(context, protection)
+        if heard and violations.claimed is not None:
+            heard = self._with_claim(context, heard, violations.claimed)
+        result = self._judge(context, heard, findings)
+        if heard is None:
+            result = replace(result, learnings=self._learned(context))
+        for text in result.learnings:
+            context.run.emit(Learned(work=context.work.id, attempt=context.record.number, text=text))
+        if findings.left_out and context.work.kind is WorkKind.TASK:
+            context.note(_not_committed(findings.left_out), warning=True)
+        if owed is None:
+            return result
+        judged = owed.judge(result, context)
+        if judged is not result and context.copy and judged.commit:  # files went back: what is kept has them so
+            return replace(judged, commit=(await self._take(context, context.copy)).commit)
+        return judged
+
+    def _name(self, context: Context) -> str:
+        """What a call's prompt and log are named after."""
+        return f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
+
+    def _learned(self, context: Context) -> tuple[str, ...]:
+        """What the agent had said before it was stopped."""
+        path = context.run.logs / self._name(context)
+        return call.learnings_in(self.provider(context), Path(f"{path}.prompt.md"), Path(f"{path}.log"))
+
+    async def _call(self, context: Context) -> AgentResult | None:
+        """What the agent said; None if the call was cut short."""
+        run, provider = context.run, self.provider(context)
+        name = self._name(context)
+        wanted = run.workflow.prompt(self.occasion(context))
+        apart = takes_context(provider) and wanted.context
+        text = wanted.text if apart or not wanted.context else f"{wanted.context}\n\n{wanted.text}"
+        prompt = run.logs / f"{name}.prompt.md"
+        with safe_files.open_new(prompt) as file:
+            file.write(text.encode(errors="replace"))
+        log, words = run.logs / f"{name}.log", run.logs / f"{name}.words.txt"
+        run.emit(
+            AgentStarted(
+                work=context.work.id,
+                attempt=context.record.number,
+                command=provider.command,
+                prompt_chars=len(text) + (len(wanted.context) if apart else 0),
+                log=str(log),
+                words=str(words),
+            )
+        )
+        request = AgentCall(
+            provider=provider,
+            prompt=prompt,
+            context=wanted.context if apart else "",
+            tools=self.settings(CallSettings).allowed_tools or "",
+            log=log,
+            words=words,
+            cwd=context.cwd,
+            owner=run.id,
+            variables=_variables(context),
+            watcher=lambda line: run.emit(AgentSpoke(work=context.work.id, attempt=context.record.number, text=line)),
+        )
+        began = time.monotonic()
+        try:
+            with run.temporary() as temporary:
+                variables = {**_variables(context), "TMPDIR": str(temporary)}
+                heard = await call.make(replace(request, variables=variables))
+        except asyncio.CancelledError:
+            self._tell_stopped(context, time.monotonic() - began)
+            return None
+        self._tell(context, heard)
+        return heard
+
+    def _tell_stopped(self, context: Context, seconds: float) -> None:
+        context.run.emit(
+            AgentEnded(
+                work=context.work.id,
+                attempt=context.record.number,
+                how="stopped",
+                code=-1,
+                seconds=seconds,
+                output_bytes=0,
+                claims=(),
+                usage=Usage(calls=1, unpriced=1),
+            )
+        )
+
+    def _tell(self, context: Context, heard: AgentResult) -> None:
+        context.run.emit(
+            AgentEnded(
+                work=context.work.id,
+                attempt=context.record.number,
+                how=heard.ended.how.value,
+                code=heard.ended.code,
+                seconds=heard.ended.seconds,
+                output_bytes=heard.output_bytes,
+                claims=tuple(sorted(heard.claims)),
+                usage=heard.report.usage,
+            )
+        )
+
+    def _with_claim(self, context: Context, heard: AgentResult, data: bytes) -> AgentResult:
+        """What it wrote into the plan is one more claim; the plan itself has been put back."""
+        claimed = context.run.workflow.claimed(context.run.plan, context.work, data)
+        if claimed.note:
+            context.note(claimed.note, warning=True)
+        if claimed.claims:
+            claims = tuple(sorted(claimed.claims))
+            context.run.emit(Marked(work=context.work.id, attempt=context.record.number, claims=claims))
+        return replace(heard, claims=heard.claims | claimed.claims, reason=heard.reason or claimed.reason)
+
+    async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Inspection]:
+        """Put right what it must not have done, take what it made; only then is judged what it said."""
+        copy, base = context.copy, context.record.base
+        keep_in = context.run.logs / f"{context.label}-undone"
+        violations = await protection.end(keep_in)
+        if copy is None:
+            self._tell_undone(context, violations)
+            return violations, Inspection(violations=violations.texts)
+        taken = await self._take(context, copy)
+        if taken.forged:
+            text = f"it put other content under the names of objects into .git/objects ({', '.join(taken.forged)})"
+            violations = replace(violations, texts=(*violations.texts, text))
+        protected = await undo_protected(copy, base, taken, context.run.config.protect, keep_in)
+        if protected:
+            text = f"it changed protected files ({', '.join(protected)})"
+            violations = replace(
+                violations, paths=(*violations.paths, *protected), texts=(*violations.texts, text), kept_in=keep_in
+            )
+            taken = await self._take(context, copy)
+        self._tell_undone(context, violations)
+        return violations, await self._findings(context, copy, taken, violations)
+
+    async def _findings(
+        self, context: Context, copy: WorkingCopy, taken: TakenWork, violations: Violations
+    ) -> Inspection:
+        shown = sorted(taken.paths)
+        return Inspection(
+            violations=violations.texts,
+            commit=taken.commit,
+            summary=subject_of(copy.folder, context.record.base),
+            has_work=bool(taken.changes) or await _person_worked(context, copy),
+            moved=await copy.differs_from_start(taken),
+            touched=(*shown[:MAX_TOUCHED], *(["…"] if len(shown) > MAX_TOUCHED else [])),
+            left_out=taken.left_out,
+        )
+
+    async def _take(self, context: Context, copy: WorkingCopy) -> TakenWork:
+        message = f"{context.work.id}, attempt {context.record.number}: what the agent left"
+        also = map(copy.own.name, context.work.writable)
+        return await copy.take(context.record.base, message, also=also)
+
+    def _tell_undone(self, context: Context, violations: Violations) -> None:
+        if violations.paths:
+            context.run.emit(
+                Undone(
+                    work=context.work.id,
+                    attempt=context.record.number,
+                    paths=violations.paths,
+                    kept_in=str(violations.kept_in),
+                )
+            )
+
+    def _judge(self, context: Context, heard: AgentResult | None, findings: Inspection) -> StepResult:
+        if heard is None:
+            return StepResult(
+                step=self.spec.label,
+                verdict=Verdict.INTERRUPTED,
+                reason="The agent was stopped before it had finished.",
+                usage=Usage(calls=1, unpriced=1),
+                commit=findings.commit,
+            )
+        verdict, reason = self._verdict(context, heard, findings)
+        return StepResult(
+            step=self.spec.label,
+            verdict=verdict,
+            reason=reason,
+            claims=heard.claims,
+            learnings=heard.learnings,
+            reset=heard.reset,
+            said=heard.reason,
+            usage=heard.report.usage,
+            commit=findings.commit,
+            summary=findings.summary,
+            changed=findings.moved,
+            touched=findings.touched,
+            left_out=findings.left_out,
+            retry_at=heard.report.retry_at,
+            fatal=heard.report.trouble is Trouble.UNUSABLE or never_ran(heard),
+        )
+
+    def _verdict(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
+        failed = failure(heard, self.provider(context), findings.violations)
+        if failed:
+            return failed
+        work, claims = context.work, self.claims(context.work)
+        if "BLOCKED" in heard.claims and "DONE" not in heard.claims:
+            return Verdict.BLOCKED, f"The agent gave up: {heard.reason or 'it gave no reason.'}"
+        if claims and not claims & heard.claims:
+            return work.unclaimed, _unclaimed(work, claims, heard)
+        return self._accept(context, heard, findings)
+
+    def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
+        """It says that it is done: is there anything to be verified at all?"""
+        if context.work.kind is WorkKind.TASK and not findings.has_work:
+            said = "The agent said that it was done, but changed nothing."
+            if findings.left_out:
+                return Verdict.FAILED, f"{said} {_not_committed(findings.left_out)}"
+            if context.work.contract:  # a report alone can be the work: its contract wants it, and the reviewer decides
+                return Verdict.PASSED, ""
+            accept = f'ralph accept {context.record.target} {context.work.id} --why "…"'
+            return Verdict.FAILED, f"{said} If the task needs no work, a person can say so: {accept}"
+        return Verdict.PASSED, ""
+
+
+async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
+    """Whether a person has committed work on the branch since the task's first attempt began."""
+    task, repo, tip = context.task, copy.repo, context.record.base
+    if context.work.kind is not WorkKind.TASK or not task or task.base in ("", tip) or not await repo.exists(task.base):
+        return False
+    ours = ("--invert-grep", f"--grep=^{TRAILER}: ")
+    for commit in (await repo.git("log", "--format=%H", "--no-merges", *ours, f"{task.base}..{tip}")).split():
+        if any(path not in copy.own for path in await repo.between(f"{commit}^", commit)):
+            return True
+    return False
+
+
+def failure(heard: AgentResult, provider: Provider, violations: tuple[str, ...]) -> tuple[Verdict, str] | None:
+    """Why a call does not count, whatever the agent said."""
+    report, ended = heard.report, heard.ended
+    match report.trouble:
+        case Trouble.LIMIT | Trouble.OVERLOAD:
+            return Verdict.LIMITED, f"The agent could not work: {report.message}"
+        case Trouble.UNUSABLE:
+            return Verdict.INTERRUPTED, f"The agent cannot be used: {report.message}"
+    if never_ran(heard):
+        said = heard.errors.strip().splitlines()[-1:]
+        return (
+            Verdict.INTERRUPTED,
+            f"The agent cannot run: exit code {ended.code}{''.join(f', {line}' for line in said)}.",
+        )
+    if violations:
+        return Verdict.FAILED, violation_text("The agent did what it must not", violations)
+    if ended.how is ExitKind.TIMED_OUT:
+        limit = f"{provider.timeout:g} s"
+        return Verdict.FAILED, f"The agent did not finish within {limit}; its whole process tree was ended."
+    if ended.how is ExitKind.SILENT:
+        return Verdict.FAILED, "The agent said nothing for too long; its whole process tree was ended."
+    if report.trouble is Trouble.ERROR:
+        return Verdict.FAILED, f"The agent reported an error: {report.message}"
+    if ended.how is ExitKind.EXITED and ended.code != 0:
+        return Verdict.FAILED, f"The agent ended with exit code {ended.code}.{_last_words(heard)}"
+    return None
+
+
+def never_ran(heard: AgentResult) -> bool:
+    """Whether a shell or `env` had no program to run: that is no agent's mistake, and no attempt."""
+    return heard.ended.how is ExitKind.EXITED and heard.ended.code in CANNOT_RUN and not heard.tail.strip()
+
+
+def _not_committed(left_out: tuple[str, ...]) -> str:
+    return f"Not part of the commit: {', '.join(left_out)}."
+
+
+def _unclaimed(work: Work, claims: frozenset[str], heard: AgentResult) -> str:
+    wanted = work.spelled or " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(claims))
+    mark = f" or marking its task in {work.claimable}" if work.claimable else ""
+    return f"The agent ended without saying {wanted}{mark}.{_last_words(heard)}"
+
+
+def _last_words(heard: AgentResult) -> str:
+    words = (heard.errors or heard.tail)[-LAST_WORDS:]
+    return f"\n\nIts last words:\n\n{words}" if words else ""
+
+
+def _variables(context: Context) -> dict[str, str]:
+    """What an agent and its tools can know about where they are."""
+    return {
+        **context.site.variables,
+        "RALPH_ROOT": str(context.run.workspace.root),
+        "RALPH_RUN": context.run.id,
+        "RALPH_TARGET": context.record.target,
+        "RALPH_TASK": context.work.id,
+        "RALPH_ATTEMPT": str(context.record.number),
+    }

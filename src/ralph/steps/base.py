@@ -1,0 +1,106 @@
+"""What a step is: given an attempt's context, it does one thing and says what came of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import ClassVar, TypeVar
+
+from pydantic import BaseModel, ConfigDict
+
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.engine.record import Record, StepResult
+from ralph.engine.run import Run
+from ralph.engine.site import Site
+from ralph.journal.events import Noted
+from ralph.plan.model import Task
+from ralph.plan.work import StepSpec, Verdict, Work
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """An attempt as its steps see it."""
+
+    run: Run
+    site: Site
+    work: Work
+    record: Record
+    turn: int = 1  # which try of the step this is
+    mistakes: str = ""  # why its last try was not accepted
+
+    @property
+    def copy(self) -> WorkingCopy | None:
+        """The working copy that the work is done in; None: nothing is built."""
+        return self.site.copy
+
+    @property
+    def cwd(self) -> Path:
+        """Where the work is done."""
+        return self.site.cwd
+
+    async def work_commit(self) -> str:
+        """The attempt's work so far, as a commit; taken anew if a step has run since that may have changed it."""
+        last = self.record.steps[-1] if self.record.steps else None
+        if last and last.commit:
+            return last.commit
+        if self.copy is None or (not self.record.steps and self.copy.start == self.record.base):
+            return self.record.base
+        own = self.copy.own
+        message = f"{self.work.id}, attempt {self.record.number}"
+        taken = await self.copy.take(self.record.base, message, also=map(own.name, self.work.writable))
+        return taken.commit
+
+    @property
+    def task(self) -> Task | None:
+        return self.run.plan.find(self.work.id)
+
+    @property
+    def label(self) -> str:
+        return f"{self.work.id}-{self.record.number}"
+
+    def note(self, text: str, *, warning: bool = False) -> None:
+        """Tell what a person should know about this attempt."""
+        self.run.emit(Noted(text=text, warning=warning, work=self.work.id, attempt=self.record.number))
+
+    def after(self, record: Record) -> Context:
+        return replace(self, record=record)
+
+    def at_try(self, turn: int, mistakes: str) -> Context:
+        return replace(self, turn=turn, mistakes=mistakes)
+
+
+class StepSettings(BaseModel):
+    """What a person may configure about a step: snake_case keys, nothing unknown."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+S = TypeVar("S", bound=StepSettings)
+
+
+class Step(ABC):
+    """One part of an attempt."""
+
+    Settings: ClassVar[type[StepSettings]] = StepSettings  # what `config` may hold in a step configuration
+    repeatable = False  # doing it again after a crash changes nothing, so its end need not be written down
+    runs_agent = False  # it lets an agent loose on the project
+    read_only = False  # and that is to change nothing there
+    offered = True  # a step configuration may name it
+
+    def __init__(self, spec: StepSpec) -> None:
+        self.spec = spec
+
+    def settings(self, model: type[S]) -> S:
+        """What was configured, or the defaults."""
+        given = self.spec.settings
+        return given if isinstance(given, model) else model()
+
+    @abstractmethod
+    async def run(self, context: Context) -> StepResult: ...
+
+    def passed(self) -> StepResult:
+        return StepResult(step=self.spec.label, verdict=Verdict.PASSED)
+
+    def failed(self, reason: str) -> StepResult:
+        return StepResult(step=self.spec.label, verdict=Verdict.FAILED, reason=reason)

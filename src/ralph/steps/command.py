@@ -1,0 +1,58 @@
+"""The command step: any shell command, where the work is done. It can fail an attempt; only gates pass one."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from ralph.checkout.working_copy import WorkingCopy
+from ralph.engine.record import StepResult
+from ralph.protect.protection import Protection, undo_protected
+from ralph.steps import base
+from ralph.steps.base import Context, Step
+from ralph.values import Duration
+from ralph.verify import gates
+from ralph.verify.gates import Gate
+
+MAX_SECONDS = 1800.0
+
+
+class CommandSettings(base.StepSettings):
+    command: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="The command, as a shell reads it.")
+    timeout: Duration | None = Field(default=None, description="How long it may take; null: 30 minutes.")
+    marker_file: str | None = Field(default=None, description="Run once: this file says that it has run.")
+
+
+class CommandStep(Step):
+    Settings: ClassVar[type[base.StepSettings]] = CommandSettings
+
+    async def run(self, context: Context) -> StepResult:
+        run, settings = context.run, self.settings(CommandSettings)
+        assert context.copy, "a command runs where work is done"
+        gate = Gate(name=self.spec.label, command=settings.command, timeout=settings.timeout or MAX_SECONDS)
+        label = f"{context.label}-{self.spec.label}"
+        undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
+        work, attempt = context.work.id, context.record.number
+        with run.verifier.bench_in_slot(context.copy, context.site.variables, label, work, attempt) as bench:
+            async with Protection.around(run, context.site, context.work, undone) as protection:
+                results = await gates.run_all((gate,), bench)
+        reasons = (
+            protection.violations.reason("A command"),
+            await self._put_back(context, context.copy),
+            gates.explain(results),
+        )
+        reason = "\n\n".join(filter(None, reasons))
+        return self.failed(reason) if reason else self.passed()
+
+    async def _put_back(self, context: Context, copy: WorkingCopy) -> str:
+        """What a command makes lands with the work, so it may change as little as an agent; says what it did."""
+        globs, base = context.run.config.protect, context.record.base
+        if not globs:
+            return ""
+        taken = await copy.take(base, f"{context.label}: after {self.spec.label}")
+        found = await undo_protected(copy, base, taken, globs, context.run.logs / f"{context.label}-undone")
+        names = ", ".join(found)
+        return (
+            f"A command did what it must not: it changed protected files ({names}). This was undone." if found else ""
+        )

@@ -1,0 +1,13 @@
+"""The noop step: does nothing, to try a pipeline."""
+
+from __future__ import annotations
+
+from ralph.engine.record import StepResult
+from ralph.steps.base import Context, Step
+
+
+class NoopStep(Step):
+    repeatable = True
+
+    async def run(self, context: Context) -> StepResult:
+        return self.passed()

@@ -1,0 +1,36 @@
+"""The readme-check step: the project has a README with something in it."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from ralph.engine.record import StepResult
+from ralph.steps import base
+from ralph.steps.base import Context, Step
+from ralph.values import Whole
+
+NAMES = ("readme", "readme.md", "readme.rst", "readme.txt", "readme.adoc")
+
+
+class ReadmeCheckSettings(base.StepSettings):
+    min_chars: Annotated[Whole, Field(ge=1)] = Field(default=1, description="How long it must be at least.")
+
+
+class ReadmeCheckStep(Step):
+    Settings: ClassVar[type[base.StepSettings]] = ReadmeCheckSettings
+    repeatable = True
+
+    async def run(self, context: Context) -> StepResult:
+        settings = self.settings(ReadmeCheckSettings)
+        folder = context.cwd
+        found = sorted(path for path in folder.iterdir() if path.name.lower() in NAMES and path.is_file())
+        if not found:
+            return self.failed("There is no README: write one that says what this is.")
+        length = max(len(path.read_text(encoding="utf-8", errors="replace").strip()) for path in found)
+        if length < settings.min_chars:
+            return self.failed(
+                f"{found[0].name} has {length} characters, and at least {settings.min_chars} are wanted."
+            )
+        return self.passed()

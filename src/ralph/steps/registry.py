@@ -1,0 +1,78 @@
+"""The step types: one visible table, open to other packages through the entry point group `ralph.steps`."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+
+from ralph.errors import RalphError
+from ralph.steps.agent import AgentStep
+from ralph.steps.base import Step
+from ralph.steps.command import CommandStep
+from ralph.steps.final_review import FinalReviewStep
+from ralph.steps.git_commit import GitCommitStep
+from ralph.steps.noop import NoopStep
+from ralph.steps.readme_check import ReadmeCheckStep
+from ralph.steps.review import ReviewStep
+from ralph.steps.role import RoleStep
+from ralph.steps.screenshot import ScreenshotStep
+from ralph.steps.verify import VerifyStep
+from ralph.validation import nearest
+
+STEPS: dict[str, type[Step]] = {
+    "agent": AgentStep,
+    "command": CommandStep,
+    "verify": VerifyStep,
+    "review": ReviewStep,
+    "role": RoleStep,
+    "look": ScreenshotStep,
+    "final-review": FinalReviewStep,
+    "git-commit": GitCommitStep,
+    "readme-check": ReadmeCheckStep,
+    "noop": NoopStep,
+}
+GROUP = "ralph.steps"
+
+
+def step_type(name: str) -> type[Step]:
+    """The step type of this name."""
+    return STEPS[name] if name in STEPS else offered_type(name)
+
+
+def offered_type(name: str) -> type[Step]:
+    """The step type that a configuration names, or an error that names the nearest."""
+    if name in STEPS and STEPS[name].offered:
+        return STEPS[name]
+    found = _added()
+    if name not in found:
+        names = step_names()
+        raise RalphError(
+            f"There is no step type {name!r}{nearest(name, names)}",
+            remedy=f"These exist: {', '.join(names)}. Other packages can add to them (entry point group {GROUP}).",
+        )
+    return _load(found[name])
+
+
+def step_names() -> list[str]:
+    """Every step type that a configuration may name, ours first."""
+    return [*(name for name, kind in STEPS.items() if kind.offered), *(name for name in _added() if name not in STEPS)]
+
+
+def is_built_in(step: Step) -> bool:
+    return type(step) in STEPS.values()
+
+
+def _added() -> dict[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=GROUP)}
+
+
+def _load(point: EntryPoint) -> type[Step]:
+    try:
+        loaded = point.load()
+    except Exception as error:  # another package can fail in any way when it is imported
+        raise RalphError(
+            f"The step type {point.name!r} could not be loaded from {point.value}: {error}.",
+            remedy="Mend or uninstall the package that provides it.",
+        ) from None
+    if not (isinstance(loaded, type) and issubclass(loaded, Step)):
+        raise RalphError(f"The step type {point.name!r} ({point.value}) is not a subclass of ralph.steps.Step.")
+    return loaded

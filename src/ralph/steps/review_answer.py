@@ -1,0 +1,71 @@
+"""What a reviewer answers, judged before anybody believes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from ralph.plan.model import Finding, Severity
+from ralph.stores.fields import Choice, ListOf, Part, given
+from ralph.stores.findings import FINDING, SHORT
+from ralph.stores.task_codec import Codec, Format
+from ralph.text import one_line
+from ralph.validation import Json
+
+MAX_FINDINGS = 100
+SEVERITIES = tuple(severity.value for severity in Severity)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The file that a reviewer writes."""
+
+    verdict: str
+    findings: tuple[Finding, ...]
+    summary: str
+
+    @property
+    def qualified(self) -> bool:
+        return self.verdict == "qualified"
+
+    @property
+    def gist(self) -> str:
+        """The summary in one plain line, without a full stop."""
+        return one_line(self.summary).rstrip(".")
+
+
+ANSWER = Format(
+    title="review",
+    codec=Codec(),
+    part=Part(
+        "Answer",
+        "The file that a reviewer writes.",
+        Answer,
+        given("verdict", Choice(("qualified", "failed")), about="Whether the work can stay as it is.", required=True),
+        given("findings", ListOf(of=FINDING, longest=MAX_FINDINGS), required=True),
+        given("summary", SHORT, about="The review in a sentence or two.", required=True),
+    ),
+)
+
+
+def parse(data: bytes, blocking: Iterable[Severity]) -> Answer:
+    """A reviewer's answer, or all of its mistakes; a verdict that its own findings contradict is one of them."""
+    judged = replace(ANSWER, rules=_rules({one.value for one in blocking}))
+    return judged.load(data, name="the review")[1]
+
+
+def _rules(blocking: set[str]) -> Callable[[Json], Iterable[str]]:
+    names = [name for name in SEVERITIES if name in blocking]
+
+    def rules(document: Json) -> Iterable[str]:
+        listed = document.get("findings")
+        if not isinstance(listed, list):
+            return
+        found = [entry.get("severity") if isinstance(entry, dict) else None for entry in listed]
+        worst = next((index for index, severity in enumerate(found) if severity in names), None)
+        if document.get("verdict") == "qualified" and worst is not None:
+            yield f"verdict: qualified, but findings[{worst}] is {found[worst]}: say failed, or judge it again"
+        if document.get("verdict") == "failed" and worst is None:
+            yield f"verdict: failed, but no finding is {' or '.join(names)}: name what has to change, or say qualified"
+
+    return rules

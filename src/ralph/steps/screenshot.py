@@ -1,0 +1,23 @@
+"""The look step: the pages of UI work as they are before anybody has worked on it, to compare. It decides nothing."""
+
+from __future__ import annotations
+
+from ralph.engine.record import StepResult
+from ralph.errors import RalphError
+from ralph.steps.base import Context, Step
+from ralph.verify.services import ServiceFailure
+
+
+class ScreenshotStep(Step):
+    offered = False
+    repeatable = True
+
+    async def run(self, context: Context) -> StepResult:
+        """Before a retry it is what the attempt before left; in parallel, services are needed for checks."""
+        if context.record.number == 1 and context.run.jobs == 1:
+            try:
+                await context.run.verifier.screenshots(context.record.base, context.task, context.work.id)
+            except (ServiceFailure, RalphError) as error:
+                said = str(error).split("\n", 1)[0]
+                context.note(f"No screenshots before the first attempt: {said}")
+        return self.passed()

@@ -1,0 +1,1 @@
+"""The feature workflow: `ralph run FEATURE`."""

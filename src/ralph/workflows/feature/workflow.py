@@ -1,0 +1,167 @@
+"""The feature workflow: stories by priority, gates after each, a final verification at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph import prompts
+from ralph.config import Config
+from ralph.engine.record import StepResult
+from ralph.engine.settle import Policy
+from ralph.engine.workflow import PlanClaims, Prompt, PromptRequest
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.select import ready
+from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind
+from ralph.verify.gates import Gate, default_gates, red, simple_gates
+from ralph.verify.urls import pages_in
+from ralph.workflows.feature.store import PrdStore
+from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
+from ralph.workflows.review import review_prompt, with_review, with_rounds
+from ralph.workspace import Feature
+
+FINAL = "final"
+
+STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
+UI_STEPS = (StepSpec(type="look"), *STORY_STEPS)
+FINAL_STEPS = (
+    StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
+    StepSpec(type="final-review", name="review"),
+)
+
+
+class FeatureWorkflow:
+    """`ralph run FEATURE`."""
+
+    name = "feature"
+
+    def __init__(self, feature: Feature, config: Config, project: Path, templates: Path | None = None) -> None:
+        self.target = feature.name
+        self.store = PrdStore(project / feature.prd_json, feature.name)
+        self.plan_paths: tuple[str, ...] = (feature.prd_json,)
+        self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
+        self.guarded: tuple[str, ...] = ()
+        self.state_message = config.commits.message
+        self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
+        self._config = config
+        self._project = templates or project  # where a person's own prompts are
+        self.already_red: tuple[str, ...] = ()
+
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
+        task = ready(plan, running)
+        if task:
+            return self._story(task)
+        if running:
+            return Waiting()
+        if plan.count(TaskState.PASSED) < len(plan.tasks):
+            return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "blocked"))
+        if plan.review.verified_at:
+            return Finished(ending=Ending.DONE)
+        if plan.review.failures >= self.policy.max_failures:
+            reason = f"the final verification did not agree: {plan.review.notes}"
+            return Finished(ending=Ending.UNVERIFIED, reason=reason)
+        return self._final()
+
+    def work(self, plan: Plan, kind: WorkKind, work_id: str) -> Work | None:
+        if kind is WorkKind.REVIEW:
+            return self._final()
+        task = plan.find(work_id)
+        return self._story(task) if task else None
+
+    def _story(self, task: Task) -> Work:
+        return Work(
+            kind=WorkKind.TASK,
+            id=task.id,
+            title=task.title,
+            steps=with_review(UI_STEPS if "ui" in task.tags else STORY_STEPS, self._config),
+            claims=frozenset({"DONE"}),
+        )
+
+    def _final(self) -> Work:
+        return Work(
+            kind=WorkKind.REVIEW,
+            id=FINAL,
+            title="Final verification",
+            steps=FINAL_STEPS,
+            prompt="verify",
+        )
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return default_gates(self._config)
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return simple_gates(self._config.verify.ui, self._config) if task is None or "ui" in task.tags else ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return "ui" in task.tags if task else bool(self._config.verify.ui) or any("ui" in t.tags for t in plan)
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return f"feat: {work.id} - {work.title}"
+
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
+        return PlanClaims()
+
+    def prompt(self, occasion: PromptRequest) -> Prompt:
+        plan, work = occasion.plan, occasion.work
+        if occasion.review:
+            return Prompt(
+                text=review_prompt(
+                    occasion, self._config, self._project, about=plan.description, learnings=learned(plan)
+                )
+            )
+        if work.kind is WorkKind.REVIEW:
+            variables = self._final_variables(plan, occasion.earlier)
+        else:
+            task = plan.find(work.id)
+            assert task is not None, "work is made from the plan"
+            variables = self._story_variables(plan, task, occasion.number)
+        return Prompt(text=prompts.render(work.prompt, variables, self._project))
+
+    def _story_variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
+        return {
+            "feature": plan.target,
+            "storyId": task.id,
+            "storyTitle": task.title,
+            "storyDescription": task.description,
+            "acceptanceCriteria": criteria(task.criteria),
+            "attempt": number,
+            "failure": task.notes,
+            "tried": bullets(task.tried),
+            "ui": "ui" in task.tags,
+            "pages": self._pages(task),
+            "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
+            "verifyCommands": gate_list((*self.gates(task), *self.ui_gates(task))),
+            "alreadyRed": commands(self.already_red),
+            "learnings": learned(plan) or "Nothing was learned so far.",
+            "doneMarker": "<ralph>DONE</ralph>",
+            "learningMarker": LEARNING_MARKER,
+        }
+
+    def _pages(self, task: Task) -> str:
+        """What a browser will look at, as the story names it."""
+        looks = "ui" in task.tags and self._config.browser.enabled
+        return ", ".join(f"`{page.address}`" for page in pages_in(task.criteria)) if looks else ""
+
+    def _final_variables(self, plan: Plan, earlier: tuple[StepResult, ...]) -> dict[str, object]:
+        gates = [gate for result in earlier for gate in result.gates]
+        lines = [
+            f"`{gate.command}`: " + ("passed" if gate.passed else f"FAILED, {gate.reason}\n\n{gate.output}\n")
+            for gate in gates
+        ]
+        problems = [result.reason for result in earlier if result.reason and not red(result.gates)]
+        return {
+            "feature": plan.target,
+            "verifyCommands": bullets([*lines, *problems]) or "- (none are configured)",
+            "suiteIsRed": bool(red(gates)) or bool(problems),
+            "failure": plan.review.notes,
+            "storySummaries": "\n".join(_summary(task) for task in plan),
+            "learnings": learned(plan) or "Nothing was learned so far.",
+            "verifiedMarker": "<ralph>VERIFIED</ralph>",
+            "resetMarker": "<ralph>RESET:US-001,US-003</ralph>",
+            "reasonMarker": "<ralph>REASON:what is missing</ralph>",
+        }
+
+
+def _summary(task: Task) -> str:
+    done = f" ({task.result.commit[:10]}: {task.result.summary})" if task.result else ""
+    criteria = "".join(f"\n  - {criterion}" for criterion in task.criteria)
+    return f"- **{task.id}** {task.title}{done}{criteria}"

@@ -1,0 +1,53 @@
+"""Lists and lines as every workflow's prompts have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.verify.gates import Gate
+
+LEARNING_MARKER = "<ralph>LEARNING:what you learned</ralph>"
+MAX_LEARNINGS = 60
+
+
+def bullets(lines: Iterable[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def criteria(texts: Iterable[str]) -> str:
+    return bullets(texts) or "- (none given)"
+
+
+def gate_list(gates: Iterable[Gate]) -> str:
+    """What will be run, and which of it only warns."""
+    return bullets(_gate(gate) for gate in gates) or "- (none are configured)"
+
+
+def commands(lines: Iterable[str]) -> str:
+    return bullets(f"`{line}`" for line in lines)
+
+
+def learned(plan: Plan) -> str:
+    return bullets(plan.learnings[-MAX_LEARNINGS:])
+
+
+def unfinished(plan: Plan, word: str) -> str:
+    """Which tasks a run leaves behind, and which of them only wait for others."""
+    stopped = [_stopped(task) for task in plan if task.state is TaskState.BLOCKED]
+    waiting = [task.id for task in plan if task.state is TaskState.PENDING]
+    return f"{word}: {', '.join(stopped)}" + (f"; waiting for them: {', '.join(waiting)}" if waiting else "")
+
+
+def _stopped(task: Task) -> str:
+    return f"{task.id} (stuck)" if task.notes.startswith("Stuck") else task.id
+
+
+def _gate(gate: Gate) -> str:
+    name = "" if gate.name == gate.command else f"{gate.name}: "
+    return f"{name}`{gate.command}`" + ("" if gate.required else " (optional: a failure only warns)")
+
+
+def quoted(text: str) -> str:
+    """A person's words for a quotation in Markdown, whose first line the template begins."""
+    return text.strip().replace("\n", "\n> ")

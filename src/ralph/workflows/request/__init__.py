@@ -1,0 +1,1 @@
+"""The request workflow: research, decisions, a plan, its execution."""

@@ -1,0 +1,105 @@
+"""A request's run as plain lines: `logs/execution.log` for all that happened, `logs/errors.log` for what went wrong."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from ralph import safe_files
+from ralph.errors import RalphError
+from ralph.journal import events as e
+from ralph.journal.decode import decode
+from ralph.journal.events import Event
+from ralph.plan.model import GateResult, is_in_place
+from ralph.plan.work import Ending, Verdict
+from ralph.views import words
+from ralph.workflows.request.files import ERRORS, EXECUTION
+
+WRONG = (Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED, Verdict.CONFLICTED, Verdict.REOPENED)
+
+
+class ExecutionLog:
+    """Listens to a run, and writes down what its journal says: cleaned of secrets, as that is."""
+
+    def __init__(self, root: Path) -> None:
+        self._execution = root / EXECUTION
+        self._errors = root / ERRORS
+
+    def __call__(self, _: Event, line: str) -> None:
+        entry = decode(line) if line else None
+        if entry is None:
+            return
+        text = _told(entry.event)
+        if text:
+            _append(self._execution, f"{entry.at} {text}\n")
+        wrong = _wrong(entry.event)
+        if wrong:
+            _append(self._errors, f"{entry.at} {wrong}\n\n")
+
+
+def _told(event: Event) -> str:
+    """An event in one line; empty if it is not worth one."""
+    match event:
+        case e.RunStarted():
+            return f"run {event.run} started: {_passed(event)}, {event.branch}"
+        case e.AttemptStarted():
+            return f"{event.work} attempt {event.attempt} started: {event.title}"
+        case e.GateEnded():
+            gate = event.result
+            how = "green" if gate.passed else f"red, {gate.reason}"
+            return f"{event.work or 'baseline'} gate {gate.name}: {how}{_where((gate,))}"
+        case e.AttemptEnded():
+            commit = f", commit {event.commit[:10]}" if event.commit and event.verdict is Verdict.PASSED else ""
+            how = f"{event.verdict.value}{_where(event.gates)}{commit}{_because(event.reason)}"
+            return f"{event.work} attempt {event.attempt} {how}"
+        case e.Reviewed():
+            summary = words.cut(words.first_line(event.summary), 300)
+            return f"{event.work} review {event.verdict}, {words.count(len(event.findings), 'finding')}: {summary}"
+        case e.Landed():
+            return f"{event.work} landed as {event.commit[:10]}"
+        case e.Noted():
+            return f"note: {event.text}"
+        case e.Waited():
+            return f"waiting {event.seconds:.0f} s: {words.first_line(event.reason)}"
+        case e.RunEnded():
+            return f"run {event.run} {event.ending.value}, {_passed(event)}{_because(event.reason)}"
+        case _:
+            return ""
+
+
+def _because(reason: str) -> str:
+    brief = words.cut(words.first_line(reason), 300)
+    return f": {brief}" if brief else ""
+
+
+def _passed(event: e.RunStarted | e.RunEnded) -> str:
+    accepted = f", {event.accepted} accepted" if event.accepted else ""
+    return f"{event.passed} of {event.tasks} tasks passed{accepted}"
+
+
+def _where(gates: Iterable[GateResult]) -> str:
+    """Whether gates ran where the agent worked."""
+    return f", {words.IN_PLACE}" if is_in_place(gates) else ""
+
+
+def _wrong(event: Event) -> str:
+    """What went wrong, with all that is known of it."""
+    match event:
+        case e.AttemptEnded() if event.verdict in WRONG:
+            return f"{event.work} attempt {event.attempt} {event.verdict.value}\n{event.reason.strip()}"
+        case e.RunEnded() if event.ending in (Ending.HALTED, Ending.STOPPED):
+            return f"run {event.run} {event.ending.value}: {event.reason.strip()}"
+        case _:
+            return ""
+
+
+def _append(path: Path, text: str) -> None:
+    try:
+        with os.fdopen(safe_files.open_append(path), "wb") as file:
+            file.write(text.encode(errors="replace"))
+    except OSError as error:
+        raise RalphError(
+            f"{path} could not be written: {error.strerror}.",
+            remedy="Free some space, then run again; the state is whole.",
+        ) from None

@@ -1,0 +1,135 @@
+"""Planning a request: research, decisions, a PRD with tasks. Each is an answer asked for; a person decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeVar
+
+from ralph.engine.planning import Planner
+from ralph.validation import Json, Mistakes
+from ralph.verify.gates import default_gates
+from ralph.workflows.plan_rules import task_rules
+from ralph.workflows.prompt_text import gate_list, quoted
+from ralph.workflows.request.answers import (
+    Decision,
+    PlanProposal,
+    RequestTaskAnswer,
+    Research,
+    parse_decisions,
+    parse_proposal,
+    parse_research,
+)
+from ralph.workflows.request.draft import Draft
+from ralph.workflows.request.phases import Phase
+
+T = TypeVar("T")
+TEMPLATES = ("request-research", "request-decisions", "request-plan")
+Decide = Callable[[Decision], tuple[str, str]]
+"""Asks whoever decides: the answer, and who gave it."""
+
+
+class Researching(Enum):
+    """When something is found out before a request is planned."""
+
+    ALWAYS = "always"
+    AUTO = "auto"  # the agent says whether it is needed
+    NEVER = "never"
+
+
+@dataclass
+class RequestPlanner:
+    """Brings a request from the phase it is in to a plan that a person can read."""
+
+    planner: Planner
+    draft: Draft
+
+    def make(self, researching: Researching, check: Callable[[list[Decision]], object], decide: Decide) -> None:
+        """All that is missing; `check` sees all decisions before `decide` is asked for those that are open."""
+        if self.draft.phase is Phase.RESEARCH:
+            self.planner.wait(self._research(researching))
+        if self.draft.phase is Phase.DECISIONS:
+            self._decide(check, decide)
+        if self.draft.phase is Phase.PLANNING:
+            self.planner.wait(self._plan())
+
+    async def _research(self, researching: Researching) -> None:
+        if researching is Researching.NEVER:
+            self.draft.skip_research()
+            return
+        always = researching is Researching.ALWAYS
+
+        def read(data: bytes) -> Research:
+            return parse_research(data, needed=always)
+
+        found = await self._ask("research", "Finding out what must be known", {"always": always}, read)
+        self.draft.keep_research(found)
+
+    def _decide(self, check: Callable[[list[Decision]], object], decide: Decide) -> None:
+        if self.draft.decisions is None:
+            self.draft.keep_decisions(self.planner.wait(self._decisions()))
+        decisions = self.draft.decisions or []
+        check(decisions)
+        for decision in decisions:
+            if decision.answer is None:
+                self.draft.answer(decision, *decide(decision))
+        self.draft.all_decided()
+
+    async def _decisions(self) -> list[Decision]:
+        def read(data: bytes) -> list[Decision]:
+            return parse_decisions(data).decisions
+
+        variables = {"research": told_research(self.draft.research)}
+        return await self._ask("decisions", "Finding out what is to be decided", variables, read)
+
+    async def _plan(self) -> None:
+        variables = {
+            "research": told_research(self.draft.research),
+            "decisions": told_decisions(self.draft.decisions or []),
+            "verifyCommands": gate_list(default_gates(self.planner.run.config)),
+        }
+
+        def read(data: bytes) -> tuple[PlanProposal, list[Json]]:
+            proposal = parse_proposal(data)
+            return proposal, numbered(proposal.tasks)
+
+        self.draft.keep_plan(*await self._ask("plan", "Writing the PRD and its tasks", variables, read))
+
+    async def _ask(self, name: str, title: str, variables: Mapping[str, object], read: Callable[[bytes], T]) -> T:
+        known = {"requestQuoted": quoted(self.draft.request)}
+        return await self.planner.ask(name, title, f"request-{name}", {**known, **variables}, read)
+
+
+def numbered(tasks: list[RequestTaskAnswer]) -> list[Json]:
+    """Tasks as their files hold them, with an id for each that has none; or what is wrong with all of them."""
+    used = {task.id for task in tasks if task.id}
+    entries: list[Json] = []
+    for task in tasks:
+        name = task.id or next(free for n in range(1, len(tasks) + 1) if (free := f"task-{n:03}") not in used)
+        used.add(name)
+        entries.append({**task.model_dump(include=set(RequestTaskAnswer.model_fields)), "id": name})
+    mistakes = list(task_rules(entries, "tasks", "dependencies"))
+    if mistakes:
+        raise Mistakes("the plan", mistakes)
+    return entries
+
+
+def told_research(research: Research | None) -> str:
+    """What was found out, as the next agents get it."""
+    if research is None:
+        return ""
+    findings = [
+        f"- **{one.topic}**: {one.finding}" + (f" ({', '.join(one.sources)})" if one.sources else "")
+        for one in research.findings
+    ]
+    return "\n".join(filter(None, (research.summary, *findings)))
+
+
+def told_decisions(decisions: list[Decision]) -> str:
+    return "\n".join(f"- {one.question}\n  **{one.answer}**{_consequence(one)}" for one in decisions)
+
+
+def _consequence(decision: Decision) -> str:
+    found = next((one.consequence for one in decision.options if one.option == decision.answer), "")
+    return f" ({found})" if found else ""

@@ -1,0 +1,1 @@
+"""The requirements workflow: tasks from a requirements file, steps from a configuration."""

@@ -1,0 +1,38 @@
+"""What an agent answers that is asked for the requirements workflow's tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from ralph import validation
+from ralph.workflows.plan_rules import LONGEST_ID, STORY_ID
+
+
+class TasksAnswerPart(BaseModel):
+    """A part of the answer; more in it does no harm."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class NewTaskEntry(TasksAnswerPart):
+    """A task as an agent proposes it."""
+
+    id: Annotated[str, Field(pattern=STORY_ID, max_length=LONGEST_ID)] | None = None
+    title: Annotated[str, Field(min_length=1)]
+    description: str = ""
+    acceptance_criteria: list[str] = []
+    depends_on: list[str] = []
+
+
+class TasksProposal(TasksAnswerPart):
+    """An agent's answer: the tasks it proposes."""
+
+    project: str = ""
+    description: str = ""
+    tasks: Annotated[list[NewTaskEntry], Field(min_length=1, max_length=500)]
+
+
+def parse_proposal(data: bytes) -> TasksProposal:
+    return validation.parse(TasksProposal, data, name="the tasks")

@@ -1,0 +1,203 @@
+"""Making the requirements workflow's plan: tasks from requirements, more tasks later, old ones into the archive."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic_core import to_json
+
+from ralph import validation
+from ralph.engine.planning import Planner
+from ralph.errors import RalphError
+from ralph.git import read as git_read
+from ralph.journal.events import Noted
+from ralph.stores import atomic
+from ralph.stores.task_codec import entries, render
+from ralph.validation import Json, Mistakes
+from ralph.workflows.formats import TASKS
+from ralph.workflows.requirements import answers as tasks_answers
+from ralph.workflows.requirements.answers import NewTaskEntry
+from ralph.workflows.requirements.store import notes
+from ralph.workflows.requirements.store import read as read_tasks
+from ralph.workflows.requirements.workflow import ARCHIVE, LEARNINGS, REQUIREMENTS, TARGET, Layout, listed
+
+LEARNINGS_ARCHIVE = ".ralph/learnings_archive.md"
+COMPACT_ABOVE = 8_000
+COMPACT_TO = 4_000
+NUMBERED = re.compile(r"T-(\d{1,4000})")
+OWN = ("id", "title", "description", "acceptance_criteria", "depends_on")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Added:
+    """What `ralph add` did."""
+
+    tasks: list[Json]
+    archived: int
+    compacted: bool
+
+
+@dataclass
+class TaskMaker:
+    """Asks an agent for tasks, and takes only valid ones."""
+
+    planner: Planner
+    layout: Layout
+    repository: Path  # the project, where git knows the attempts
+
+    @property
+    def root(self) -> Path:
+        return self.planner.root
+
+    async def create(self, requirements: str) -> Json:
+        """A new plan from requirements; nothing is written."""
+
+        def read(data: bytes) -> Json:
+            proposal = tasks_answers.parse_proposal(data)
+            document: Json = {
+                "version": 1,
+                "project": proposal.project,
+                "description": proposal.description,
+                "tasks": numbered(proposal.tasks, taken=set()),
+            }
+            TASKS.check(to_json(document), name="the tasks")
+            return document
+
+        return await self.planner.ask(
+            "tasks", "Turning the requirements into tasks", "tasks-create", {"requirements": requirements}, read
+        )
+
+    async def add(self, work: str) -> Added:
+        """New tasks into the plan, done ones into the archive; all or nothing."""
+        data = validation.read(self.root / self.layout.plan)
+        document, plan = read_tasks(data, name=self.layout.plan)
+        archive = Archive.load(self.root)
+        taken = {*archive.ids, *(task.id for task in plan), *self._tried(str(document.get("app", "")))}
+        variables = {
+            "work": work,
+            "requirements": notes(self.root / REQUIREMENTS),
+            "tasks": listed(plan),
+            "nextId": next_id(taken),
+        }
+
+        def read(answer: bytes) -> tuple[list[Json], Json]:
+            new = numbered(tasks_answers.parse_proposal(answer).tasks, taken)
+            grown = extended(document, new, archived=archive.ids)
+            TASKS.check(to_json(grown), name="the tasks")
+            return new, grown
+
+        new, grown = await self.planner.ask("add", "Turning the work into tasks", "tasks-add", variables, read)
+        done = [entry for entry in entries(document, "tasks") if entry.get("status") == "done"]
+        archive.save(done)  # first: whatever happens now, they are in one of the two files
+        atomic.write(self.root / self.layout.plan, render(grown))
+        return Added(tasks=new, archived=len(done), compacted=await self._try_to_compact())
+
+    async def _try_to_compact(self) -> bool:
+        """The new tasks are safe by now: learnings that stay long are no reason to fail."""
+        try:
+            return await self._compact()
+        except RalphError as error:
+            self.planner.run.emit(Noted(text=f"The learnings were not compacted: {error.what}", warning=True))
+            return False
+
+    async def _compact(self) -> bool:
+        """Shorten the learnings if they have become long; the long version goes into the archive first."""
+        path = self.root / LEARNINGS
+        text = notes(path)
+        if len(text) <= COMPACT_ABOVE:
+            return False
+
+        def read(data: bytes) -> str:
+            short = data.decode(errors="replace").strip() + "\n"
+            if len(short) > COMPACT_TO:
+                raise RalphError(f"It has {len(short)} characters, and at most {COMPACT_TO} are wanted.")
+            return short
+
+        variables = {"learnings": text, "limit": COMPACT_TO}
+        short = await self.planner.ask("compact", "Compacting the learnings", "learnings-compact", variables, read)
+        archive, whole = self.root / LEARNINGS_ARCHIVE, path.read_bytes().rstrip() + b"\n\n"
+        old = archive.read_bytes() if archive.is_file() else b""
+        if whole not in old:
+            atomic.write(archive, old + whole)
+        atomic.write(path, short.encode())
+        return True
+
+    def _tried(self, app: str) -> set[str]:
+        """Ids that attempts are kept under: none of them is used for something else."""
+        return {ref.task for ref in git_read.attempts(self.repository / app, TARGET)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Archive:
+    """`.ralph/prd_archive.json`: every task that was done and made room for others."""
+
+    path: Path
+    document: Json
+
+    @classmethod
+    def load(cls, root: Path) -> Archive:
+        path = root / ARCHIVE
+        if not path.exists():
+            return cls(path=path, document={"version": 1, "tasks": []})
+        remedy = "Mend it, or put it aside: nothing is lost with it."
+        try:
+            document = validation.parse_object(validation.read(path), name=ARCHIVE)
+        except Mistakes as error:
+            raise Mistakes(ARCHIVE, error.mistakes, remedy) from None
+        if not isinstance(document.get("tasks"), list):
+            raise Mistakes(ARCHIVE, ["tasks: expected a list"], remedy)
+        return cls(path=path, document=document)
+
+    @property
+    def ids(self) -> set[str]:
+        return {str(entry.get("id")) for entry in entries(self.document, "tasks")}
+
+    def save(self, done: list[Json]) -> None:
+        """Add what is not there yet: after a crash between two files a task can be in both."""
+        new = [entry for entry in done if entry not in entries(self.document, "tasks")]
+        if new:
+            document = {**self.document, "tasks": [*entries(self.document, "tasks"), *new]}
+            atomic.write(self.path, render(document))
+
+
+def numbered(tasks: list[NewTaskEntry], taken: set[str]) -> list[Json]:
+    """Tasks as the plan holds them: an id for each that has none, and none that is taken."""
+    clashes = [task.id for task in tasks if task.id and task.id in taken]
+    if clashes:
+        raise Mistakes("the tasks", [f"the id {name!r} is taken; begin with {next_id(taken)}" for name in clashes])
+    used = {*taken, *(task.id for task in tasks if task.id)}
+    entries: list[Json] = []
+    for task in tasks:
+        name = task.id or next_id(used)
+        used.add(name)
+        entries.append({**_content(task), "id": name, "status": "todo"})
+    return entries
+
+
+def extended(document: Json, new: list[Json], *, archived: set[str]) -> Json:
+    """The plan without what is done, and with new tasks; a dependency on what is done is met."""
+    known = entries(document, "tasks")
+    done = {*archived, *(str(entry.get("id")) for entry in known if entry.get("status") == "done")}
+    kept = [entry for entry in known if entry.get("status") != "done"]
+    tasks = [
+        {**entry, "depends_on": _unmet(entry, done)} if "depends_on" in entry else entry for entry in (*kept, *new)
+    ]
+    return {**document, "tasks": tasks}
+
+
+def next_id(taken: set[str]) -> str:
+    """The first id after all that were ever used."""
+    numbers = [int(found[1]) for name in taken if (found := NUMBERED.fullmatch(name))]
+    return f"T-{max(numbers, default=0) + 1:03}"
+
+
+def _content(task: NewTaskEntry) -> Json:
+    """What an agent may say of a new task; state is Ralph's."""
+    return {key: value for key, value in task.model_dump().items() if key in OWN}
+
+
+def _unmet(entry: Json, done: set[str]) -> list[object]:
+    wanted = entry.get("depends_on")
+    return [name for name in wanted if name not in done] if isinstance(wanted, list) else []

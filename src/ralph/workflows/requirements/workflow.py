@@ -1,0 +1,301 @@
+"""The requirements workflow: tasks as listed, a pipeline of steps that one can configure, gates after each."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph import prompts, validation
+from ralph.config import Config
+from ralph.engine.settle import Policy
+from ralph.engine.workflow import PlanClaims, Prompt, PromptRequest
+from ralph.errors import RalphError
+from ralph.plan.learnings import choose
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.select import ready
+from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Work, WorkKind
+from ralph.steps.agent import CallSettings
+from ralph.steps.pipeline import PLAN, Pipeline
+from ralph.validation import Json
+from ralph.verify.gates import Gate, default_gates, simple_gates
+from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, criteria, gate_list, unfinished
+from ralph.workflows.requirements import store as tasks_store
+from ralph.workflows.requirements.store import TasksStore, notes
+from ralph.workflows.review import TEMPLATE, review_prompt, reviewed, with_rounds
+from ralph.workspace import RALPH, Workspace
+
+TARGET = "requirements"
+REQUIREMENTS = f"{RALPH}/requirements.md"
+LEARNINGS = f"{RALPH}/learnings.md"
+ARCHIVE = f"{RALPH}/prd_archive.json"
+MAX_CONTEXT = 2_500
+MAX_DESCRIPTION = 900
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """Where the files of this workflow are."""
+
+    workspace: Workspace
+    plan: str = PLAN
+
+    @property
+    def exists(self) -> bool:
+        return (self.workspace.root / self.plan).is_file()
+
+    def store(self, pipeline: Pipeline | None = None) -> TasksStore:
+        root = self.workspace.root
+        return TasksStore(root / self.plan, TARGET, root / LEARNINGS, markers(root, pipeline) if pipeline else {})
+
+    def read(self, data: bytes | None = None) -> tuple[Json, Plan]:
+        """The plan's document, and the plan; `data`: as a branch has it."""
+        found = validation.read(self.workspace.root / self.plan) if data is None else data
+        return tasks_store.read(found, name=self.plan)
+
+
+def carried(workspace: Workspace, plan: str) -> tuple[str, ...]:
+    """What comes along onto the plan's branch where it is not committed: the plan and what agents read beside it."""
+    more = sorted(path for name in ("configs", "prompts") for path in (workspace.ralph / name).glob("*"))
+    names = (str(path.relative_to(workspace.root)) for path in more if path.is_file())
+    return (plan, REQUIREMENTS, LEARNINGS, ARCHIVE, *names)
+
+
+def markers(root: Path, pipeline: Pipeline) -> dict[str, Path]:
+    """The files that say which of the steps that run once have run."""
+    return {spec.label: root / marker for spec in pipeline.once if (marker := marker_of(spec))}
+
+
+def marker_of(spec: StepSpec) -> str:
+    return str(getattr(spec.settings, "marker_file", None) or "")
+
+
+class RequirementsWorkflow:
+    """`ralph run` without a feature."""
+
+    name = "requirements"
+    target = TARGET
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        config: Config,
+        pipeline: Pipeline,
+        folder: Path,
+        templates: Path | None = None,
+        *,
+        title: str = "",
+    ) -> None:
+        self.store = Layout(workspace=workspace, plan=pipeline.plan).store(pipeline)
+        marked = tuple(filter(None, map(marker_of, pipeline.once)))
+        self.plan_paths: tuple[str, ...] = (pipeline.plan,)
+        self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marked)
+        self.guarded: tuple[str, ...] = ()
+        self.state_message = config.commits.message
+        self.policy = with_rounds(Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after), config)
+        self.already_red: tuple[str, ...] = ()
+        self._root = workspace.root
+        self._templates = templates or workspace.root  # where a person's own prompts are
+        self._config = config
+        self._pipeline = reviewed(pipeline, config)
+        self._folder = folder  # where agents work: paths in prompts are relative to it
+        self._title = title or folder.name  # what the application is called in prompts
+
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
+        for spec in self._pipeline.once:
+            if spec.label not in plan.setup.done:
+                if plan.setup.failures >= self.policy.max_setup_failures:
+                    return Finished(ending=Ending.BLOCKED, reason=f"{spec.label} failed: {plan.setup.notes}")
+                return self._once(spec)
+        task = ready(plan)
+        if task:
+            return self._task(task)
+        if plan.count(TaskState.PASSED) < len(plan.tasks):
+            return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "failed"))
+        return Finished(ending=Ending.DONE)
+
+    def work(self, plan: Plan, kind: WorkKind, work_id: str) -> Work | None:
+        if kind is WorkKind.SETUP:
+            return next((self._once(spec) for spec in self._pipeline.once if spec.label == work_id), None)
+        task = plan.find(work_id)
+        return self._task(task) if task else None
+
+    def _once(self, spec: StepSpec) -> Work:
+        """A step that runs once, with its work committed before the first task begins."""
+        commits = tuple(step for step in self._pipeline.each if step.type == "git-commit")
+        return Work(
+            kind=WorkKind.SETUP,
+            id=spec.label,
+            title=f"Set-up: {spec.label}",
+            steps=(spec, *(commits or (StepSpec(type="git-commit"),))),
+            writable=(LEARNINGS,),
+        )
+
+    def _task(self, task: Task) -> Work:
+        return Work(
+            kind=WorkKind.TASK,
+            id=task.id,
+            title=task.title,
+            steps=self._pipeline.each,
+            claims=frozenset({"DONE"}),
+            unclaimed=Verdict.UNFINISHED,
+            writable=(LEARNINGS,),
+            claimable=self._pipeline.plan,
+        )
+
+    def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
+        return claimed(plan, work, data)
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return default_gates(self._config) if self._pipeline.verifies else ()
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        return simple_gates(self._config.verify.ui, self._config) if self._pipeline.verifies and task is None else ()
+
+    def is_ui(self, plan: Plan, task: Task | None) -> bool:
+        return bool(self.ui_gates(task))
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return f"chore: {work.title}" if work.kind is WorkKind.SETUP else f"feat: {work.id} - {work.title}"
+
+    def prompt(self, occasion: PromptRequest) -> Prompt:
+        plan, work = occasion.plan, occasion.work
+        if occasion.review:
+            return self._review_prompt(plan, occasion)
+        template = prompt_name(work.kind, occasion.step)
+        settings = occasion.step.settings
+        file = settings.prompt_file if isinstance(settings, CallSettings) else None
+        task = plan.find(work.id)
+        variables = {
+            "SETUP_PROMPT": lambda: self._setup_variables(plan),
+            "LOOP_PROMPT": lambda: self._loop_variables(plan, task, occasion),
+        }[template]()
+        text = prompts.render(template, variables, self._templates, file=file)
+        return Prompt(text=text, context=self.context(plan, task))
+
+    def context(self, plan: Plan, task: Task | None) -> str:
+        """What a fresh agent is told beside its prompt: where the loop stands, and what others found out."""
+        head = [
+            f"You work in Ralph's loop number {_loop(plan)} on {_cut(plan.description, 300) or self._title}.",
+            f"Progress: {_progress(plan)} tasks done.",
+        ]
+        if task:
+            head += [f"Current task: {task.id} {_cut(task.title, 300)}", _cut(task.description, MAX_DESCRIPTION)]
+        text = "\n".join(filter(None, head))[: MAX_CONTEXT - 100]
+        known = self._learnings(task, MAX_CONTEXT - len(text) - 30)
+        return f"{text}\nRecent learnings:\n{known}" if known else text
+
+    def _learnings(self, task: Task | None, limit: int) -> str:
+        about = f"{task.title} {task.description} {' '.join(task.criteria)}" if task else ""
+        return choose(notes(self._root / LEARNINGS), about, limit)
+
+    def _setup_variables(self, plan: Plan) -> dict[str, object]:
+        return {
+            "project": self._title,
+            "requirements": validation.read(self._root / REQUIREMENTS).decode(errors="replace"),
+            "requirementsFile": self._path(REQUIREMENTS),
+            "tasks": listed(plan),
+            "failure": plan.setup.notes,
+            "protected": self._protected(),
+            "learningsFile": self._path(LEARNINGS),
+            "learningMarker": LEARNING_MARKER,
+        }
+
+    def _loop_variables(self, plan: Plan, task: Task | None, occasion: PromptRequest) -> dict[str, object]:
+        return {
+            **self._task_variables(task, occasion),
+            "requirementsFile": self._path(REQUIREMENTS),
+            "prdFile": self._path(self._pipeline.plan),
+            "loop": _loop(plan),
+            "progress": _progress(plan),
+            "tasks": listed(plan),
+            "failure": task.notes if task else "",
+            "tried": bullets(task.tried if task else ()),
+            "protected": self._protected(),
+            "verifyCommands": gate_list(self.gates(task)),
+            "alreadyRed": commands(self.already_red),
+            "learningsFile": self._path(LEARNINGS),
+            "doneMarker": "<ralph>DONE</ralph>",
+            "learningMarker": LEARNING_MARKER,
+        }
+
+    def _review_prompt(self, plan: Plan, occasion: PromptRequest) -> Prompt:
+        task = plan.find(occasion.work.id)
+        known = self._learnings(task, MAX_CONTEXT)
+        text = review_prompt(occasion, self._config, self._templates, about=plan.description, learnings=known)
+        return Prompt(text=text, context=self.context(plan, task))
+
+    def _task_variables(self, task: Task | None, occasion: PromptRequest) -> dict[str, object]:
+        return {
+            "project": self._title,
+            "taskId": occasion.work.id,
+            "taskTitle": occasion.work.title,
+            "taskDescription": task.description if task else "",
+            "acceptanceCriteria": criteria(task.criteria if task else ()),
+            "attempt": occasion.number,
+            "learnings": self._learnings(task, MAX_CONTEXT) or "Nothing was learned so far.",
+        }
+
+    def _path(self, path: str) -> str:
+        return os.path.relpath(self._root / path, self._folder)
+
+    def _protected(self) -> str:
+        return ", ".join(f"`{glob}`" for glob in self._config.protect)
+
+
+def prompt_name(kind: WorkKind, step: StepSpec) -> str:
+    """Which template, and so which variables, a step's prompt has."""
+    if step.type == "review":
+        return TEMPLATE
+    return "SETUP_PROMPT" if kind is WorkKind.SETUP or marker_of(step) else "LOOP_PROMPT"
+
+
+def claimed(plan: Plan, work: Work, data: bytes) -> PlanClaims:
+    """What an agent claims by what it wrote into the plan: only what it says of its own task counts."""
+    try:
+        document = validation.parse_object(data, name="the plan")
+    except RalphError:
+        return PlanClaims(
+            note="What the agent wrote into the plan is not JSON; it was put back and counts for nothing."
+        )
+    entries = document.get("tasks")
+    entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
+    own = next((entry for entry in entries if entry.get("id") == work.id), {})
+    others = [str(entry.get("id"))[:80] for entry in entries if entry is not own and _is_claim(plan, entry)][:5]
+    note = (
+        f"The agent also marked {', '.join(others)} in the plan: that was put back, only its own task counts."
+        if others
+        else ""
+    )
+    match own.get("status"):
+        case "done":
+            return PlanClaims(claims=frozenset({"DONE"}), note=note)
+        case "failed":
+            return PlanClaims(claims=frozenset({"BLOCKED"}), reason=str(own.get("notes") or ""), note=note)
+        case _:
+            return PlanClaims(note=note)
+
+
+def _is_claim(plan: Plan, entry: Json) -> bool:
+    """Whether an agent says something of another task that Ralph does not."""
+    task = plan.find(str(entry.get("id")))
+    if task is None:
+        return True
+    return entry.get("status") == "done" and task.state is not TaskState.PASSED
+
+
+def listed(plan: Plan) -> str:
+    marks = {TaskState.PASSED: "done", TaskState.BLOCKED: "failed", TaskState.PENDING: "to do"}
+    return bullets(f"{task.id} {task.title} ({marks[task.state]})" for task in plan)
+
+
+def _loop(plan: Plan) -> int:
+    return sum(task.attempts for task in plan) + plan.setup.attempts + 1
+
+
+def _progress(plan: Plan) -> str:
+    return f"{plan.count(TaskState.PASSED)} of {len(plan.tasks)}"
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,68 @@
+"""Reviews, as every workflow has them: one more step after the gates, and what its agent is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from ralph import prompts
+from ralph.config import Config
+from ralph.engine.settle import Policy
+from ralph.engine.workflow import PromptRequest
+from ralph.plan.model import GateResult, Severity
+from ralph.plan.work import StepSpec
+from ralph.steps.agent import CallSettings
+from ralph.steps.pipeline import Pipeline
+from ralph.workflows.prompt_text import bullets, criteria
+
+REVIEW = StepSpec(type="review", settings=CallSettings())
+TEMPLATE = "review"
+
+
+def with_review(steps: tuple[StepSpec, ...], config: Config) -> tuple[StepSpec, ...]:
+    """The steps of a task, with a review after its gates if that is wanted and there is none yet."""
+    if not config.review.enabled or any(spec.type == "review" for spec in steps):
+        return steps
+    after = max(number for number, spec in enumerate(steps, 1) if spec.type in ("agent", "verify"))
+    return (*steps[:after], REVIEW, *steps[after:])
+
+
+def reviewed(pipeline: Pipeline, config: Config) -> Pipeline:
+    """A pipeline's own review comes first, and so does one that it has switched off."""
+    return pipeline if pipeline.declines_review else replace(pipeline, each=with_review(pipeline.each, config))
+
+
+def with_rounds(policy: Policy, config: Config) -> Policy:
+    """The same policy with what a person decided about reviews."""
+    blocking = frozenset(map(Severity, config.review.blocking))
+    return replace(policy, max_rounds=config.review.rounds, blocking=blocking)
+
+
+def review_prompt(
+    occasion: PromptRequest, config: Config, project: Path, *, about: str = "", learnings: str = ""
+) -> str:
+    """What a reviewer is told; `about`: what the task belongs to, in the workflow's words."""
+    task, asked, settings = occasion.plan.find(occasion.work.id), occasion.review, occasion.step.settings
+    assert task is not None and asked is not None, "tasks are reviewed, by whoever was asked"
+    gates = [gate for result in occasion.earlier for gate in result.gates]
+    variables = {
+        "about": about,
+        "taskId": task.id,
+        "taskTitle": " ".join(task.title.split()),
+        "taskDescription": task.description,
+        "acceptanceCriteria": criteria(task.criteria),
+        "attempt": occasion.number,
+        "verifyCommands": bullets(map(_said, gates)) or "- (none are configured)",
+        "diffCommand": asked.diff,
+        "lastFindings": bullets(map(str, task.findings)) if task.rounds else "",
+        "learnings": learnings,
+        "blocking": " or ".join(config.review.blocking),
+        "answerFile": asked.answer,
+        "mistakes": asked.mistakes,
+    }
+    file = settings.prompt_file if isinstance(settings, CallSettings) else None
+    return prompts.render(TEMPLATE, variables, project, file=file)
+
+
+def _said(gate: GateResult) -> str:
+    return f"`{gate.command}`: {'passed' if gate.passed else 'failed, but is optional'}"

@@ -1,0 +1,1 @@
+"""The session workflow: four roles that write their own files."""

@@ -1,0 +1,318 @@
+"""What each role owes after a call: its artifacts, its marks, and nothing of anybody else's. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from ralph.errors import RalphError
+from ralph.plan.work import ContractResult, Texts, Verdict, listed
+from ralph.workflows.session.files import (
+    PLAN,
+    PROGRESS,
+    QUESTIONS,
+    TASKS,
+    TaskEntry,
+    decode,
+    findings,
+    mentions,
+    read_cycles,
+    read_progress,
+    read_tasks,
+    read_verdict,
+    review_part,
+)
+from ralph.workflows.session.router import PLANNING_TASKS, Mark, Mode, ProgressItem, RoleCall, report_name, review_name
+
+GOAL = "Goal & Success Criteria"
+
+
+def artifacts(call: RoleCall, session_id: str) -> tuple[str, ...]:
+    """The files a call may write, by their names in the session's folder."""
+    match call.mode:
+        case Mode.INITIALIZE | Mode.UPDATE:
+            return (PLAN, TASKS, PROGRESS, f"{session_id}.instructions.md")
+        case Mode.TASK_BREAKDOWN:
+            return (PLAN, TASKS, PROGRESS)
+        case Mode.BRAINSTORM | Mode.RESEARCH:
+            return (QUESTIONS, PROGRESS)
+        case Mode.EXECUTE | Mode.TASK_REVIEW:
+            return (report_name(call.task, call.number), PROGRESS)
+        case Mode.SESSION_REVIEW:
+            return (review_name(call.number), TASKS, PROGRESS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionContract:
+    """Which call each step of a work is; all of them may write the same files."""
+
+    folder: str  # the session's, relative to the project's root
+    session_id: str
+    calls: Mapping[str, RoleCall]  # by the step's label
+
+    def check(self, step: str, before: Texts, after: Texts) -> ContractResult:
+        looked = _Look(
+            call=self.calls[step],
+            session_id=self.session_id,
+            before={self._name(path): decode(data) for path, data in before.items() if data is not None},
+            after={self._name(path): decode(data) for path, data in after.items() if data is not None},
+        )
+        verdict, reason = CHECKS[looked.call.mode](looked)
+        return ContractResult(
+            mistakes=tuple(looked.mistakes),
+            restore=tuple(f"{self.folder}/{name}" for name in sorted(looked.restore)),
+            verdict=verdict,
+            reason=reason,
+        )
+
+    def _name(self, path: str) -> str:
+        return path.removeprefix(f"{self.folder}/")
+
+
+@dataclass
+class _Look:
+    """A call's files before and after it, and what is wrong with them."""
+
+    call: RoleCall
+    session_id: str
+    before: dict[str, str]
+    after: dict[str, str]
+    mistakes: list[str] = field(default_factory=list)
+    restore: set[str] = field(default_factory=set)
+
+    def wrong(self, mistake: str, *, restore: str = "") -> None:
+        if mistake not in self.mistakes:
+            self.mistakes.append(mistake)
+        if restore:
+            self.restore.add(restore)
+
+    def wants(self, name: str) -> str:
+        """The text of a file that has to be there."""
+        text = self.after.get(name, "")
+        if not text.strip():
+            self.wrong(f"{name} is missing or empty" if name in self.before else f"{name} was not written")
+        return text
+
+    def marks(self) -> tuple[dict[str, ProgressItem], dict[str, ProgressItem]]:
+        """The items of progress.md before and after; an unreadable one goes back as it was."""
+        old = {item.id: item for item in _read(self.before.get(PROGRESS))}
+        try:
+            new = {item.id: item for item in read_progress(self.wants(PROGRESS))}
+        except RalphError as error:
+            if old:
+                self.restore.add(PROGRESS)
+            for detail in error.details if self.after.get(PROGRESS, "").strip() else ():
+                self.wrong(f"{PROGRESS}: {detail}")
+            return old, {}
+        return old, new
+
+    def entries(self) -> dict[str, TaskEntry]:
+        try:
+            return {entry.id: entry for entry in read_tasks(self.after.get(TASKS, ""))}
+        except RalphError as error:
+            for detail in error.details:
+                self.wrong(f"{TASKS}: {detail}")
+            return {}
+
+    def only(self, mine: str = "", *, adds: bool = False) -> dict[str, ProgressItem]:
+        """The marks after the call, of which only one was its own to set; `adds`: it may add items that are open."""
+        old, new = self.marks()
+        if not new:
+            return new
+        for item in old.values():
+            if item.id not in new:
+                self.wrong(f"{PROGRESS}: {item.id} has gone", restore=PROGRESS)
+            elif item.id != mine and new[item.id].mark is not item.mark:
+                was, now = item.mark.value, new[item.id].mark.value
+                self.wrong(f"{PROGRESS}: the mark of {item.id} is not yours; it was [{was}] and became [{now}]",
+                           restore=PROGRESS)  # fmt: skip
+        for item in new.values():
+            if item.id not in old and not adds:
+                self.wrong(f"{PROGRESS}: {item.id} is new, and not yours to add", restore=PROGRESS)
+        if adds:
+            self.new_ones_are_open(old, new)
+        return new
+
+    def new_ones_are_open(self, old: Mapping[str, ProgressItem], new: Mapping[str, ProgressItem]) -> None:
+        """Nobody adds what is done already."""
+        for item in new.values():
+            if item.id not in old and item.mark is not Mark.TODO:
+                self.wrong(f"{PROGRESS}: {item.id} is new, so its mark has to be [ ]", restore=PROGRESS)
+
+    def has_mark(self, marks: dict[str, ProgressItem], item_id: str, mark: Mark) -> None:
+        if marks and (item_id not in marks or marks[item_id].mark is not mark):
+            found = f"it is [{marks[item_id].mark.value}]" if item_id in marks else "it is not there"
+            self.wrong(f"{PROGRESS}: {item_id} has to be marked [{mark.value}], but {found}")
+
+
+Said = tuple[Verdict, str]
+NOTHING: Said = (Verdict.PASSED, "")
+
+
+def _initialize(look: _Look) -> Said:
+    plan = look.wants(PLAN)
+    if plan and GOAL.lower() not in plan.lower().replace("goals", "goal").replace(" and ", " & "):
+        look.wrong(f"{PLAN} has no heading `{GOAL}`")
+    look.wants(f"{look.session_id}.instructions.md")
+    entries = look.entries() if look.wants(TASKS) else {}
+    _, marks = look.marks()
+    look.new_ones_are_open({}, {item.id: item for item in marks.values() if item.is_task})
+    for item_id in PLANNING_TASKS:
+        if entries and item_id not in entries:
+            look.wrong(f"{TASKS}: {item_id} is missing")
+        look.has_mark(marks, item_id, Mark.DONE if item_id == "plan-init" else Mark.TODO)
+    _same_tasks(look, entries, marks)
+    return NOTHING
+
+
+def _update(look: _Look) -> Said:
+    if look.wants(PLAN) == look.before.get(PLAN):
+        look.wrong(f"{PLAN} is as it was: the new requirements have to be in it")
+    look.wants(TASKS)
+    old, marks = look.marks()
+    for item in old.values():
+        now = marks[item.id].mark if item.id in marks else None
+        if now is None and marks:
+            look.wrong(f"{PROGRESS}: {item.id} has gone", restore=PROGRESS)
+        elif now not in (None, item.mark) and (item.is_task or now is not Mark.TODO):
+            look.wrong(f"{PROGRESS}: the mark of {item.id} is not yours", restore=PROGRESS)
+    look.new_ones_are_open(old, marks)
+    if marks and not any(item.is_open for item in marks.values()):
+        look.wrong(f"{PROGRESS}: nothing is open, so the new requirements would never be worked on")
+    _same_tasks(look, look.entries(), marks)
+    return NOTHING
+
+
+def _breakdown(look: _Look) -> Said:
+    entries = look.entries() if look.wants(TASKS) else {}
+    marks = look.only("plan-breakdown", adds=True)
+    look.has_mark(marks, "plan-breakdown", Mark.DONE)
+    if marks and not any(item.is_task for item in marks.values()):
+        look.wrong(f"{PROGRESS}: there is no task-… to be done")
+    _same_tasks(look, entries, marks)
+    return NOTHING
+
+
+def _brainstorm(look: _Look) -> Said:
+    cycle = read_cycles(look.wants(QUESTIONS)).get(look.call.number)
+    if not cycle:
+        look.wrong(f"{QUESTIONS} has no questions below `## Cycle {look.call.number}`")
+    _older_cycles(look)
+    look.has_mark(look.only("plan-brainstorm"), "plan-brainstorm", Mark.DONE)
+    return NOTHING
+
+
+def _research(look: _Look) -> Said:
+    number = look.call.number
+    cycle = read_cycles(look.wants(QUESTIONS)).get(number)
+    if not cycle or cycle == read_cycles(look.before.get(QUESTIONS, "")).get(number):
+        look.wrong(f"{QUESTIONS} has no answers below `## Cycle {number}`")
+    _older_cycles(look)
+    look.has_mark(look.only("plan-research"), "plan-research", Mark.DONE)
+    return NOTHING
+
+
+def _older_cycles(look: _Look) -> None:
+    now = read_cycles(look.after.get(QUESTIONS, ""))
+    for number, text in read_cycles(look.before.get(QUESTIONS, "")).items():
+        if number != look.call.number and now.get(number) != text:
+            look.wrong(f"{QUESTIONS}: cycle {number} was changed, and is over", restore=QUESTIONS)
+
+
+def _execute(look: _Look) -> Said:
+    look.wants(report_name(look.call.task, look.call.number))
+    look.has_mark(look.only(look.call.task), look.call.task, Mark.TO_REVIEW)
+    return NOTHING
+
+
+def _task_review(look: _Look) -> Said:
+    name = report_name(look.call.task, look.call.number)
+    before, after = look.before.get(name, ""), look.after.get(name, "")
+    if not after.startswith(before.rstrip()):
+        look.wrong(f"{name}: you may only add to it", restore=name)
+        return NOTHING
+    added = after[len(before.rstrip()) :]
+    verdict = read_verdict(added)
+    if not review_part(added):
+        look.wrong(f"{name}: your part begins with the heading `## Review`")
+    if verdict not in ("qualified", "failed"):
+        look.wrong(f"{name}: there is no verdict; write `**Verdict**: Qualified` or `**Verdict**: Failed`")
+    marks = look.only(look.call.task)
+    if verdict == "qualified":
+        look.has_mark(marks, look.call.task, Mark.DONE)
+    if verdict != "failed":
+        return NOTHING
+    look.has_mark(marks, look.call.task, Mark.TODO)
+    found = findings(review_part(added))
+    if not found:
+        look.wrong(f"{name}: a failed review says what is wrong, as a list")
+    return Verdict.FAILED, listed("The reviewer did not accept it", found)
+
+
+def _session_review(look: _Look) -> Said:
+    name = review_name(look.call.number)
+    text = look.wants(name)
+    verdict = read_verdict(text)
+    old, _ = look.marks()
+    marks = look.only(adds=True)
+    new = [item.id for item in marks.values() if item.id not in old]
+    if text and verdict not in ("complete", "gaps"):
+        look.wrong(f"{name}: there is no verdict; write `**Verdict**: Complete` or `**Verdict**: Gaps`")
+    for item in old.values():
+        if text and item.is_task and not mentions(text, item.id):
+            look.wrong(f"{name}: it says nothing about {item.id}")
+    if verdict == "complete" and new:
+        look.wrong(f"{name} says Complete, but {', '.join(new)} was added")
+    if verdict == "gaps" and marks and not any(item_id.startswith("task-") for item_id in new):
+        look.wrong(f"{PROGRESS}: for every gap a new task-… is added, with the mark [ ]")
+    _unchanged_tasks(look)
+    _same_tasks(look, look.entries(), marks)
+    if verdict != "gaps":
+        return NOTHING
+    return Verdict.REOPENED, listed("The session review found gaps", findings(text))
+
+
+def _unchanged_tasks(look: _Look) -> None:
+    """In a session review tasks are added, and those that are there stay as they are."""
+    now = look.entries() if look.wants(TASKS) else {}
+    for entry in _entries(look.before.get(TASKS)):
+        if not look.after.get(TASKS, "").strip():
+            look.restore.add(TASKS)
+        elif now and (entry.id not in now or now[entry.id].text != entry.text):
+            look.wrong(f"{TASKS}: {entry.id} was changed; new tasks come behind the others", restore=TASKS)
+
+
+def _same_tasks(look: _Look, entries: Mapping[str, TaskEntry], marks: Mapping[str, ProgressItem]) -> None:
+    """Each task is in both files."""
+    if not entries or not marks:
+        return
+    for item_id in sorted({name for name in entries if name.startswith("task-")} - set(marks)):
+        look.wrong(f"{PROGRESS}: {item_id} of {TASKS} is missing")
+    for item_id in sorted({name for name in marks if name.startswith("task-")} - set(entries)):
+        look.wrong(f"{TASKS}: {item_id} of {PROGRESS} is missing")
+
+
+CHECKS: dict[Mode, Callable[[_Look], Said]] = {
+    Mode.INITIALIZE: _initialize,
+    Mode.UPDATE: _update,
+    Mode.TASK_BREAKDOWN: _breakdown,
+    Mode.BRAINSTORM: _brainstorm,
+    Mode.RESEARCH: _research,
+    Mode.EXECUTE: _execute,
+    Mode.TASK_REVIEW: _task_review,
+    Mode.SESSION_REVIEW: _session_review,
+}
+
+
+def _read(text: str | None) -> tuple[ProgressItem, ...]:
+    try:
+        return read_progress(text or "")
+    except RalphError:
+        return ()
+
+
+def _entries(text: str | None) -> tuple[TaskEntry, ...]:
+    try:
+        return read_tasks(text or "")
+    except RalphError:
+        return ()

@@ -1,0 +1,149 @@
+"""The sessions of a project: their ids, which is the newest, what each was asked for."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from ralph.errors import RalphError
+from ralph.git import read as git_read
+from ralph.journal.reader import last_ending
+from ralph.plan.work import Ending
+from ralph.stores import atomic
+from ralph.validation import nearest
+from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source
+from ralph.workflows.session.files import PLAN, PROGRESS
+from ralph.workflows.session.router import Mark
+from ralph.workflows.session.store import Session, session_of
+from ralph.workspace import FEATURE_NAME, SESSIONS, TARGETS, Workspace
+
+REQUEST = "request.txt"
+MAX_SLUG = 40
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocatedSession:
+    """A session, read."""
+
+    id: str
+    session: Session
+    request: str  # as a person gave it to Ralph; empty: it began elsewhere
+    touched: float
+
+    @property
+    def title(self) -> str:
+        """What it is about, in a line."""
+        heading = (line.lstrip("# ").strip() for line in self.session.texts.get(PLAN, "").splitlines() if line.strip())
+        return " ".join((self.request or next(heading, "")).split())
+
+
+def check_id(name: str) -> str:
+    """A session's id as a person gave it; anything that could leave the folder is refused."""
+    if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock") or name in TARGETS:
+        raise RalphError(
+            f"{name!r} cannot be a session's id.",
+            remedy="Use letters, digits, '-', '_' and single dots, and none of the words "
+            f"{', '.join(TARGETS)}. `ralph session list` shows them all.",
+        )
+    return name
+
+
+def new_id(workspace: Workspace, request: str, now: datetime) -> str:
+    """A name for a new session: when it began, and its first words."""
+    words = re.sub(r"[^a-z0-9]+", "-", request.lower()).strip("-")
+    slug = words[:MAX_SLUG].rpartition("-")[0] or words[:MAX_SLUG] if len(words) > MAX_SLUG else words
+    name = f"{now:%Y%m%d-%H%M%S}" + (f"-{slug}" if slug else "")
+    taken = set(ids(workspace))
+    names = (name if count == 1 else f"{name}-{count}" for count in range(1, len(taken) + 2))
+    return next(one for one in names if one not in taken)
+
+
+def ids(workspace: Workspace) -> list[str]:
+    """Every session there is: on a branch, in this checkout, or begun and without files yet."""
+    folders = [path.name for path in _below(workspace.root / SESSIONS) if path.is_dir() and not path.is_symlink()]
+    begun = [path.name for path in _below(workspace.records) if (path / REQUEST).is_file()]
+    branches = git_read.branches(workspace.root)
+    landed = [
+        name
+        for branch in branches.values()
+        if branch.name.startswith(BRANCH_PREFIX)
+        for name in git_read.names_at(workspace.root, branch.name, SESSIONS)
+        if branch.name == branch_of(name)
+    ]
+    return sorted({name for name in (*folders, *begun, *landed) if FEATURE_NAME.fullmatch(name)})
+
+
+def branch_of(session_id: str) -> str:
+    """The branch on which a session's work lands."""
+    return f"{BRANCH_PREFIX}{session_id}"
+
+
+def has(workspace: Workspace, session_id: str) -> bool:
+    return bool(FEATURE_NAME.fullmatch(session_id)) and session_id in ids(workspace)
+
+
+def source_of(workspace: Workspace, session_id: str) -> PlanSource:
+    """Where a session's files are."""
+    return plan_source(workspace, branch_of(session_id), f"{SESSIONS}/{session_id}/{PROGRESS}")
+
+
+def read(workspace: Workspace, session_id: str) -> LocatedSession:
+    source = source_of(workspace, session_id)
+    kept = workspace.records / session_id / REQUEST
+    folder = source.folder / SESSIONS / session_id if source.folder else None
+    touched = [path.stat().st_mtime for path in (kept, *(_below(folder) if folder else ())) if path.exists()]
+    if source.branch:
+        touched.append(git_read.time_of(workspace.root, source.branch.name))
+    return LocatedSession(
+        id=session_id,
+        session=session_of(source.files_in(f"{SESSIONS}/{session_id}"), session_id),
+        request=kept.read_text(encoding="utf-8", errors="replace").strip() if kept.is_file() else "",
+        touched=max(touched, default=0.0),
+    )
+
+
+def find(workspace: Workspace, session_id: str) -> LocatedSession:
+    """The session of this id, or an error that names the nearest."""
+    check_id(session_id)
+    names = ids(workspace)
+    if session_id not in names:
+        raise RalphError(
+            f"There is no session {session_id!r}{nearest(session_id, names)}",
+            remedy='`ralph session list` shows them. A new one: `ralph session "What you want"`.',
+        )
+    return read(workspace, session_id)
+
+
+def everything(workspace: Workspace) -> list[LocatedSession]:
+    """All sessions, the one that was last worked on first."""
+    return sorted((read(workspace, name) for name in ids(workspace)), key=lambda found: found.touched, reverse=True)
+
+
+def is_finished(found: LocatedSession) -> bool:
+    """What cannot be read is not finished."""
+    try:
+        return found.session.is_finished
+    except RalphError:
+        return False
+
+
+def why_blocked(workspace: Workspace, found: LocatedSession) -> str:
+    """Why its last run could not continue; empty: it can, or a person has accepted the task that was in the way."""
+    ending, reason = last_ending(workspace.logs, found.id)
+    if ending not in (Ending.BLOCKED.value, Ending.STOPPED.value) or is_finished(found):
+        return ""
+    try:
+        return "" if found.session.mark(reason.partition(":")[0]) is Mark.DONE else reason
+    except RalphError:
+        return reason
+
+
+def begin(workspace: Workspace, session_id: str, request: str) -> None:
+    """Remember what a session was asked for, until its planner has written the plan."""
+    atomic.write(workspace.records / session_id / REQUEST, f"{request.strip()}\n".encode())
+
+
+def _below(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []

@@ -1,0 +1,91 @@
+"""The output contract of a session: how it stands, for programs, valid against a published schema."""
+
+from __future__ import annotations
+
+import json
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from ralph.errors import RalphError
+from ralph.workflows.session.router import Mark, Mode, RoleCall, SessionState, Stuck, infer
+from ralph.workflows.session.store import Session
+
+StateName = Literal["INITIALIZING", "PLANNING", "EXECUTING", "REVIEWING", "COMPLETE"]
+
+
+class SessionReport(BaseModel):
+    """What `ralph session --json` prints."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    status: Literal["completed", "in_progress", "blocked"]
+    session_id: str
+    current_state: StateName
+    last_action: str
+    next_action: str
+    summary: str
+
+
+def report(session: Session, *, last_action: str = "", blocked: str = "") -> SessionReport:
+    """How a session stands; `blocked`: why it cannot go on by itself."""
+    try:
+        state, next_action = session.state, next_words(session)
+        wrong = session.call.reason if isinstance(session.call, Stuck) else ""
+    except RalphError as error:
+        state, next_action = SessionState.EXECUTING, "a person corrects the file"
+        wrong = " ".join((error.what, *error.details))
+    why = blocked or wrong
+    is_over = not why and session.is_finished
+    return SessionReport(
+        status="completed" if is_over else "blocked" if why else "in_progress",
+        session_id=session.id,
+        current_state=state.value,
+        last_action=last_action or "none yet",
+        next_action="none" if is_over else f"a person decides, then {next_action}" if blocked else next_action,
+        summary=why or _summary(session),
+    )
+
+
+def next_words(session: Session) -> str:
+    """Who is called next, and what for."""
+    if session.is_finished:
+        return "none"
+    call = session.call
+    match call:
+        case Stuck():
+            return "a person corrects progress.md"
+        case RoleCall(mode=Mode.EXECUTE):
+            return f"executor: {call.task}, attempt {call.number}"
+        case RoleCall(mode=Mode.TASK_REVIEW):
+            return f"gates, then reviewer: {call.task}"
+        case RoleCall(mode=Mode.SESSION_REVIEW):
+            return f"reviewer: SESSION_REVIEW, iteration {call.number}"
+        case RoleCall(mode=Mode.BRAINSTORM | Mode.RESEARCH):
+            return f"questioner: {call.mode.value}, cycle {call.number}"
+        case _:
+            return f"{call.role}: {call.mode.value}"
+
+
+def _summary(session: Session) -> str:
+    if infer(session.items) is SessionState.INITIALIZING:
+        return "nothing is planned yet"
+    tasks = session.tasks
+    done = sum(item.mark is Mark.DONE for item in tasks)
+    planning = [item for item in session.items or () if item.is_planning]
+    ready = sum(item.mark is Mark.DONE for item in planning)
+    said = f"{done} of {len(tasks)} tasks done"
+    if session.is_finished:
+        return f"{said}; final review: {session.final_review}"
+    return said if ready == len(planning) else f"planning: {ready} of {len(planning)} done; {said}"
+
+
+def schema() -> str:
+    made = SessionReport.model_json_schema()
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **made,
+        "title": "A session's output",
+        "description": "How a session of Ralph stands.",
+    }
+    return json.dumps(document, indent=2) + "\n"

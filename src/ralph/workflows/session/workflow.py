@@ -1,0 +1,252 @@
+"""The session workflow: a router that only reads, and four roles that write their own artifacts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph import prompts
+from ralph.config import Config
+from ralph.engine.settle import Policy
+from ralph.engine.workflow import Prompt, PromptRequest
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind, listed
+from ralph.verify.gates import explain, red
+from ralph.workflows.defaults import PlainGates
+from ralph.workflows.prompt_text import bullets, gate_list
+from ralph.workflows.session import router
+from ralph.workflows.session.contracts import SessionContract, artifacts
+from ralph.workflows.session.files import findings, read_verdict, review_part
+from ralph.workflows.session.router import Mode, RoleCall, Stuck
+from ralph.workflows.session.store import Session, SessionStore
+from ralph.workspace import SESSIONS
+
+ASKED_AGAIN = Resilience(max_retries=2)
+SESSION_REVIEW = "session-review"
+UPDATE = "plan-update"
+TITLES = {
+    Mode.INITIALIZE: "Initialize the session",
+    Mode.UPDATE: "Update the plan",
+    Mode.TASK_BREAKDOWN: "Break it down into tasks",
+    Mode.BRAINSTORM: "Find the questions",
+    Mode.RESEARCH: "Answer the questions",
+    Mode.SESSION_REVIEW: "Review the whole session",
+}
+
+
+class SessionWorkflow(PlainGates):
+    """`ralph session`."""
+
+    name = "session"
+
+    def __init__(
+        self,
+        config: Config,
+        project: Path,
+        session_id: str,
+        *,
+        request: str = "",
+        update: str = "",
+        templates: Path | None = None,
+    ) -> None:
+        super().__init__(config)
+        self.target = session_id
+        self.store = SessionStore(project, session_id)
+        self.state_message = f"chore: update session {session_id}"
+        self.policy = Policy(max_failures=config.max_retries, max_setup_failures=1)
+        self._project = templates or project  # where a person's own prompts are
+        self._request = request
+        self._update = update
+        self._reviewed = router.last_iteration(self.session.texts)
+
+    @property
+    def session(self) -> Session:
+        """The folder as it was when the plan was last read."""
+        return self.store.session
+
+    @property
+    def state_paths(self) -> tuple[str, ...]:
+        return tuple(f"{self.session.path}/{name}" for name in self.session.texts)
+
+    @property
+    def plan_paths(self) -> tuple[str, ...]:
+        """What is there, and what the next call is going to write: that goes again if it is cut short."""
+        call, names = self.session.call, self.state_paths
+        calls = [call] if isinstance(call, RoleCall) else []
+        if isinstance(call, RoleCall) and call.mode in (Mode.EXECUTE, Mode.TASK_REVIEW):
+            calls += [router.execute(item.id, self.session.texts) for item in self.session.tasks]
+        return tuple(dict.fromkeys((*names, *(path for one in calls for path in self._paths(one)))))
+
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
+        session = self.session
+        if self._update and UPDATE not in plan.setup.done and not plan.setup.failures:
+            return self._role(RoleCall(mode=Mode.UPDATE), UPDATE, WorkKind.SETUP)
+        ended = _bounds(plan, session, self._reviewed + self._config.session.max_reviews)
+        if ended:
+            return ended
+        call = session.call
+        if isinstance(call, Stuck):
+            return Finished(ending=Ending.BLOCKED, reason=call.reason)
+        match call.mode:
+            case Mode.EXECUTE:
+                return self._execute(_first_ready(plan) or call.task)
+            case Mode.TASK_REVIEW:
+                return self._review(plan, call)
+            case Mode.SESSION_REVIEW if session.is_finished:
+                return Finished(ending=Ending.DONE)
+            case Mode.SESSION_REVIEW:
+                return self._role(call, SESSION_REVIEW, WorkKind.REVIEW)
+            case _:
+                return self._role(call, call.task, WorkKind.SETUP)
+
+    def work(self, plan: Plan, kind: WorkKind, work_id: str) -> Work | None:
+        """An attempt of a killed run goes on only if it is still what comes next."""
+        following = self.next(plan)
+        same = isinstance(following, Work) and (following.kind, following.id) == (kind, work_id)
+        if kind is WorkKind.TASK and not same:
+            task = plan.find(work_id)
+            return self._with_executor(work_id, router.last_report(work_id, self.session.texts)) if task else None
+        return following if same and isinstance(following, Work) else None
+
+    def _execute(self, task_id: str) -> Work:
+        """A task's whole attempt: executor, gates, reviewer, commit."""
+        return self._with_executor(task_id, router.last_report(task_id, self.session.texts) + 1)
+
+    def _with_executor(self, task_id: str, number: int) -> Work:
+        steps = (StepSpec(type="agent", name="executor", resilience=ASKED_AGAIN), *_JUDGING)
+        return self._task(task_id, number, steps)
+
+    def _review(self, plan: Plan, call: RoleCall) -> Work:
+        """What an earlier run left to be reviewed; what was red or has no report goes back to the executor."""
+        task = plan.find(call.task)
+        if not call.number or (task and task.failures):
+            return self._execute(call.task)
+        return self._task(call.task, call.number, _JUDGING)
+
+    def _task(self, task_id: str, number: int, steps: tuple[StepSpec, ...]) -> Work:
+        execute = RoleCall(mode=Mode.EXECUTE, task=task_id, number=number)
+        review = RoleCall(mode=Mode.TASK_REVIEW, task=task_id, number=number)
+        item = next((item for item in self.session.tasks if item.id == task_id), None)
+        return Work(
+            kind=WorkKind.TASK,
+            id=task_id,
+            title=item.title if item and item.title else task_id,
+            steps=steps,
+            prompt="session-call",
+            writable=self._paths(execute),
+            was_tried=router.last_report(task_id, self.session.texts) > 0,
+            contract=self._contract({"executor": execute, "reviewer": review}),
+        )
+
+    def _role(self, call: RoleCall, work_id: str, kind: WorkKind) -> Work:
+        step = StepSpec(type="role", name=call.role, resilience=ASKED_AGAIN)
+        suite = StepSpec(type="verify", resilience=Resilience(continue_on_error=True))
+        return Work(
+            kind=kind,
+            id=work_id,
+            title=TITLES[call.mode],
+            steps=(suite, step) if kind is WorkKind.REVIEW else (step,),
+            role=call.role,
+            prompt="session-call",
+            writable=self._paths(call),
+            contract=self._contract({call.role: call}),
+        )
+
+    def _paths(self, call: RoleCall) -> tuple[str, ...]:
+        return tuple(f"{SESSIONS}/{self.target}/{name}" for name in artifacts(call, self.target))
+
+    def _contract(self, calls: dict[str, RoleCall]) -> SessionContract:
+        return SessionContract(folder=f"{SESSIONS}/{self.target}", session_id=self.target, calls=calls)
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        return f"feat: {work.id} - {work.title}"
+
+    def prompt(self, occasion: PromptRequest) -> Prompt:
+        """The role as it is for everybody, and the few words that route this call."""
+        contract = occasion.work.contract
+        assert isinstance(contract, SessionContract), "every work of a session has one"
+        call = contract.calls[occasion.step.label]
+        return Prompt(
+            text=prompts.render("session-call", self._variables(occasion, call), self._project),
+            context=prompts.render(f"role-{call.role}", {}, self._project),
+        )
+
+    def _variables(self, occasion: PromptRequest, call: RoleCall) -> dict[str, object]:
+        session, mode = self.session, call.mode
+        is_task = mode in (Mode.EXECUTE, Mode.TASK_REVIEW)
+        task = occasion.plan.find(call.task) if is_task else None
+        report = f"{session.path}/{router.report_name(call.task, call.number)}" if is_task else ""
+        last = session.newest_report(call.task) if mode is Mode.EXECUTE else ""
+        earlier = [gate for result in occasion.earlier for gate in result.gates]
+        executes = mode is Mode.EXECUTE
+        return {
+            "sessionPath": session.path,
+            "mode": "" if is_task else mode.value,
+            "request": {Mode.INITIALIZE: self._request, Mode.UPDATE: self._update}.get(mode, ""),
+            "cycle": call.number if mode in (Mode.BRAINSTORM, Mode.RESEARCH) else 0,
+            "taskId": call.task if is_task else "",
+            "attemptNumber": call.number if executes else 0,
+            "reportPath": report,
+            "reports": bullets(self._inherited(task)) if executes and task else "",
+            "iteration": call.number if mode is Mode.SESSION_REVIEW else 0,
+            "lastReport": f"{session.path}/{last}" if last and last != Path(report).name else "",
+            "failure": task.notes if executes and task else "",
+            "mistakes": occasion.mistakes,
+            "suiteIsRed": explain(red(earlier)) if mode is Mode.SESSION_REVIEW else "",
+            "verifyCommands": gate_list(self.gates(task)) if executes else "",
+            "protected": ", ".join(f"`{glob}`" for glob in self._config.protect) if executes else "",
+        }
+
+    def _inherited(self, task: Task) -> list[str]:
+        """The newest report of each task that this one inherits from."""
+        names = (self.session.newest_report(name) for name in task.depends_on)
+        return [f"`{self.session.path}/{name}`" for name in names if name]
+
+
+_JUDGING = (
+    StepSpec(type="verify"),
+    StepSpec(type="role", name="reviewer", resilience=ASKED_AGAIN),
+    StepSpec(type="git-commit"),
+)
+
+
+def _bounds(plan: Plan, session: Session, last_review: int) -> Finished | None:
+    """Why nobody is called any more, though something is left to do."""
+    blocked = next((task for task in plan if task.state is TaskState.BLOCKED), None)
+    if blocked:
+        return _blocked(f"{blocked.id}: {blocked.notes}")
+    if plan.setup.failures:
+        return _blocked(plan.setup.notes)
+    if plan.review.failures:
+        return _blocked(plan.review.notes)
+    for task in plan:
+        if task.failures and _same_again(session, task.id):
+            return _blocked(f"{task.id}: the reviewer found the same twice. {task.notes}")
+    iteration = router.last_iteration(session.texts)
+    found = session.gaps if read_verdict(session.last_review) == "gaps" else ()
+    before = session.texts.get(router.review_name(iteration - 1), "")
+    if plan.review.attempts and found and read_verdict(before) == "gaps" and findings(before) == found:
+        return _blocked(listed("The session review found the same gaps twice", found))
+    is_over = (
+        isinstance(session.call, RoleCall) and session.call.mode is Mode.SESSION_REVIEW and not session.is_finished
+    )
+    if is_over and found and iteration >= last_review:
+        return _blocked(listed("Session reviews found gaps as often as session.maxReviews allows; the last one", found))
+    return None
+
+
+def _blocked(reason: str) -> Finished:
+    return Finished(ending=Ending.BLOCKED, reason=reason)
+
+
+def _same_again(session: Session, task_id: str) -> bool:
+    """Whether the last two reviews of a task say the same."""
+    number = router.last_report(task_id, session.texts)
+    last, before = (review_part(session.report(task_id, count)) for count in (number, number - 1))
+    return number > 1 and read_verdict(last) == read_verdict(before) == "failed" and findings(last) == findings(before)
+
+
+def _first_ready(plan: Plan) -> str:
+    """The first task, as listed, whose inheritance is done."""
+    passed = {task.id for task in plan if task.state is TaskState.PASSED}
+    waiting = (task for task in plan if task.state is TaskState.PENDING)
+    return next((task.id for task in waiting if passed.issuperset(task.depends_on)), "")

@@ -1,0 +1,1 @@
+"""The specs workflow: tasks from `specs/*.md`, one commit for each spec."""

@@ -1,0 +1,147 @@
+"""Plan mode: an agent turns specs into tasks, and its answer is checked against the specs and the plan so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic_core import to_json
+
+from ralph import validation
+from ralph.engine.planning import Planner
+from ralph.journal.writer import now
+from ralph.plan.model import Plan, TaskState
+from ralph.stores import atomic
+from ralph.stores.task_codec import entries, render
+from ralph.validation import Json, Mistakes
+from ralph.workflows.formats import SPECS
+from ralph.workflows.spec_covers import missing, numbers
+from ralph.workflows.specs.freshness import fingerprint
+from ralph.workflows.specs.merge import Merged, merge
+from ralph.workflows.specs.spec_files import Listed, SpecFile, read_all
+from ralph.workflows.specs.store import read as read_plan
+from ralph.workspace import SPECS_PLAN
+
+MAX_PROMPT = 200_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedSpecs:
+    """A plan that was written, and how it differs from the one before."""
+
+    plan: Plan
+    is_new: bool  # nothing was planned before
+    changes: tuple[str, ...]
+    added_criteria: int = 0
+    unlisted: tuple[str, ...] = ()  # specs in which no list was found to check the plan against
+
+
+@dataclass
+class SpecPlanner:
+    """Makes implementation.json from the specs, or makes it anew."""
+
+    planner: Planner
+    sources: Path  # the project root whose specs are planned
+    specs: list[SpecFile] = field(default_factory=list)
+
+    @property
+    def root(self) -> Path:
+        return self.planner.root
+
+    async def make(self) -> PlannedSpecs:
+        """Ask for a plan; the old file stays until there is one that forgets nothing."""
+        self.specs = read_all(self.sources)
+        texts = {spec.file: fingerprint((self.sources / spec.file).read_bytes()) for spec in self.specs}
+        old = existing(self.root)
+        variables = {"specs": _shown(self.specs), "existing": _listed(old)}
+
+        def read(data: bytes) -> Merged:
+            return check(validation.parse_object(data, name="the plan"), old, self.specs)
+
+        merged = await self.planner.ask("plan", "Turning the specs into tasks", "specs-plan", variables, read)
+        data = render(_stamped(merged.document, texts))
+        document, plan = read_plan(data)
+        if _content(document) != _content(old):
+            atomic.write(self.root / SPECS_PLAN, data)
+        return PlannedSpecs(
+            plan=plan,
+            is_new=not old.get("specs"),
+            changes=merged.changes,
+            added_criteria=merged.added_criteria,
+            unlisted=tuple(spec.file for spec in self.specs if not spec.tasks),
+        )
+
+
+def _content(document: Json) -> Json:
+    """All but when it was written, and by whom."""
+    return {key: value for key, value in document.items() if key not in ("updatedAt", "updatedBy")}
+
+
+def _stamped(document: Json, texts: Mapping[str, str]) -> Json:
+    """With the time, and which text of each spec it was planned from: by now it may be another."""
+    for entry in entries(document, "specs"):
+        file = str(entry["file"])
+        if file in texts:
+            entry["specHash"] = texts[file]
+    return {**document, "updatedAt": now(), "updatedBy": "plan-mode"}
+
+
+def existing(root: Path) -> Json:
+    """The plan so far, as a document; empty if there is none."""
+    path = root / SPECS_PLAN
+    if not path.exists():
+        return {}
+    return read_plan(validation.read(path))[0]  # a broken one is told before anybody is asked
+
+
+def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
+    """An agent's answer joined with the plan so far; everything it forgot is a mistake."""
+    merged = merge(answer, old, specs)
+    mistakes = list(merged.mistakes)
+    try:
+        SPECS.check(to_json(merged.document), name="the plan")
+    except Mistakes as error:
+        raise Mistakes("the plan", [*mistakes, *error.mistakes]) from None
+    planned = {str(entry["file"]): entry for entry in entries(merged.document, "specs")}
+    for spec in specs:
+        entry = planned.get(spec.file)
+        if entry is not None:
+            forgotten = missing(spec, entries(entry, "tasks"))
+            mistakes += [_forgotten(spec, number, listed) for number, listed in forgotten.items()]
+    if mistakes:
+        raise Mistakes("the plan", mistakes)
+    return merged
+
+
+def _forgotten(spec: SpecFile, number: str, listed: Listed) -> str:
+    return (
+        f"{spec.file}:{listed.line}: no task does {listed.text!r}; add one, "
+        f'or name {number!r} in "covers" of the task that does it'
+    )
+
+
+def _shown(specs: list[SpecFile]) -> str:
+    """Every spec with its text and the numbers of what it lists; of very many, only where they are."""
+    whole = "\n\n".join(f"{_head(spec)}\n\n<spec>\n{spec.text.strip()}\n</spec>{_numbered(spec)}" for spec in specs)
+    if len(whole) <= MAX_PROMPT:
+        return whole
+    return "\n\n".join(f"{_head(spec)}\n\nRead that file.{_numbered(spec)}" for spec in specs)
+
+
+def _numbered(spec: SpecFile) -> str:
+    lines = [f"- `{number}` {listed.text}" for number, listed in numbers(spec).items() if not listed.done]
+    return "\n".join(("\n\nIt lists:\n", *lines)) if lines else ""
+
+
+def _head(spec: SpecFile) -> str:
+    return f"### {spec.name}\n\nfile `{spec.file}`, id `{spec.id}`"
+
+
+def _listed(old: Json) -> str:
+    """The tasks that exist, with their state, as an agent needs to see them."""
+    if not old:
+        return ""
+    _, plan = read_plan(to_json(old))
+    marks = {TaskState.PASSED: "completed", TaskState.BLOCKED: "blocked", TaskState.PENDING: "pending"}
+    return "\n".join(f"- `{task.id}` ({marks[task.state]}, spec `{task.spec}`): {task.title}" for task in plan)

@@ -1,0 +1,140 @@
+"""The specs workflow: one task at a time from implementation.json, one commit for each spec."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ralph import prompts
+from ralph.config import Config
+from ralph.engine.settle import Policy
+from ralph.engine.workflow import Prompt, PromptRequest
+from ralph.plan.model import Plan, Spec, Task, TaskState
+from ralph.plan.select import following
+from ralph.plan.work import Ending, Finished, StepSpec, Work, WorkKind
+from ralph.views.progress import entry
+from ralph.workflows.defaults import PlainGates
+from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, gate_list, learned, unfinished
+from ralph.workflows.review import review_prompt, with_review, with_rounds
+from ralph.workflows.specs.spec_files import FOLDER
+from ralph.workflows.specs.store import TARGET, ImplementationStore
+from ralph.workspace import PROGRESS, SPECS_PLAN
+
+TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"))
+FINISH_STEPS = (StepSpec(type="verify"), StepSpec(type="git-commit"))
+FIX_STEPS = (StepSpec(type="agent"), *FINISH_STEPS)
+DONE_MARKER, BLOCKED_MARKER = "<TASK_DONE>", '<TASK_BLOCKED reason="...">'
+
+
+class SpecsWorkflow(PlainGates):
+    """`ralph start build`."""
+
+    name = "specs"
+    target = TARGET
+
+    def __init__(self, config: Config, project: Path, templates: Path | None = None) -> None:
+        super().__init__(config)
+        self.store = ImplementationStore(project, tell=entry)
+        self.plan_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
+        self.state_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
+        self.guarded: tuple[str, ...] = (FOLDER,)
+        self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
+        self.policy = with_rounds(Policy(max_failures=config.max_retries, holds=True), config)
+        self._project = templates or project  # where a person's own prompts are
+
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
+        match following(plan):
+            case Task() as task:
+                return self._task(task)
+            case Spec() as spec if spec.failures >= self.policy.max_failures:
+                return Finished(ending=Ending.BLOCKED, reason=f"{spec.id} cannot be committed: {spec.notes}")
+            case Spec() as spec:
+                return self._finish(spec)
+        if plan.count(TaskState.PASSED) < len(plan.tasks):
+            return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "blocked"))
+        return Finished(ending=Ending.DONE)
+
+    def work(self, plan: Plan, kind: WorkKind, work_id: str) -> Work | None:
+        if kind is WorkKind.FINISH:
+            spec = plan.find_spec(work_id)
+            return self._finish(spec) if spec else None
+        task = plan.find(work_id)
+        return self._task(task) if task else None
+
+    def _task(self, task: Task) -> Work:
+        return Work(
+            kind=WorkKind.TASK,
+            id=task.id,
+            title=" ".join(task.title.split()),
+            steps=with_review(TASK_STEPS, self._config),
+            prompt="task",
+            claims=frozenset({"DONE"}),
+            spelled=DONE_MARKER,
+        )
+
+    def _finish(self, spec: Spec) -> Work:
+        """Commit it; if that was refused, an agent mends it first."""
+        return Work(
+            kind=WorkKind.FINISH,
+            id=spec.id,
+            title=" ".join(spec.name.split()),
+            steps=FIX_STEPS if spec.failures else FINISH_STEPS,
+            prompt="spec-mend",
+            claims=frozenset({"DONE"}),
+            spelled=DONE_MARKER,
+            trailer=f"Ralph-Spec: {spec.id}",
+        )
+
+    def commit_message(self, plan: Plan, work: Work) -> str:
+        """The spec's name, then its tasks; those that are blocked are named as such."""
+        tasks = plan.of_spec(work.id)
+        passed = [task for task in tasks if task.state is TaskState.PASSED]
+        partial = "" if len(passed) == len(tasks) else " (partial)"
+        lines = [f"- {task.id}: {' '.join(task.title.split())}" for task in passed]
+        missing = [f"- {task.id}: {' '.join(task.title.split())}" for task in tasks if task not in passed]
+        body = "\n".join([*lines, *(["", "Blocked:", *missing] if missing else [])])
+        return f"feat: {work.title}{partial}\n\n{body}\n"
+
+    def prompt(self, occasion: PromptRequest) -> Prompt:
+        plan, work = occasion.plan, occasion.work
+        task = plan.find(work.id)
+        spec = plan.find_spec(task.spec if task else work.id)
+        assert spec is not None, "work is made from the plan"
+        if occasion.review:
+            about = "\n\n".join(filter(None, (f"{spec.name} ({spec.file})", spec.context, bullets(spec.criteria))))
+            return Prompt(
+                text=review_prompt(occasion, self._config, self._project, about=about, learnings=learned(plan))
+            )
+        variables = self._spec_variables(plan, spec, occasion.number)
+        if task:
+            variables |= _task_variables(spec, task)
+        return Prompt(text=prompts.render(work.prompt, variables, self._project))
+
+    def _spec_variables(self, plan: Plan, spec: Spec, number: int) -> dict[str, object]:
+        done = [task.title for task in plan.of_spec(spec.id) if task.state is TaskState.PASSED]
+        return {
+            "specName": spec.name,
+            "specFile": spec.file,
+            "specContext": spec.context,
+            "completedTasks": "\n".join(f"- [x] {title}" for title in done) or "None of this spec yet.",
+            "attempt": number,
+            "failure": spec.notes,
+            "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
+            "gates": gate_list(self.gates(None)),
+            "alreadyRed": commands(self.already_red),
+            "learnings": learned(plan),
+            "doneMarker": DONE_MARKER,
+            "blockedMarker": BLOCKED_MARKER,
+            "learningMarker": LEARNING_MARKER,
+        }
+
+
+def _task_variables(spec: Spec, task: Task) -> dict[str, object]:
+    return {
+        "taskId": task.id,
+        "taskDescription": " ".join(task.title.split()),
+        "taskQuoted": task.title.strip().replace("\n", "\n> "),
+        "acceptanceCriteria": "\n".join(f"- [ ] {text}" for text in task.criteria) or "- (none of its own)",
+        "specCriteria": bullets(spec.criteria),
+        "failure": task.notes,
+        "tried": bullets(task.tried),
+    }

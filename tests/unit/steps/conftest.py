@@ -1,0 +1,3 @@
+"""Tests of step configurations install step types of another package too."""
+
+from tests.unit.engine.conftest import install  # noqa: F401
