@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from ralph import config
-from ralph.plan.model import GateResult
+from ralph.plan.model import Gate, GateResult
 from ralph.verify import gates
-from ralph.verify.gates import Gate, GateRun, explain, red
+from ralph.verify.gates import GateRun, explain, red
 from tests.integration.conftest import FOREVER, alive, numbers, until, written
 
 pytestmark = pytest.mark.usefixtures("nobody_left")

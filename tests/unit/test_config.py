@@ -14,8 +14,9 @@ from ralph.agent.dialects import AGENTS
 from ralph.cli import init
 from ralph.config import Config
 from ralph.errors import RalphError
+from ralph.plan.model import Gate
 from ralph.validation import Mistakes
-from ralph.verify.gates import Gate, default_gates
+from ralph.verify.gates import default_gates
 from ralph.workspace import Workspace
 
 LEAST = {"provider": {"command": "claude"}, "verify": {"default": ["make test"]}}

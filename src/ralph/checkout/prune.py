@@ -15,10 +15,10 @@ from ralph.checkout.kept_work import PEOPLES, KeptWork
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.worktrees import Judge, Worktree, remove, size_of
 from ralph.config import NAME
-from ralph.engine import record as records
 from ralph.git.read import ATTEMPTS
 from ralph.git.repo import Repo
 from ralph.journal import reader
+from ralph.stores import records
 from ralph.workspace import IGNORED, Workspace
 
 OWN_REFS = "refs/ralph"

@@ -374,3 +374,15 @@ class WorkingCopy(OwnFolder):
         kept = [path for path in wanted if path in entries]
         if kept:
             await self._insist("checkout-index", "--force", "-z", "--stdin", stdin=nul(kept))
+
+
+def copy_own_files(source: WorkingCopy, target: WorkingCopy, paths: tuple[str, ...]) -> None:
+    """Copy the given files of Ralph's own from one working copy to another; remove those that the source lacks."""
+    for path in paths if source.own.held else ():
+        ours, theirs = source.project / path, target.project / path
+        if ours.is_file() and not ours.is_symlink():
+            theirs.parent.mkdir(parents=True, exist_ok=True)
+            theirs.unlink(missing_ok=True)
+            theirs.write_bytes(ours.read_bytes())
+        elif theirs.is_file():
+            theirs.unlink()

@@ -16,10 +16,10 @@ from ralph.checkout.kept_work import ANYWHERE, KeptWork
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Worktrees
-from ralph.engine import record as records
 from ralph.git.repo import Repo, nul
 from ralph.provision.destination import Destination
 from ralph.provision.provide import provided_so_far
+from ralph.stores import records
 from ralph.stores.lock import Owner
 from ralph.workspace import Workspace
 

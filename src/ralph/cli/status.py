@@ -180,7 +180,7 @@ def _running(workspace: Workspace, target: str) -> list[str]:
     owner = lock.holder(workspace.lock)
     if not owner or owner.target != target:
         return []
-    from ralph.engine import record as records
+    from ralph.stores import records
 
     return [record.work for record in records.load(workspace.records, target)]
 

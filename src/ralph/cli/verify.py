@@ -15,8 +15,8 @@ from ralph import safe_files
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.config import Config
+from ralph.engine.interrupt import Interrupt
 from ralph.engine.recovery import end_verifying, verifying
-from ralph.engine.run import Interrupt
 from ralph.engine.ticking import ticking
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import read as git_read

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TypeVar
 
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
-from ralph.engine.record import Record, StepResult
+from ralph.engine.host import LocalHost
+from ralph.engine.loop import attempt_of
 from ralph.engine.run import Run
-from ralph.engine.site import Site
 from ralph.engine.verdict import conclude
 from ralph.errors import EXIT_INTERRUPTED, EXIT_LIMIT, RalphError
 from ralph.journal.events import Noted
 from ralph.journal.writer import now
+from ralph.plan.attempt import Record, StepResult
 from ralph.plan.work import Outcome, Verdict, Work
 from ralph.protect.answer_file import clear, in_brief, mistakes_text, read_answer
 
@@ -22,12 +23,12 @@ T = TypeVar("T")
 TRIES = 3
 
 
-async def ask(run: Run, site: Site, work: Work, answer: Path, read: Callable[[bytes], T]) -> T:
+async def ask(run: Run, host: LocalHost, work: Work, answer: Path, read: Callable[[bytes], T]) -> T:
     """The agent's answer, as `read` understands it; what `read` refuses goes back to the agent."""
     mistakes = ""
     for number in range(1, TRIES + 1):
         clear(answer)
-        outcome = await _attempt(run, site, work, number, mistakes)
+        outcome = await _attempt(run, host, work, number, mistakes)
         if outcome.verdict is Verdict.PASSED:
             try:
                 return read(read_answer(answer))
@@ -44,7 +45,7 @@ async def ask(run: Run, site: Site, work: Work, answer: Path, read: Callable[[by
     )
 
 
-async def _attempt(run: Run, site: Site, work: Work, number: int, mistakes: str) -> Outcome:
+async def _attempt(run: Run, host: LocalHost, work: Work, number: int, mistakes: str) -> Outcome:
     before = (StepResult(step="answer", verdict=Verdict.FAILED, reason=mistakes),) if mistakes else ()
     record = Record(
         run=run.id,
@@ -58,7 +59,7 @@ async def _attempt(run: Run, site: Site, work: Work, number: int, mistakes: str)
         steps=before,
     )
     tell_begin(run, work, record, failures=number - 1, most=TRIES)
-    record = await run_attempt(run, site, work, record)
+    record = await run_attempt(attempt_of(run, work, record), host, record)
     run.forget(record)
     made = replace(record, steps=tuple(result for result in record.steps if result not in before))
     outcome = conclude(run.plan, work, made, now(), run.clock() - record.began)

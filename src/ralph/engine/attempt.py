@@ -3,40 +3,57 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Protocol
 
 from ralph.engine.breaker import Breaker
-from ralph.engine.record import Record, StepResult
+from ralph.engine.interrupt import Interrupt
 from ralph.engine.run import Run
-from ralph.engine.site import Site
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, AttemptStarted, BreakerChanged, StepRetried, StepStarted
+from ralph.plan.attempt import Attempt, Record, StepResult
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, StepSpec, Verdict, Work
 from ralph.steps.base import Context, Step
+from ralph.steps.host import Host
 from ralph.steps.registry import is_built_in, step_type
 
-T = TypeVar("T")
+
+class AttemptHost(Host, Protocol):
+    """A host that also writes attempts down, limits their steps and can be interrupted."""
+
+    @property
+    def interrupt(self) -> Interrupt: ...
+
+    def note(self, record: Record) -> None:
+        """Write down how far an attempt has come."""
+        ...
+
+    def breaker(self, spec: StepSpec) -> Breaker | None:
+        """The circuit breaker that this step shares with the run's other attempts; None: it has none."""
+        ...
+
+    async def pause(self, seconds: float) -> bool:
+        """Wait; False if a person cut it short."""
+        ...
 
 
-async def run_attempt(run: Run, site: Site, work: Work, record: Record) -> Record:
+async def run_attempt(attempt: Attempt, host: AttemptHost, record: Record) -> Record:
     """Make the steps that the record does not have yet; the record that comes back tells everything."""
-    context = Context(run=run, site=site, work=work, record=record)
-    for spec in work.steps:
+    context = Context(attempt=attempt, host=host, record=record)
+    for spec in attempt.work.steps:
         result = record.result_of(spec.label)
         if result is None:
             step = step_type(spec.type)(spec)
             if step.runs_agent and not record.agent_at_work:
                 record = replace(record, agent_at_work=True, read_only=step.read_only)
-                run.note(record)
+                host.note(record)
                 context = context.after(record)
-            run.emit(StepStarted(work=work.id, attempt=record.number, step=spec.label))
-            record = record.add(await perform(step, context))
+            host.emit(StepStarted(work=attempt.work.id, attempt=attempt.number, step=spec.label))
+            record = record.add(await perform(step, host, context))
             result = record.steps[-1]
             if result.verdict is not Verdict.INTERRUPTED and not step.repeatable:
-                run.note(record)
+                host.note(record)
             context = context.after(record)
         if not _goes_on(spec, result):
             break
@@ -90,34 +107,34 @@ def _goes_on(spec: StepSpec, result: StepResult) -> bool:
     return result.verdict is Verdict.PASSED or spec.resilience.continue_on_error
 
 
-async def perform(step: Step, context: Context) -> StepResult:
+async def perform(step: Step, host: AttemptHost, context: Context) -> StepResult:
     """The one wrapper around every step: circuit breaker, retries with their delay, time limit, interrupt."""
     settings = step.spec.resilience
-    breaker = context.run.breaker(step.spec)
+    breaker = host.breaker(step.spec)
     if breaker and not breaker.allows():
         return _left_out(step, breaker)
     used, mistakes = Usage(), ""
     learned: tuple[str, ...] = ()
     for turn in range(1, settings.max_retries + 2):
-        result = await _once(step, context.at_try(turn, mistakes))
+        result = await _once(step, host, context.at_try(turn, mistakes))
         mistakes = result.reason
         if breaker:
-            _count(context.run, step, breaker, result)
+            _count(host, step, breaker, result)
         used, learned = used + result.usage, (*learned, *result.learnings)
         result = replace(result, usage=used, learnings=learned)
         is_over = result.verdict is not Verdict.FAILED or result.final or turn > settings.max_retries
         if is_over or (breaker and not breaker.allows()):
             return result
-        context.run.emit(
+        host.emit(
             StepRetried(
                 work=context.work.id,
-                attempt=context.record.number,
+                attempt=context.attempt.number,
                 step=step.spec.label,
                 reason=result.reason,
                 delay=settings.retry_delay,
             )
         )
-        if not await pause(context.run, settings.retry_delay):
+        if not await host.pause(settings.retry_delay):
             return replace(result, verdict=Verdict.INTERRUPTED)
     return result
 
@@ -129,14 +146,14 @@ def _left_out(step: Step, breaker: Breaker) -> StepResult:
     return StepResult(step=step.spec.label, verdict=verdict, reason=why, retry_at=breaker.closes_at)
 
 
-def _count(run: Run, step: Step, breaker: Breaker, result: StepResult) -> None:
+def _count(host: Host, step: Step, breaker: Breaker, result: StepResult) -> None:
     before = breaker.state
     if result.verdict is Verdict.FAILED:
         breaker.failed()
     elif result.verdict in (Verdict.PASSED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.REOPENED):
         breaker.succeeded()
     if breaker.state is not before:
-        run.emit(
+        host.emit(
             BreakerChanged(
                 step=step.spec.label,
                 state=breaker.state.value,
@@ -146,9 +163,9 @@ def _count(run: Run, step: Step, breaker: Breaker, result: StepResult) -> None:
         )
 
 
-async def _once(step: Step, context: Context) -> StepResult:
+async def _once(step: Step, host: AttemptHost, context: Context) -> StepResult:
     """One try, within its time limit, and cut short when a person says so."""
-    result = await cancellable(context.run, _timed(step, context))
+    result = await host.interrupt.interruptible(_timed(step, context))
     return result or StepResult(step=step.spec.label, verdict=Verdict.INTERRUPTED, reason="Interrupted.")
 
 
@@ -186,25 +203,3 @@ async def _run(step: Step, context: Context) -> StepResult:
     if not isinstance(result, StepResult):
         return step.failed(f"The step {step.spec.label!r} broke: it gave {type(result).__name__}, not a StepResult")
     return result
-
-
-async def pause(run: Run, seconds: float) -> bool:
-    """Wait; False if a person cut it short."""
-
-    async def wait() -> bool:
-        await run.sleep(seconds)
-        return True
-
-    return bool(await cancellable(run, wait()))
-
-
-async def cancellable(run: Run, work: Coroutine[Any, Any, T]) -> T | None:
-    """What `work` returns; None if a person cut it short."""
-    task = asyncio.create_task(work)
-    with run.interrupt.scope(task):
-        try:
-            return await task
-        except asyncio.CancelledError:
-            if not run.interrupt.cuts_short:
-                raise
-            return None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-from ralph.engine.attempt import cancellable
 from ralph.engine.baseline_difference import check_difference
 from ralph.engine.run import Run
 from ralph.engine.verification import IN_PLACE
@@ -24,7 +23,7 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     run.emit(BaselineStarted(gates=tuple(gate.command for gate in wanted)))
     began = time.monotonic()
     tip = await run.branch.tip()
-    checked = await cancellable(run, run.verifier.check(tip, wanted, "baseline"))
+    checked = await run.interrupt.interruptible(run.verifier.check(tip, wanted, "baseline"))
     if checked is None:
         return ()
     bad = gates.red(checked.results)
@@ -34,7 +33,7 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     for gate, result in zip(wanted, checked.results, strict=True) if not forgiven else ():
         if result not in bad:
             continue
-        await cancellable(run, check_difference(run, tip, gate, result))
+        await run.interrupt.interruptible(check_difference(run, tip, gate, result))
         error = environment_failure(result)
         if error:
             raise error

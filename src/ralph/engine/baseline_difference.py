@@ -19,7 +19,7 @@ from ralph.config import NAME, Verify
 from ralph.engine.run import Run
 from ralph.errors import RalphError
 from ralph.journal.events import Noted
-from ralph.plan.model import GateResult
+from ralph.plan.model import Gate, GateResult
 from ralph.process.environment import ORDINARY, allowed
 from ralph.process.table import MARK
 from ralph.provision.destination import MAX_BYTES, is_own
@@ -28,7 +28,6 @@ from ralph.provision.put import put, size_of
 from ralph.provision.stamp import Method
 from ralph.verify import gates
 from ralph.verify.environment_failures import UNTIL_DONE, last_lines
-from ralph.verify.gates import Gate
 
 PATIENCE = 60.0
 """Seconds in which Ralph finds out which of many files it is."""
@@ -100,7 +99,7 @@ class Trial:
                     with suppress(RalphError, OSError):  # what cannot be read cannot be tried
                         await put(here, path, Method.COPIED, explicit=True, variables={})
                 logs = Path(clean.variables["TMPDIR"])
-                bench = self.run.verifier.bench(clean, "trial")
+                bench = self.run.verifier.gate_run(clean, "trial")
                 bench = replace(bench, logs=logs, started=lambda _: None, ended=lambda _: None)
                 return not gates.red(await gates.run_all((self.gate,), bench))
             finally:

@@ -8,15 +8,14 @@ from dataclasses import replace
 
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER, commit_message
-from ralph.engine.attempt import cancellable
-from ralph.engine.record import Record
+from ralph.engine.host import LocalHost
 from ralph.engine.run import Run
 from ralph.engine.settle import settle
-from ralph.engine.site import Site
 from ralph.errors import RalphError
 from ralph.git.read import attempt_ref
 from ralph.git.trees import changes_between
 from ralph.journal.events import Landed, Noted
+from ralph.plan.attempt import Record
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 
 MAX_CONFLICTS = 5
@@ -41,7 +40,7 @@ async def _reclaim(run: Run, branch: TargetBranch) -> None:
 
 
 async def land(
-    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
+    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
 ) -> Outcome:
     """Bring an attempt's work onto the branch, or send it back; the plan says which. Whoever calls has the turn."""
     branch = run.branch
@@ -50,14 +49,14 @@ async def land(
     done = await branch.repo.has_line(record.base, await branch.tip(), f"{TRAILER}: {attempt}") if resumed else ""
     if done:  # it is said to have landed when the run was killed
         tree = await branch.repo.tree_of(done)
-        outcome = await _verify_again(run, site, work, record, outcome, tree, record.base, has_moved=False)
+        outcome = await _verify_again(run, host, work, record, outcome, tree, record.base, has_moved=False)
         if outcome.verdict is Verdict.INTERRUPTED:
             return outcome
         _settled(run, work, replace(outcome, commit=_named(branch, work, done)))
         return replace(outcome, commit=done)
     for _ in range(MAX_TRIES):
         tip = await branch.tip()
-        together, tree = await _bring_together(run, site, work, record, outcome, tip)
+        together, tree = await _bring_together(run, host, work, record, outcome, tip)
         if together.verdict is not Verdict.PASSED:
             if together.verdict is not Verdict.INTERRUPTED:
                 await _keep(branch, work, record, outcome)
@@ -91,7 +90,7 @@ async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
     """The commit that a spec without new work has: its last one, or where the branch stood when it was closed."""
     spec = run.plan.find_spec(work.id) if work.kind is WorkKind.FINISH else None
     if spec is None:  # a person's commits did it, and the branch has them; or its report alone did
-        return "" if work.contract else _named(branch, work, await branch.tip())
+        return "" if work.duties else _named(branch, work, await branch.tip())
     return spec.result.commit if spec.result and spec.result.commit else await branch.committed()
 
 
@@ -106,7 +105,7 @@ def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
 
 
 async def _bring_together(
-    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, tip: str
+    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, tip: str
 ) -> tuple[Outcome, str]:
     """The tree of the work on top of the branch, and what it comes to there."""
     assert run.branch
@@ -125,12 +124,12 @@ async def _bring_together(
             return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=reason), ""
     if tree in run.verified or (not has_moved and outcome.verified_tree == work_tree):
         return outcome, tree
-    return await _verify_again(run, site, work, record, outcome, tree, tip, has_moved=has_moved), tree
+    return await _verify_again(run, host, work, record, outcome, tree, tip, has_moved=has_moved), tree
 
 
 async def _verify_again(
     run: Run,
-    site: Site | None,
+    host: LocalHost | None,
     work: Work,
     record: Record,
     outcome: Outcome,
@@ -146,8 +145,9 @@ async def _verify_again(
     commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: together")
     task = run.plan.find(work.id)
     label, gates, number = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
-    checked = await cancellable(
-        run, run.verifier.check(commit, gates, label, work=work.id, attempt=number, task=task, ui=number, site=site)
+    slot = host.copy if host else None
+    checked = await run.interrupt.interruptible(
+        run.verifier.check(commit, gates, label, work=work.id, attempt=number, task=task, ui=number, slot=slot)
     )
     if checked is None:
         return replace(outcome, verdict=Verdict.INTERRUPTED)

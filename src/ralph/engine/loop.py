@@ -5,17 +5,17 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 
-from ralph.engine.attempt import pause, run_attempt, tell_begin, tell_end
+from ralph.engine.attempt import run_attempt, tell_begin, tell_end
+from ralph.engine.host import LocalHost
 from ralph.engine.landing import land, take_turn
-from ralph.engine.record import Record
 from ralph.engine.run import Run
 from ralph.engine.settle import settle
-from ralph.engine.site import Site
 from ralph.engine.verdict import conclude
 from ralph.engine.worktree_pool import WorktreePool
 from ralph.git.read import attempt_ref
 from ralph.journal.events import SpecClosed, TaskBlocked, Waited
 from ralph.journal.writer import now
+from ralph.plan.attempt import Attempt, Record
 from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Outcome, Verdict, Work, WorkKind, progress_of
 from ralph.steps.agent import CANNOT_RUN
@@ -121,8 +121,8 @@ class _RunningAttempts:
         try:
             start = await self.slots.start_of(work)
             mark_begun(self.run, work, start.told)  # first: its agent is shown the plan
-            site = await self.slots.prepare(number, start, work)
-            return await attempt(self.run, site, work, write_down(self.run, site, work, start.tip))
+            host = await self.slots.prepare(number, start, work)
+            return await attempt(self.run, host, work, write_down(self.run, host, work, start.tip))
         finally:
             self.slots.give_back(number)
 
@@ -138,7 +138,7 @@ def mark_begun(run: Run, work: Work, told: str) -> None:
     run.secure()
 
 
-def write_down(run: Run, site: Site, work: Work, base: str) -> Record:
+def write_down(run: Run, host: LocalHost, work: Work, base: str) -> Record:
     """Write down that an attempt is under way: from now on, what is in its slot is its own."""
     known = progress_of(run.plan, work.kind, work.id)
     record = Record(
@@ -148,7 +148,7 @@ def write_down(run: Run, site: Site, work: Work, base: str) -> Record:
         work=work.id,
         number=max(known.attempts if known else 0, run.numbers.get(work.id, 0)) + 1,
         base=base,
-        slot=site.slot,
+        slot=host.slot,
         branch=run.branch.name if run.branch else "",
         began=run.clock(),
         agent_at_work=step_type(work.steps[0].type).runs_agent,
@@ -158,7 +158,29 @@ def write_down(run: Run, site: Site, work: Work, base: str) -> Record:
     return record
 
 
-async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
+def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
+    """The attempt as data: everything that its steps need to know about it."""
+    workflow, task = run.workflow, run.plan.find(work.id)
+    about = task if work.kind is WorkKind.TASK else None
+    return Attempt(
+        run=run.id,
+        target=record.target,
+        number=record.number,
+        base=record.base,
+        work=work,
+        task=task,
+        gates=workflow.gates(about),
+        ui_gates=workflow.ui_gates(about),
+        is_ui=workflow.is_ui(run.plan, about),
+        protect=run.config.protect,
+        model=run.model,
+        commit_message=workflow.commit_message(run.plan, work),
+        blocking=workflow.policy.blocking,
+        max_rounds=workflow.policy.max_rounds,
+    )
+
+
+async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
     """Make an attempt, or the rest of one, and settle it."""
     known = progress_of(run.plan, work.kind, work.id)
     failures = known.failures if known else 0
@@ -166,25 +188,25 @@ async def attempt(run: Run, site: Site, work: Work, record: Record, *, resumed: 
     most = policy.max_setup_failures if work.kind is WorkKind.SETUP else policy.max_failures
     tell_begin(run, work, record, failures=failures, most=most, resumed=resumed)
     began = run.clock()
-    record = await run_attempt(run, site, work, record)
+    record = await run_attempt(attempt_of(run, work, record), host, record)
     outcome = conclude(run.plan, work, record, now(), run.clock() - began)
     if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
         return outcome  # its agent had finished: the next run goes on from the record
-    return await close(run, site, work, record, outcome, resumed=resumed)
+    return await close(run, host, work, record, outcome, resumed=resumed)
 
 
 async def close(
-    run: Run, site: Site | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
+    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
 ) -> Outcome:
     """Land it or settle it, then forget the record; says what it came to in the end.
 
     A crash between any two of these is harmless: the next run begins with the plan as it was secured last.
     """
     async with take_turn(run):
-        if site and site.copy:
-            run.take_artifacts(site.copy, _artifacts(work, outcome))
+        if host and host.copy:
+            run.take_artifacts(host.copy, _artifacts(work, outcome))
         if outcome.verdict is Verdict.PASSED and work.lands and outcome.commit:
-            outcome = await land(run, site, work, record, outcome, resumed=resumed)
+            outcome = await land(run, host, work, record, outcome, resumed=resumed)
             if outcome.verdict is Verdict.INTERRUPTED:
                 return outcome  # the next run lands it
         else:
@@ -255,5 +277,5 @@ async def wait(run: Run, outcome: Outcome, waits: int) -> bool:
     backoff = min(FIRST_WAIT * 2 ** (waits - 1), LONGEST_WAIT)
     seconds = max(outcome.retry_at - run.clock(), 1.0) if outcome.retry_at else backoff
     run.emit(Waited(reason=outcome.reason, seconds=seconds))
-    await pause(run, seconds)
+    await run.pause(seconds)
     return True

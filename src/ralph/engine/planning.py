@@ -17,24 +17,23 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import remove_copy
 from ralph.config import Config
 from ralph.engine.ask import ask
+from ralph.engine.host import LocalHost
 from ralph.engine.plan_files import plan_files
 from ralph.engine.recovery import end_orphans
 from ralph.engine.run import Run
 from ralph.engine.settle import Policy
-from ralph.engine.site import Site
 from ralph.engine.ticking import Tick, ticking
-from ralph.engine.workflow import PlanClaims, Prompt, PromptRequest
 from ralph.errors import RalphError
 from ralph.git.repo import open_repo
 from ralph.journal.writer import Journal, Listener, new_run_id
-from ralph.plan.model import Plan, Task
-from ralph.plan.work import Ending, Finished, StepSpec, Work, WorkKind
+from ralph.plan.model import Gate, Plan, Task
+from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
+from ralph.plan.work import ContractResult, Ending, FileTexts, Finished, StepSpec, Work, WorkKind
 from ralph.process import tree
 from ralph.process.environment import Redactor, secrets_in
 from ralph.protect import crash_copies
 from ralph.protect.ledger import AGENT_EMAIL
 from ralph.stores import atomic, lock
-from ralph.verify.gates import Gate
 from ralph.workspace import ANSWERS, Workspace
 
 T = TypeVar("T")
@@ -51,7 +50,7 @@ class Planner:
     root: Path  # where the plan's files are
     _workflow: _Planning
     tick: Tick | None = None  # called once a second while an agent is asked
-    _site: Site | None = None
+    _host: LocalHost | None = None
 
     async def ask(
         self,
@@ -62,7 +61,7 @@ class Planner:
         read: Callable[[bytes], T],
     ) -> T:
         """An answer that `read` accepts; what it refuses goes back to the agent."""
-        site = self._site = self._site or await self._open()
+        host = self._host = self._host or await self._open()
         name = f"{ANSWERS}/{work_id}-{self.name}"
         self._workflow.variables = {**variables, "answerFile": name}
         work = Work(
@@ -74,10 +73,10 @@ class Planner:
             prompt=template,
             writable=(name,),
         )
-        self._show_sources(site)
-        return await ask(self.run, site, work, site.project / name, read)
+        self._show_sources(host)
+        return await ask(self.run, host, work, host.project / name, read)
 
-    async def _open(self) -> Site:
+    async def _open(self) -> LocalHost:
         """A checkout that is thrown away, of what the person has committed; without commits an empty folder."""
         run = self.run
         folder = run.workspace.review_copies / PLANNING
@@ -89,14 +88,14 @@ class Planner:
         if not head:
             safe_files.remove_all(folder)
             folder.mkdir(parents=True)
-            return Site(folder=run.workspace.root, scratch=folder)
+            return LocalHost(run=run, scratch=folder)
         repo.owner = run.id
         own = OwnFiles(prefix=repo.prefix, names=run.workspace.own_files)
         copy = WorkingCopy(repo=repo, folder=folder, own=own, branch="main")
         await copy.reset(head)
         await copy.clean()
-        return Site(
-            folder=run.workspace.root,
+        return LocalHost(
+            run=run,
             scratch=copy.root,
             variables={
                 **repo.ident.variables,
@@ -108,13 +107,13 @@ class Planner:
             repo=repo,
         )
 
-    def _show_sources(self, site: Site) -> None:
+    def _show_sources(self, host: LocalHost) -> None:
         """The plan and what it is made from, as they are now: they need not be committed."""
         worktrees = self.run.workspace.worktrees
         sources = OwnFiles(names=(*self.run.workspace.own_files, *self._workflow.guarded, "specs/"))
         for root in dict.fromkeys((self.run.workspace.root, self.root)):
             for path in sources.on_disk(root):
-                data, target = (root / path).read_bytes(), site.project / path
+                data, target = (root / path).read_bytes(), host.project / path
                 safe_files.own_folder(worktrees, target.parent.relative_to(worktrees))  # the last agent's links go
                 safe_files.remove_all(target)
                 target.write_bytes(data)
@@ -223,6 +222,9 @@ class _Planning:
 
     def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
         return PlanClaims()
+
+    def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
+        return ContractResult()
 
     def commit_message(self, plan: Plan, work: Work) -> str:
         return ""

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
-from ralph.engine.attempt import cancellable
 from ralph.engine.pending import take_back
 from ralph.engine.run import Run
 from ralph.engine.settle import open_spec_of, reopen_review
@@ -30,7 +29,7 @@ async def prove_again(run: Run, since: str) -> None:
     names = ", ".join(task.id for task in suspects)
     run.emit(Noted(text=f"The last run was killed. The gates run again on what passed in it: {names}."))
     tip = await run.branch.tip()
-    checked = await cancellable(run, run.verifier.check(tip, gates, "proof"))
+    checked = await run.interrupt.interruptible(run.verifier.check(tip, gates, "proof"))
     if checked is None:
         return
     if not checked.reason:

@@ -10,9 +10,7 @@ from pathlib import Path
 from ralph.agent.call import learnings_in
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
-from ralph.engine import record as records
 from ralph.engine.loop import attempt, close
-from ralph.engine.record import Record, StepResult
 from ralph.engine.run import Run
 from ralph.engine.settle import is_settled, name_commit
 from ralph.engine.verdict import conclude
@@ -20,11 +18,12 @@ from ralph.engine.worktree_pool import WorktreePool
 from ralph.git.read import attempt_ref
 from ralph.journal.events import Learned, Noted
 from ralph.journal.writer import now
+from ralph.plan.attempt import Record, StepResult
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 from ralph.process import tree
 from ralph.protect.protection import undo_protected
 from ralph.steps.registry import step_type
-from ralph.stores import lock
+from ralph.stores import lock, records
 from ralph.stores.lock import Owner
 
 VERIFYING = "verifying"
@@ -145,7 +144,7 @@ async def _go_on(run: Run, slots: WorktreePool, work: Work, record: Record, comm
     number = slots.take()
     assert number, "attempts are recovered one after the other"
     try:
-        site = await slots.at(number, record.base, commit, work)
-        return await attempt(run, site, work, replace(record, slot=number), resumed=True)
+        host = await slots.at(number, record.base, commit, work)
+        return await attempt(run, host, work, replace(record, slot=number), resumed=True)
     finally:
         slots.give_back(number)

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import os
-import signal
-import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ralph import safe_files
 from ralph.checkout.branch import TargetBranch
@@ -21,24 +19,23 @@ from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import NAME, Config
-from ralph.engine import record as records
 from ralph.engine.breaker import Breaker
-from ralph.engine.record import Record
+from ralph.engine.interrupt import Interrupt
 from ralph.engine.workflow import Workflow
-from ralph.errors import EXIT_INTERRUPTED
 from ralph.git.config import with_persons
 from ralph.journal.events import Event, Noted, PageChecked
 from ralph.journal.writer import Journal
+from ralph.plan.attempt import Record
 from ralph.plan.model import GateResult, Plan, Task
 from ralph.plan.work import StepSpec
-from ralph.process import environment, tree
+from ralph.process import environment
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
 from ralph.protect.guard import Guard
 from ralph.provision.destination import Destination
 from ralph.provision.provide import provide, provided_so_far
 from ralph.provision.restore import restore
-from ralph.stores import atomic
+from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
 from ralph.verify.browser import Browser
 from ralph.verify.gates import gate_environment
@@ -52,61 +49,6 @@ if TYPE_CHECKING:
     from ralph.engine.verification import Verifier
 
 GIT_CONFIG = ".gitconfig"
-
-
-class Interrupt:
-    """The first signal ends the steps that run and lets the run finish cleanly; the second ends all at once."""
-
-    def __init__(self) -> None:
-        self.requested = False
-        self.halted = False  # not a person but the run itself wants its steps to end
-        self.last_words: Callable[[], object] = lambda: None  # said when all is ended at once
-        self._steps: set[asyncio.Task[Any]] = set()  # whatever they return
-
-    @contextmanager
-    def scope(self, step: asyncio.Task[Any]) -> Iterator[None]:
-        self._steps.add(step)
-        if self.cuts_short:
-            step.cancel()
-        try:
-            yield
-        finally:
-            self._steps.discard(step)
-
-    @property
-    def cuts_short(self) -> bool:
-        """Whether steps that run now are to end."""
-        return self.requested or self.halted
-
-    def halt(self) -> None:
-        """End the steps that run, as a person's signal would."""
-        self.halted = True
-        for step in self._steps:
-            step.cancel()
-
-    def request(self) -> None:
-        if self.requested:
-            tree.kill_everything()
-            self.last_words()
-            sys.stderr.write("\nralph: stopped at once; the same command goes on from here.\n")
-            os._exit(EXIT_INTERRUPTED)
-        self.requested = True
-        for step in self._steps:
-            step.cancel()
-
-    @contextmanager
-    def on_signals(self) -> Iterator[None]:
-        """Listen while this is open. Whoever ignores SIGHUP (`nohup`) outlives the terminal, and stays so."""
-        loop = asyncio.get_running_loop()
-        is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
-        numbers = (signal.SIGINT, signal.SIGTERM, *(() if is_kept else (signal.SIGHUP,)))
-        for number in numbers:
-            loop.add_signal_handler(number, self.request)
-        try:
-            yield
-        finally:
-            for number in numbers:
-                loop.remove_signal_handler(number)
 
 
 @dataclass
@@ -254,6 +196,15 @@ class Run:
             elif target.is_file() and not source.exists():
                 target.unlink()
         self._expect_plan()
+
+    async def pause(self, seconds: float) -> bool:
+        """Wait; False if a person cut it short."""
+
+        async def wait() -> bool:
+            await self.sleep(seconds)
+            return True
+
+        return bool(await self.interrupt.interruptible(wait()))
 
     def breaker(self, spec: StepSpec) -> Breaker | None:
         settings = spec.resilience

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from ralph.engine.record import Record, StepResult
+from ralph.plan.attempt import Record, StepResult, counts_against
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 from ralph.verify.gates import red
 
-DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
-"""Steps without whose success nothing passes; `continue_on_error` only lets the steps after them run."""
 LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 
 
@@ -55,14 +53,6 @@ def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[
         return _judge_review(plan, record)
     bad = next((result for result in record.steps if counts_against(work, result)), None)
     return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
-
-
-def counts_against(work: Work, result: StepResult) -> bool:
-    """A failed step does, unless it may fail; the work itself and its gates may not, whatever is configured."""
-    spec = next((spec for spec in work.steps if spec.label == result.step), None)
-    tolerated = spec is not None and spec.resilience.continue_on_error and spec.type not in DECISIVE
-    forgiven = tolerated and result.verdict is Verdict.FAILED and not red(result.gates)
-    return result.verdict is not Verdict.PASSED and not forgiven
 
 
 def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
-from ralph.engine import record as records
-from ralph.engine.site import Site
 from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
-from ralph.plan.model import Task
-from ralph.verify.gates import Gate, GateRun, gate_environment
+from ralph.plan.model import Gate, Task
+from ralph.stores import records
+from ralph.verify.gates import GateRun, gate_environment
 from ralph.verify.pages import visit_pages
 from ralph.verify.services import Services
 from ralph.verify.suite import SuiteResult, check
@@ -101,24 +100,24 @@ class Verifier:
         attempt: int = 0,
         task: Task | None = None,
         ui: int = -1,
-        site: Site | None = None,
+        slot: WorkingCopy | None = None,
     ) -> SuiteResult:
         """What the gates say of exactly this commit; `ui`: the attempt whose pages are looked at, -1: no UI checks.
 
-        `site`: where the agent worked, for gates that run in place.
+        `slot`: where the agent worked, for gates that run in place.
         """
         is_in_place = self.run.config.verify.where == IN_PLACE
-        async with self._in_slot(commit, site) if is_in_place else self.clean_copy(commit) as place:
-            watch = ProtectedFilesWatch(place.copy, self.run.config.protect)
-            bench = self.bench(place, label, work, attempt)
-            bench = replace(bench, in_place=is_in_place, fresh=None if is_in_place else watch.fresh)
-            made = self.run.ui_work(place.services, task, work, ui) if ui >= 0 else None
+        async with self._in_slot(commit, slot) if is_in_place else self.clean_copy(commit) as where:
+            watch = ProtectedFilesWatch(where.copy, self.run.config.protect)
+            gate_run = self.gate_run(where, label, work, attempt)
+            gate_run = replace(gate_run, in_place=is_in_place, fresh=None if is_in_place else watch.fresh)
+            made = self.run.ui_work(where.services, task, work, ui) if ui >= 0 else None
             if made is None:
-                return await watch.judge(await check(gates, bench))
+                return await watch.judge(await check(gates, gate_run))
             async with self._services:
-                checked = await check(gates, bench, made)
+                checked = await check(gates, gate_run, made)
                 if self.count > 1:
-                    await place.services.end_all()
+                    await where.services.end_all()
                 return await watch.judge(checked)
 
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
@@ -142,22 +141,22 @@ class Verifier:
                 self._free.append(clean)
 
     @asynccontextmanager
-    async def _in_slot(self, commit: str, site: Site | None) -> AsyncIterator[GateEnvironment]:
+    async def _in_slot(self, commit: str, slot: WorkingCopy | None) -> AsyncIterator[GateEnvironment]:
         """The slot where the agent worked, with all that it left there; or one that nobody uses, with this commit."""
-        copy = site.copy if site and site.copy else await self._spare_slot()
+        copy = slot or await self._spare_slot()
         if not await copy.holds(commit):
             await copy.reset(commit)
             await copy.clean(ignored=False)
         if copy.folder not in self._in_slots:
             self._in_slots[copy.folder] = await self._make(copy)
-        place = self._in_slots[copy.folder]
-        place.copy = copy
+        where = self._in_slots[copy.folder]
+        where.copy = copy
         try:
             with self.run.temporary() as temporary:
-                self._give(place, await self.run.provide(copy), temporary)
-                yield place
+                self._give(where, await self.run.provide(copy), temporary)
+                yield where
         finally:
-            if site is None:
+            if slot is None:
                 await copy.restore()
                 await copy.clean(ignored=False)
 
@@ -177,11 +176,11 @@ class Verifier:
         await self.run.restore_provided(copy)
         self._give(clean, provided, temporary)
 
-    def _give(self, place: GateEnvironment, provided: Mapping[str, str], temporary: Path) -> None:
+    def _give(self, where: GateEnvironment, provided: Mapping[str, str], temporary: Path) -> None:
         """The variables that gates and services get; a service may outlive a verification, and so does its folder."""
-        place.variables = {"TMPDIR": str(temporary), **provided}
-        theirs = {**place.variables, "TMPDIR": str(place.services_temporary)}
-        place.services.environment = gate_environment(self.run.config, theirs)
+        where.variables = {"TMPDIR": str(temporary), **provided}
+        theirs = {**where.variables, "TMPDIR": str(where.services_temporary)}
+        where.services.environment = gate_environment(self.run.config, theirs)
 
     async def _make_clean(self) -> GateEnvironment:
         self._made += 1
@@ -208,18 +207,18 @@ class Verifier:
         )
         return GateEnvironment(copy=copy, services=services, services_temporary=temporary)
 
-    def bench(self, place: GateEnvironment, label: str, work: str = "", attempt: int = 0) -> GateRun:
-        return self._bench(place.copy, place.variables, label, work, attempt, ui=place.services.variables)
+    def gate_run(self, where: GateEnvironment, label: str, work: str = "", attempt: int = 0) -> GateRun:
+        return self._gate_run(where.copy, where.variables, label, work, attempt, ui=where.services.variables)
 
     @contextmanager
-    def bench_in_slot(
+    def command_run(
         self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int
     ) -> Iterator[GateRun]:
         """For command steps, which belong to the work."""
         with self.run.temporary() as temporary:
-            yield self._bench(copy, {**variables, "TMPDIR": str(temporary)}, label, work, attempt, ui={})
+            yield self._gate_run(copy, {**variables, "TMPDIR": str(temporary)}, label, work, attempt, ui={})
 
-    def _bench(
+    def _gate_run(
         self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int, *, ui: dict[str, str]
     ) -> GateRun:
         run = self.run

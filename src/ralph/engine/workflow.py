@@ -2,53 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
-from ralph.engine.record import StepResult
 from ralph.engine.settle import Policy
-from ralph.plan.model import Plan, Task
-from ralph.plan.work import Finished, StepSpec, Waiting, Work, WorkKind
-from ralph.verify.gates import Gate
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReviewAssignment:
-    """What a reviewer is to look at, and where its answer goes."""
-
-    answer: str  # the file, as the reviewer names it from where it works
-    diff: str  # the command that shows the task's work
-    mistakes: str = ""  # why its last answer could not be used
-
-
-@dataclass(frozen=True, kw_only=True)
-class PromptRequest:
-    """What a prompt is wanted for."""
-
-    plan: Plan
-    work: Work
-    step: StepSpec
-    number: int
-    earlier: tuple[StepResult, ...]
-    mistakes: str = ""  # why the last try of this very step was not accepted
-    review: ReviewAssignment | None = None  # it is a reviewer who is asked
-
-
-@dataclass(frozen=True, kw_only=True)
-class Prompt:
-    """What an agent is told."""
-
-    text: str
-    context: str = ""  # goes in as system text where the agent takes it, else at the head of the text
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanClaims:
-    """What an agent claims by its marks in a plan file; no more than words."""
-
-    claims: frozenset[str] = frozenset()
-    reason: str = ""
-    note: str = ""  # what a person should know about it
+from ralph.plan.model import Gate, Plan, Task
+from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
+from ralph.plan.work import ContractResult, FileTexts, Finished, Waiting, Work, WorkKind
 
 
 class Store(Protocol):
@@ -102,6 +61,10 @@ class Workflow(Protocol):
 
     def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
         """What an agent claims by what it wrote into `work.claimable`."""
+        ...
+
+    def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
+        """Whether a step wrote what it owes (`work.duties`)."""
         ...
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:

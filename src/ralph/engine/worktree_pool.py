@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count as counting
 from itertools import islice
@@ -12,16 +12,16 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.checkout.commit_message import TRAILER
+from ralph.checkout.set_aside import ASIDE, bring_back
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
-from ralph.engine import record as records
+from ralph.engine.host import LocalHost
 from ralph.engine.run import Run
-from ralph.engine.site import Site
 from ralph.git.read import ATTEMPTS
 from ralph.plan.work import Work
 from ralph.protect.ledger import AGENT_EMAIL
+from ralph.stores import records
 
-ASIDE = ".aside"
 BOTH = "Both versions stand in {names}, with conflict markers: join them, then go on."
 
 
@@ -41,7 +41,7 @@ class WorktreePool:
     run: Run
     count: int
     _free: list[int] = field(default_factory=list)
-    _sites: dict[int, Site] = field(default_factory=dict)
+    _hosts: dict[int, LocalHost] = field(default_factory=dict)
     _last: dict[int, str] = field(default_factory=dict)  # what was last done in a slot
 
     @classmethod
@@ -49,7 +49,7 @@ class WorktreePool:
     async def opened(cls, run: Run, count: int) -> AsyncIterator[WorktreePool]:
         slots = cls(run=run, count=count, _free=_free_slots(run, count)[::-1])
         for folder in run.workspace.slots.glob(f"*{ASIDE}"):
-            _bring_back(folder)  # a killed run left it
+            bring_back(folder)  # a killed run left it
         for folder in Path(tempfile.gettempdir()).glob(f"{run.scratch_prefix}*"):
             with suppress(OSError):
                 safe_files.remove_all(folder)  # a killed run leaves its temporary folders
@@ -70,33 +70,33 @@ class WorktreePool:
         tree, conflicts = await self._merged(tip, ref, kept) if kept else ("", ())
         return Start(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
 
-    async def prepare(self, number: int, start: Start, work: Work) -> Site:
+    async def prepare(self, number: int, start: Start, work: Work) -> LocalHost:
         """A slot in which an attempt can begin."""
-        is_first = number not in self._sites
-        site = self.site(number)
-        assert site.copy
+        is_first = number not in self._hosts
+        host = self.host(number)
+        assert host.copy
         if is_first:
-            await site.copy.save_strays()
-        site.copy.continues = self._last.get(number) == work.id  # what its earlier attempts left is its own
+            await host.copy.save_strays()
+        host.copy.continues = self._last.get(number) == work.id  # what its earlier attempts left is its own
         self._last[number] = work.id
-        await self._reset(site, site.copy, start.tip, start.tree)
-        return site
+        await self._reset(host, host.copy, start.tip, start.tree)
+        return host
 
-    async def at(self, number: int, base: str, commit: str, work: Work) -> Site:
+    async def at(self, number: int, base: str, commit: str, work: Work) -> LocalHost:
         """A slot with what an attempt had made, to go on with it."""
-        site = self.site(number)
-        assert site.copy
-        await self._reset(site, site.copy, base, f"{commit}^{{tree}}")
-        if site.copy.own.held:  # what it had written beside its work is newer than the plan
-            await site.copy.checkout(commit, map(site.copy.own.name, work.writable))
-        return site
+        host = self.host(number)
+        assert host.copy
+        await self._reset(host, host.copy, base, f"{commit}^{{tree}}")
+        if host.copy.own.held:  # what it had written beside its work is newer than the plan
+            await host.copy.checkout(commit, map(host.copy.own.name, work.writable))
+        return host
 
-    async def _reset(self, site: Site, copy: WorkingCopy, commit: str, tree: str) -> None:
+    async def _reset(self, host: LocalHost, copy: WorkingCopy, commit: str, tree: str) -> None:
         """Also without what a killed run, a hook or a gate left here: it is in no index, and nobody's work."""
         await self.run.reset(copy, commit, tree)
         if copy.is_littered:
             await copy.clean(ignored=False)
-        site.variables.update(await self.run.provide(copy))
+        host.variables.update(await self.run.provide(copy))
 
     async def _kept(self, work: Work) -> tuple[str, str]:
         """The newest attempt since a task was begun from the start: its ref and its commit; empty: there is none."""
@@ -119,47 +119,26 @@ class WorktreePool:
         squashed = repo.write_commit(await repo.tree_of(kept), (fork,), "What an attempt made")
         return await repo.merged(tip, squashed)
 
-    def site(self, number: int) -> Site:
-        if number not in self._sites:
-            self._sites[number] = self._open(number)
-        return self._sites[number]
+    def host(self, number: int) -> LocalHost:
+        if number not in self._hosts:
+            self._hosts[number] = self._open(number)
+        return self._hosts[number]
 
     def folder(self, number: int) -> Path:
         return self.run.workspace.slots / str(number)
 
-    def _open(self, number: int) -> Site:
+    def _open(self, number: int) -> LocalHost:
         run = self.run
         assert run.branch
         copy: WorkingCopy = run.working_copy(self.folder(number))
         note_use(copy.folder, run.plan.target, run.branch.repo)
         variables = {"RALPH_SLOT": str(number), "RALPH_WORKTREE": str(copy.folder)}
-        return Site(
-            folder=run.workspace.root,
+        return LocalHost(
+            run=run,
             copy=copy,
             variables={**run.branch.repo.ident.variables, "GIT_COMMITTER_EMAIL": AGENT_EMAIL, **variables},
             slot=number,
         )
-
-
-@contextmanager
-def set_aside(folder: Path) -> Iterator[None]:
-    """While gates run, the slot is not at its path: what refers to it does not work, as in a clone."""
-    aside = folder.with_name(f"{folder.name}{ASIDE}")
-    try:
-        folder.rename(aside)
-    except OSError:  # an agent has removed it
-        yield
-        return
-    try:
-        yield
-    finally:
-        _bring_back(aside)
-
-
-def _bring_back(aside: Path) -> None:
-    folder = aside.with_name(aside.name.removesuffix(ASIDE))
-    safe_files.remove_all(folder)  # a gate made it, at a path that it knew
-    aside.rename(folder)
 
 
 def _free_slots(run: Run, count: int) -> list[int]:

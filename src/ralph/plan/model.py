@@ -18,6 +18,16 @@ class TaskState(Enum):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Gate:
+    """One verification command."""
+
+    name: str
+    command: str
+    timeout: float
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
 class GateResult:
     """One verification command and what it came to."""
 

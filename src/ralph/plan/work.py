@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
 
 from ralph.plan.model import FinalReview, Finding, GateResult, Plan, SetupState, Spec, Task
 from ralph.plan.usage import Usage
@@ -75,7 +74,7 @@ class StepSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ContractResult:
-    """Whether a call did what it owed, by the files it was to write."""
+    """Whether a step wrote what it owes."""
 
     mistakes: tuple[str, ...] = ()  # what is missing or wrong; empty: it kept its contract
     restore: tuple[str, ...] = ()  # files that go back as they were
@@ -83,14 +82,17 @@ class ContractResult:
     reason: str = ""
 
 
-Texts = Mapping[str, bytes | None]
+FileTexts = Mapping[str, bytes | None]
 """Files by their paths below the project's root; None: there is none."""
 
 
-class Contract(Protocol):
-    """What a call owes beside its work."""
+@dataclass(frozen=True, kw_only=True)
+class Duty:
+    """What one step owes in the files that its work may write, in the words of its workflow."""
 
-    def check(self, step: str, before: Texts, after: Texts) -> ContractResult: ...
+    mode: str
+    task: str = ""
+    number: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +111,7 @@ class Work:
     writable: tuple[str, ...] = ()  # what it may write beside the project's own files
     was_tried: bool = False  # by an earlier run, though the plan does not count its attempts
     trailer: str = ""  # a line in its commit by which that is found again
-    contract: Contract | None = None  # what its agents owe in the files they may write
+    duties: Mapping[str, Duty] = field(default_factory=dict)  # what its steps owe in those files, by their labels
     claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
 
     @property

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from ralph import safe_files
-from ralph.engine.record import StepResult
-from ralph.plan.work import Contract, ContractResult, Texts, Verdict, listed
+from ralph.plan.attempt import StepResult
+from ralph.plan.work import ContractResult, FileTexts, Verdict, listed
 from ralph.stores import atomic
-
-if TYPE_CHECKING:
-    from ralph.steps.base import Context
 
 MAX_BYTES = 16 << 20
 
@@ -21,29 +18,30 @@ MAX_BYTES = 16 << 20
 class ContractCheck:
     """The files a call may write, as they were before it was made for the first time."""
 
-    contract: Contract
+    check: Callable[[str, FileTexts, FileTexts], ContractResult]
     root: Path
-    before: Texts
+    before: FileTexts
 
     @classmethod
-    def of(cls, context: Context) -> ContractCheck | None:
-        """None: this work owes nothing but itself."""
-        contract, root = context.work.contract, context.site.project
-        return cls(contract=contract, root=root, before=_read(root, context.work.writable)) if contract else None
+    def of(
+        cls, check: Callable[[str, FileTexts, FileTexts], ContractResult], root: Path, writable: tuple[str, ...]
+    ) -> ContractCheck:
+        return cls(check=check, root=root, before=_read(root, writable))
 
-    def judge(self, result: StepResult, context: Context) -> StepResult:
-        """A call that ended well has kept its contract or is asked again; of any other nothing stays."""
+    def judge(
+        self, result: StepResult, earlier: tuple[StepResult, ...], *, is_last: bool, set_aside: Path
+    ) -> StepResult:
+        """A call that ended well has kept its contract or is asked again; of any other, nothing stays."""
         if result.verdict is not Verdict.PASSED:
             self._restore(tuple(self.before))
             return result
         after = _read(self.root, tuple(self.before))
-        kept = self.contract.check(result.step, self.before, after)
-        mistakes = kept.mistakes or _overruled(kept, context)
+        kept = self.check(result.step, self.before, after)
+        mistakes = kept.mistakes or _overruled(kept, earlier)
         if not mistakes:
             return replace(result, verdict=kept.verdict, reason=kept.reason or result.reason, final=True)
-        is_last = context.turn > context.work.step(result.step).resilience.max_retries
         if is_last:
-            self._set_aside(after, context.run.logs / f"{context.label}-refused")
+            self._set_aside(after, set_aside)
         self._restore(tuple(self.before) if is_last else kept.restore)
         return replace(
             result,
@@ -51,7 +49,7 @@ class ContractCheck:
             reason=listed(f"The {result.step} did not do what it owed", mistakes),
         )
 
-    def _set_aside(self, after: Texts, folder: Path) -> None:
+    def _set_aside(self, after: FileTexts, folder: Path) -> None:
         """What was written in vain, for a person to look at."""
         for path, data in after.items():
             if data is not None and data != self.before[path]:
@@ -69,15 +67,15 @@ class ContractCheck:
                 atomic.write(target, data)
 
 
-def _overruled(kept: ContractResult, context: Context) -> tuple[str, ...]:
+def _overruled(kept: ContractResult, earlier: tuple[StepResult, ...]) -> tuple[str, ...]:
     """Nobody can find good what Ralph itself has found wrong."""
-    wrong = next((result for result in context.record.steps if result.verdict is not Verdict.PASSED), None)
+    wrong = next((result for result in earlier if result.verdict is not Verdict.PASSED), None)
     if wrong is None or kept.verdict is not Verdict.PASSED:
         return ()
     return (f"the project's checks are not green, so this cannot be complete. {wrong.reason}".strip(),)
 
 
-def _read(root: Path, paths: tuple[str, ...]) -> Texts:
+def _read(root: Path, paths: tuple[str, ...]) -> FileTexts:
     return {path: _content(root / path) for path in paths}
 
 

@@ -10,9 +10,8 @@ from urllib.parse import quote, unquote_to_bytes
 
 from ralph import safe_files
 from ralph.config import NAME
-from ralph.engine import record as records
 from ralph.process import tree
-from ralph.stores import atomic, lock
+from ralph.stores import atomic, lock, records
 from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN, Workspace
 
 FOLDER = "trusted"

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.config import NAME
-from ralph.engine.run import Run
-from ralph.engine.site import Site
 from ralph.git.repo import Repo
 from ralph.git.trees import entries_at
-from ralph.journal.events import Noted
+from ralph.journal.events import Event, Noted
 from ralph.plan.work import Work
 from ralph.process.spawn import to_the_end
+from ralph.protect.git_trace import Trace
 from ralph.protect.guard import Guard
 from ralph.protect.ledger import LEFT, Ledger, LedgerResult
 from ralph.safe_files import open_new
-from ralph.workspace import RALPH
+from ralph.workspace import RALPH, Workspace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,57 +44,72 @@ def violation_text(what: str, texts: tuple[str, ...]) -> str:
     return f"{what}: {'; '.join(texts)}.{end}"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ProtectionScope:
+    """Where an agent, a gate or a hook is about to run, and what must not change there."""
+
+    workspace: Workspace
+    project: Path  # Ralph's own files, as whoever runs here sees them
+    plan: tuple[Path, ...]  # the plan itself, wherever its files are
+    plan_paths: tuple[str, ...]  # its files, below a project's root
+    guarded: tuple[str, ...]  # the workflow's other protected files and folders
+    guards: set[Guard]  # all that are watching in this run; Ralph's own writes are announced to them
+    trace: Trace
+    emit: Callable[[Event], None]
+    repo: Repo | None = None  # the person's repository; None: there is none
+    branch: str = ""  # the ref that only Ralph moves
+    copy: WorkingCopy | None = None
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        root = self.workspace.root
+        return (self.project,) if self.project != root or self.copy else (root,)
+
+
 @dataclass
 class Protection:
     """Ralph's own files by their bytes, and the person's repository by its ledger."""
 
-    run: Run
+    scope: ProtectionScope
     guard: Guard
-    roots: tuple[Path, ...]
     ledger: Ledger | None = None
-    copy: WorkingCopy | None = None
     violations: Violations = field(default_factory=Violations)
 
     @classmethod
+    def begin(cls, scope: ProtectionScope, work: Work) -> Protection:
+        records = scope.workspace.records
+        guard = Guard(
+            roots=scope.roots,
+            files=tuple(dict.fromkeys((NAME, *scope.workspace.own_files, *scope.plan_paths))),
+            writable=frozenset(scope.project / path for path in work.writable),
+            claimable=scope.project / work.claimable if work.claimable else None,
+            extra=(
+                *(scope.project / path for path in scope.guarded),
+                *_outside(scope.roots, records, *scope.plan),
+            ),
+        )
+        guard.remember()
+        if not scope.guards:  # no other agent is at work, so the trace so far is of no use
+            scope.trace.file.unlink(missing_ok=True)
+        scope.guards.add(guard)
+        ledger = _ledger(scope)
+        return cls(scope=scope, guard=guard, ledger=ledger)
+
     @asynccontextmanager
-    async def around(cls, run: Run, site: Site, work: Work, keep_in: Path) -> AsyncIterator[Protection]:
-        """Guard what runs inside the block, also if it is cut short: gates, commands and hooks run agents' code."""
-        protection = cls.begin(run, site, replace(work, claimable=""))
+    async def until_end(self, keep_in: Path) -> AsyncIterator[Protection]:
+        """Watch what runs inside the block, also if it is cut short: gates, commands and hooks run agents' code."""
         try:
-            yield protection
+            yield self
         finally:
-            await to_the_end(protection._end(keep_in))
+            await to_the_end(self._end(keep_in))
 
     async def _end(self, keep_in: Path) -> None:
         self.violations = await self.end(keep_in)
 
-    @classmethod
-    def begin(cls, run: Run, site: Site, work: Work) -> Protection:
-        records, project = run.workspace.records, site.project
-        roots = (project,) if project != run.workspace.root or site.copy else (run.workspace.root,)
-        guard = Guard(
-            roots=roots,
-            files=tuple(dict.fromkeys((NAME, *run.workspace.own_files, *run.workflow.plan_paths))),
-            writable=frozenset(project / path for path in work.writable),
-            claimable=project / work.claimable if work.claimable else None,
-            extra=(
-                *(project / path for path in run.workflow.guarded),
-                *_outside(roots, records, *(run.project / path for path in run.workflow.plan_paths)),
-            ),
-        )
-        guard.remember()
-        if not run.guards:  # nobody else is at work: nobody needs the trace so far
-            run.trace.file.unlink(missing_ok=True)
-        run.guards.add(guard)
-        repo = run.branch.repo if run.branch else site.repo
-        branch = run.branch.ref if run.branch else ""
-        ledger = Ledger.of(repo, run.trace, run.workspace.worktrees, branch) if repo else None
-        return cls(run=run, guard=guard, roots=(*roots, run.workspace.root), ledger=ledger, copy=site.copy)
-
     async def end(self, keep_in: Path) -> Violations:
-        self.run.guards.discard(self.guard)
-        if self.copy:
-            self.copy.check_folder()
+        self.scope.guards.discard(self.guard)
+        if self.scope.copy:
+            self.scope.copy.check_folder()
         undone = self.guard.undo(keep_in)
         own = [self._name(path) for path in undone if not self._is_source(path)]
         sources = [self._name(path) for path in undone if self._is_source(path)]
@@ -111,20 +125,35 @@ class Protection:
         settled = await self.ledger.settle(keep_in) if self.ledger else LedgerResult()
         found = list(settled.undone)
         for text in settled.left:
-            self.run.emit(Noted(text=f"While it was at work, {text}."))
+            self.scope.emit(Noted(text=f"While it was at work, {text}."))
         for text in found:
             if LEFT in text:  # in full, for only the person can put it right
-                self.run.emit(Noted(text=f"While it was at work, {text}.", warning=True))
-        if not found or not self.run.guards:
+                self.scope.emit(Noted(text=f"While it was at work, {text}.", warning=True))
+        if not found or not self.scope.guards:
             return found
-        self.run.emit(Noted(text=violation_text("Somebody reached into your repository", settled.undone), warning=True))
+        self.scope.emit(
+            Noted(text=violation_text("Somebody reached into your repository", settled.undone), warning=True)
+        )
         return []
 
     def _is_source(self, path: Path) -> bool:
         return self.guard.is_extra(path) and RALPH not in Path(self._name(path)).parts
 
     def _name(self, path: Path) -> str:
-        return next((str(path.relative_to(root)) for root in self.roots if root in path.parents), str(path))
+        return next(
+            (
+                str(path.relative_to(root))
+                for root in (*self.scope.roots, self.scope.workspace.root)
+                if root in path.parents
+            ),
+            str(path),
+        )
+
+
+def _ledger(scope: ProtectionScope) -> Ledger | None:
+    if scope.repo is None:
+        return None
+    return Ledger.of(scope.repo, scope.trace, scope.workspace.worktrees, scope.branch)
 
 
 def _outside(roots: tuple[Path, ...], *paths: Path) -> tuple[Path, ...]:

@@ -1,6 +1,6 @@
 """All that a package needs to add a step type: subclass `Step`, name it under the entry point group `ralph.steps`."""
 
-from ralph.engine.record import StepResult
+from ralph.plan.attempt import StepResult
 from ralph.plan.work import Verdict
 from ralph.steps.base import Context, Step, StepSettings
 

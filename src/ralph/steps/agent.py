@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -19,9 +20,9 @@ from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.config import Provider
-from ralph.engine.record import StepResult
-from ralph.engine.workflow import PromptRequest
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
+from ralph.plan.attempt import StepResult
+from ralph.plan.prompting import PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, Work, WorkKind
 from ralph.process.spawn import ExitKind, finished
@@ -29,7 +30,6 @@ from ralph.protect.contract import ContractCheck
 from ralph.protect.protection import Protection, Violations, undo_protected, violation_text
 from ralph.steps import base
 from ralph.steps.base import Context, Step
-from ralph.stores import lock
 from ralph.values import Duration
 
 LAST_WORDS = 800
@@ -81,18 +81,18 @@ class AgentStep(Step):
     def provider(self, context: Context) -> Provider:
         """The agent that plays the role, with the step's own model and time limit."""
         role, asking = self.role(context.work), self.settings(CallSettings)
-        provider = context.run.config.provider_for(role)
-        asked_for = context.run.model if role == "executor" else ""
+        provider = context.host.config.provider_for(role)
+        asked_for = context.attempt.model if role == "executor" else ""
         own = {"model": asked_for or asking.model, "timeout": asking.timeout}
         return provider.model_copy(update={key: value for key, value in own.items() if value})
 
-    def occasion(self, context: Context) -> PromptRequest:
+    def prompt_request(self, context: Context) -> PromptRequest:
         """What its prompt is wanted for."""
         return PromptRequest(
-            plan=context.run.plan,
+            plan=context.host.plan,
             work=context.work,
             step=self.spec,
-            number=context.record.number,
+            number=context.attempt.number,
             earlier=context.record.steps,
             mistakes=context.mistakes,
         )
@@ -102,16 +102,16 @@ class AgentStep(Step):
         return context.work if self.may_claim else replace(context.work, claimable="")
 
     async def run(self, context: Context) -> StepResult:
-        protection = Protection.begin(context.run, context.site, self.guarded(context))
-        owed = self._contract = self._contract or ContractCheck.of(context)
+        protection = context.host.protect(self.guarded(context))
+        owed = self._contract = self._contract or _contract(context)
         heard = await self._call(context)
-        lock.renew(context.run.workspace.lock, context.run.owner)
+        context.host.agent_ended()
         return await finished(self._after(context, heard, protection, owed))  # whoever stops us now gets it whole
 
     async def _after(
         self, context: Context, heard: AgentResult | None, protection: Protection, owed: ContractCheck | None
     ) -> StepResult:
-        async with context.run.inspections:
+        async with context.host.inspecting():
             violations, findings = await self._inspect(context, protection)
         if heard and violations.claimed is not None:
             heard = self._with_claim(context, heard, violations.claimed)
@@ -119,12 +119,18 @@ class AgentStep(Step):
         if heard is None:
             result = replace(result, learnings=self._learned(context))
         for text in result.learnings:
-            context.run.emit(Learned(work=context.work.id, attempt=context.record.number, text=text))
+            context.host.emit(Learned(work=context.work.id, attempt=context.attempt.number, text=text))
         if findings.left_out and context.work.kind is WorkKind.TASK:
             context.note(_not_committed(findings.left_out), warning=True)
         if owed is None:
             return result
-        judged = owed.judge(result, context)
+        resilience = context.work.step(result.step).resilience
+        judged = owed.judge(
+            result,
+            context.record.steps,
+            is_last=context.turn > resilience.max_retries,
+            set_aside=context.host.logs / f"{context.label}-refused",
+        )
         if judged is not result and context.copy and judged.commit:  # files went back: what is kept has them so
             return replace(judged, commit=(await self._take(context, context.copy)).commit)
         return judged
@@ -135,24 +141,24 @@ class AgentStep(Step):
 
     def _learned(self, context: Context) -> tuple[str, ...]:
         """What the agent had said before it was stopped."""
-        path = context.run.logs / self._name(context)
+        path = context.host.logs / self._name(context)
         return call.learnings_in(self.provider(context), Path(f"{path}.prompt.md"), Path(f"{path}.log"))
 
     async def _call(self, context: Context) -> AgentResult | None:
         """What the agent said; None if the call was cut short."""
-        run, provider = context.run, self.provider(context)
+        host, provider = context.host, self.provider(context)
         name = self._name(context)
-        wanted = run.workflow.prompt(self.occasion(context))
+        wanted = host.prompt(self.prompt_request(context))
         apart = takes_context(provider) and wanted.context
         text = wanted.text if apart or not wanted.context else f"{wanted.context}\n\n{wanted.text}"
-        prompt = run.logs / f"{name}.prompt.md"
+        prompt = host.logs / f"{name}.prompt.md"
         with safe_files.open_new(prompt) as file:
             file.write(text.encode(errors="replace"))
-        log, words = run.logs / f"{name}.log", run.logs / f"{name}.words.txt"
-        run.emit(
+        log, words = host.logs / f"{name}.log", host.logs / f"{name}.words.txt"
+        host.emit(
             AgentStarted(
                 work=context.work.id,
-                attempt=context.record.number,
+                attempt=context.attempt.number,
                 command=provider.command,
                 prompt_chars=len(text) + (len(wanted.context) if apart else 0),
                 log=str(log),
@@ -167,13 +173,13 @@ class AgentStep(Step):
             log=log,
             words=words,
             cwd=context.cwd,
-            owner=run.id,
+            owner=context.attempt.run,
             variables=_variables(context),
-            watcher=lambda line: run.emit(AgentSpoke(work=context.work.id, attempt=context.record.number, text=line)),
+            watcher=lambda line: host.emit(AgentSpoke(work=context.work.id, attempt=context.attempt.number, text=line)),
         )
         began = time.monotonic()
         try:
-            with run.temporary() as temporary:
+            with host.temporary() as temporary:
                 variables = {**_variables(context), "TMPDIR": str(temporary)}
                 heard = await call.make(replace(request, variables=variables))
         except asyncio.CancelledError:
@@ -183,10 +189,10 @@ class AgentStep(Step):
         return heard
 
     def _tell_stopped(self, context: Context, seconds: float) -> None:
-        context.run.emit(
+        context.host.emit(
             AgentEnded(
                 work=context.work.id,
-                attempt=context.record.number,
+                attempt=context.attempt.number,
                 how="stopped",
                 code=-1,
                 seconds=seconds,
@@ -197,10 +203,10 @@ class AgentStep(Step):
         )
 
     def _tell(self, context: Context, heard: AgentResult) -> None:
-        context.run.emit(
+        context.host.emit(
             AgentEnded(
                 work=context.work.id,
-                attempt=context.record.number,
+                attempt=context.attempt.number,
                 how=heard.ended.how.value,
                 code=heard.ended.code,
                 seconds=heard.ended.seconds,
@@ -212,18 +218,19 @@ class AgentStep(Step):
 
     def _with_claim(self, context: Context, heard: AgentResult, data: bytes) -> AgentResult:
         """What it wrote into the plan is one more claim; the plan itself has been put back."""
-        claimed = context.run.workflow.claimed(context.run.plan, context.work, data)
+        claimed = context.host.claims_in(context.work, data)
         if claimed.note:
             context.note(claimed.note, warning=True)
         if claimed.claims:
-            claims = tuple(sorted(claimed.claims))
-            context.run.emit(Marked(work=context.work.id, attempt=context.record.number, claims=claims))
+            context.host.emit(
+                Marked(work=context.work.id, attempt=context.attempt.number, claims=tuple(sorted(claimed.claims)))
+            )
         return replace(heard, claims=heard.claims | claimed.claims, reason=heard.reason or claimed.reason)
 
     async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Inspection]:
         """Put right what it must not have done, take what it made; only then is judged what it said."""
-        copy, base = context.copy, context.record.base
-        keep_in = context.run.logs / f"{context.label}-undone"
+        copy, base = context.copy, context.base
+        keep_in = context.host.logs / f"{context.label}-undone"
         violations = await protection.end(keep_in)
         if copy is None:
             self._tell_undone(context, violations)
@@ -232,7 +239,7 @@ class AgentStep(Step):
         if taken.forged:
             text = f"it put other content under the names of objects into .git/objects ({', '.join(taken.forged)})"
             violations = replace(violations, texts=(*violations.texts, text))
-        protected = await undo_protected(copy, base, taken, context.run.config.protect, keep_in)
+        protected = await undo_protected(copy, base, taken, context.attempt.protect, keep_in)
         if protected:
             text = f"it changed protected files ({', '.join(protected)})"
             violations = replace(
@@ -249,7 +256,7 @@ class AgentStep(Step):
         return Inspection(
             violations=violations.texts,
             commit=taken.commit,
-            summary=subject_of(copy.folder, context.record.base),
+            summary=subject_of(copy.folder, context.base),
             has_work=bool(taken.changes) or await _person_worked(context, copy),
             moved=await copy.differs_from_start(taken),
             touched=(*shown[:MAX_TOUCHED], *(["…"] if len(shown) > MAX_TOUCHED else [])),
@@ -257,16 +264,16 @@ class AgentStep(Step):
         )
 
     async def _take(self, context: Context, copy: WorkingCopy) -> TakenWork:
-        message = f"{context.work.id}, attempt {context.record.number}: what the agent left"
+        message = f"{context.work.id}, attempt {context.attempt.number}: what the agent left"
         also = map(copy.own.name, context.work.writable)
-        return await copy.take(context.record.base, message, also=also)
+        return await copy.take(context.base, message, also=also)
 
     def _tell_undone(self, context: Context, violations: Violations) -> None:
         if violations.paths:
-            context.run.emit(
+            context.host.emit(
                 Undone(
                     work=context.work.id,
-                    attempt=context.record.number,
+                    attempt=context.attempt.number,
                     paths=violations.paths,
                     kept_in=str(violations.kept_in),
                 )
@@ -317,16 +324,16 @@ class AgentStep(Step):
             said = "The agent said that it was done, but changed nothing."
             if findings.left_out:
                 return Verdict.FAILED, f"{said} {_not_committed(findings.left_out)}"
-            if context.work.contract:  # a report alone can be the work: its contract wants it, and the reviewer decides
+            if context.work.duties:  # a report alone can be the work: its contract wants it, and the reviewer decides
                 return Verdict.PASSED, ""
-            accept = f'ralph accept {context.record.target} {context.work.id} --why "…"'
+            accept = f'ralph accept {context.attempt.target} {context.work.id} --why "…"'
             return Verdict.FAILED, f"{said} If the task needs no work, a person can say so: {accept}"
         return Verdict.PASSED, ""
 
 
 async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
     """Whether a person has committed work on the branch since the task's first attempt began."""
-    task, repo, tip = context.task, copy.repo, context.record.base
+    task, repo, tip = context.task, copy.repo, context.base
     if context.work.kind is not WorkKind.TASK or not task or task.base in ("", tip) or not await repo.exists(task.base):
         return False
     ours = ("--invert-grep", f"--grep=^{TRAILER}: ")
@@ -384,13 +391,21 @@ def _last_words(heard: AgentResult) -> str:
     return f"\n\nIts last words:\n\n{words}" if words else ""
 
 
+def _contract(context: Context) -> ContractCheck | None:
+    """None: this work owes nothing beside itself."""
+    host, work = context.host, context.work
+    if not work.duties:
+        return None
+    return ContractCheck.of(partial(host.check_contract, work), host.project, work.writable)
+
+
 def _variables(context: Context) -> dict[str, str]:
     """What an agent and its tools can know about where they are."""
     return {
-        **context.site.variables,
-        "RALPH_ROOT": str(context.run.workspace.root),
-        "RALPH_RUN": context.run.id,
-        "RALPH_TARGET": context.record.target,
+        **context.host.variables,
+        "RALPH_ROOT": str(context.host.root),
+        "RALPH_RUN": context.attempt.run,
+        "RALPH_TARGET": context.attempt.target,
         "RALPH_TASK": context.work.id,
-        "RALPH_ATTEMPT": str(context.record.number),
+        "RALPH_ATTEMPT": str(context.attempt.number),
     }

@@ -10,21 +10,19 @@ from typing import ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.engine.record import Record, StepResult
-from ralph.engine.run import Run
-from ralph.engine.site import Site
 from ralph.journal.events import Noted
+from ralph.plan.attempt import Attempt, Record, StepResult
 from ralph.plan.model import Task
 from ralph.plan.work import StepSpec, Verdict, Work
+from ralph.steps.host import Host
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
     """An attempt as its steps see it."""
 
-    run: Run
-    site: Site
-    work: Work
+    attempt: Attempt
+    host: Host
     record: Record
     turn: int = 1  # which try of the step this is
     mistakes: str = ""  # why its last try was not accepted
@@ -32,36 +30,45 @@ class Context:
     @property
     def copy(self) -> WorkingCopy | None:
         """The working copy that the work is done in; None: nothing is built."""
-        return self.site.copy
+        return self.host.copy
 
     @property
     def cwd(self) -> Path:
         """Where the work is done."""
-        return self.site.cwd
+        return self.host.cwd
+
+    @property
+    def work(self) -> Work:
+        return self.attempt.work
+
+    @property
+    def base(self) -> str:
+        """The commit that the attempt began on."""
+        return self.attempt.base
 
     async def work_commit(self) -> str:
         """The attempt's work so far, as a commit; taken anew if a step has run since that may have changed it."""
         last = self.record.steps[-1] if self.record.steps else None
         if last and last.commit:
             return last.commit
-        if self.copy is None or (not self.record.steps and self.copy.start == self.record.base):
-            return self.record.base
+        if self.copy is None or (not self.record.steps and self.copy.start == self.base):
+            return self.base
         own = self.copy.own
-        message = f"{self.work.id}, attempt {self.record.number}"
-        taken = await self.copy.take(self.record.base, message, also=map(own.name, self.work.writable))
+        message = f"{self.work.id}, attempt {self.attempt.number}"
+        taken = await self.copy.take(self.base, message, also=map(own.name, self.work.writable))
         return taken.commit
 
     @property
     def task(self) -> Task | None:
-        return self.run.plan.find(self.work.id)
+        return self.attempt.task
 
     @property
     def label(self) -> str:
-        return f"{self.work.id}-{self.record.number}"
+        return self.attempt.label
 
     def note(self, text: str, *, warning: bool = False) -> None:
         """Tell what a person should know about this attempt."""
-        self.run.emit(Noted(text=text, warning=warning, work=self.work.id, attempt=self.record.number))
+        self.host.emit(Noted(text=text, warning=warning, work=self.work.id, attempt=self.attempt.number))
 
     def after(self, record: Record) -> Context:
         return replace(self, record=record)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.engine.record import StepResult
-from ralph.protect.protection import Protection, undo_protected
+from ralph.plan.attempt import StepResult
+from ralph.plan.model import Gate
+from ralph.protect.protection import undo_protected
 from ralph.steps import base
 from ralph.steps.base import Context, Step
 from ralph.values import Duration
 from ralph.verify import gates
-from ralph.verify.gates import Gate
 
 MAX_SECONDS = 1800.0
 
@@ -28,15 +29,14 @@ class CommandStep(Step):
     Settings: ClassVar[type[base.StepSettings]] = CommandSettings
 
     async def run(self, context: Context) -> StepResult:
-        run, settings = context.run, self.settings(CommandSettings)
+        host, settings = context.host, self.settings(CommandSettings)
         assert context.copy, "a command runs where work is done"
         gate = Gate(name=self.spec.label, command=settings.command, timeout=settings.timeout or MAX_SECONDS)
         label = f"{context.label}-{self.spec.label}"
-        undone = run.logs / f"{context.label}-undone-by-{self.spec.label}"
-        work, attempt = context.work.id, context.record.number
-        with run.verifier.bench_in_slot(context.copy, context.site.variables, label, work, attempt) as bench:
-            async with Protection.around(run, context.site, context.work, undone) as protection:
-                results = await gates.run_all((gate,), bench)
+        undone = host.logs / f"{context.label}-undone-by-{self.spec.label}"
+        with host.command_run(context.attempt, label) as gate_run:
+            async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
+                results = await gates.run_all((gate,), gate_run)
         reasons = (
             protection.violations.reason("A command"),
             await self._put_back(context, context.copy),
@@ -47,11 +47,11 @@ class CommandStep(Step):
 
     async def _put_back(self, context: Context, copy: WorkingCopy) -> str:
         """What a command makes lands with the work, so it may change as little as an agent; says what it did."""
-        globs, base = context.run.config.protect, context.record.base
+        globs, base = context.attempt.protect, context.base
         if not globs:
             return ""
         taken = await copy.take(base, f"{context.label}: after {self.spec.label}")
-        found = await undo_protected(copy, base, taken, globs, context.run.logs / f"{context.label}-undone")
+        found = await undo_protected(copy, base, taken, globs, context.host.logs / f"{context.label}-undone")
         names = ", ".join(found)
         return (
             f"A command did what it must not: it changed protected files ({names}). This was undone." if found else ""

@@ -7,10 +7,8 @@ from dataclasses import replace
 
 from ralph.checkout.hooks import commit_with_hooks
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.engine.record import StepResult
-from ralph.plan.work import WorkKind
+from ralph.plan.attempt import StepResult
 from ralph.process.environment import Redactor, secrets_in
-from ralph.protect.protection import Protection
 from ralph.steps.base import Context, Step
 from ralph.verify.gates import gate_environment
 
@@ -22,21 +20,22 @@ class GitCommitStep(Step):
 
     async def run(self, context: Context) -> StepResult:
         """The commit that lands is Ralph's own; here it is made once with the hooks, which may refuse or change it."""
-        copy, run = context.copy, context.run
+        copy, host = context.copy, context.host
         assert copy is not None, "work that commits has a working copy"
-        commit, base = await context.work_commit(), await self._base(context)
+        commit, base = await context.work_commit(), await host.commit_base(context.attempt)
         said = next((result.summary for result in context.record.steps if result.summary), "")
-        message = run.workflow.commit_message(run.plan, context.work)
+        message = context.attempt.commit_message
         passed = replace(self.passed(), commit=commit, summary=said or message.split("\n", 1)[0])
         if not copy.repo.hooks() or commit == base:
             return passed
         await copy.reset(base, f"{commit}^{{tree}}")  # now: the guard is to see only what hooks do
-        undone = run.logs / f"{context.label}-undone-by-hooks"
-        with run.temporary() as temporary:
-            variables = {**context.site.variables, **copy.repo.ident.variables, "TMPDIR": str(temporary)}
-            environment = gate_environment(run.config, variables)
-            async with Protection.around(run, context.site, context.work, undone) as protection:
-                made = await commit_with_hooks(copy, base, commit, said or message, environment, owner=run.id)
+        undone = host.logs / f"{context.label}-undone-by-hooks"
+        with host.temporary() as temporary:
+            variables = {**host.variables, **copy.repo.ident.variables, "TMPDIR": str(temporary)}
+            environment = gate_environment(host.config, variables)
+            async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
+                owner = context.attempt.run
+                made = await commit_with_hooks(copy, base, commit, said or message, environment, owner=owner)
         if made.refused:
             output = Redactor(secrets_in(os.environ)).text(made.output).strip()[-MAX_OUTPUT:]
             return self.failed(f"A git hook refused the commit ({made.refused}):\n\n{output}")
@@ -47,14 +46,9 @@ class GitCommitStep(Step):
             return self.failed(reason)
         return replace(passed, commit=made.commit, hooked_subject=made.subject, trailers=made.trailers)
 
-    async def _base(self, context: Context) -> str:
-        """What the commit will stand on: that of a spec holds all that waited for it."""
-        finishes = context.work.kind is WorkKind.FINISH and context.run.branch
-        return await context.run.branch.committed() if finishes and context.run.branch else context.record.base
-
     async def _touched_protected(self, context: Context, copy: WorkingCopy, base: str, commit: str) -> str:
         """Hooks may format files; what no agent may change, they may not either."""
-        globs = context.run.config.protect
+        globs = context.attempt.protect
         if not globs:
             return ""
         found = await copy.repo.between(base, commit, *(copy.repo.prefix + glob for glob in globs))

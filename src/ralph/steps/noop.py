@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.engine.record import StepResult
+from ralph.plan.attempt import StepResult
 from ralph.steps.base import Context, Step
 
 

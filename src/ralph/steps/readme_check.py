@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from ralph.engine.record import StepResult
+from ralph.plan.attempt import StepResult
 from ralph.steps import base
 from ralph.steps.base import Context, Step
 from ralph.values import Whole

@@ -8,12 +8,11 @@ from pathlib import Path
 
 from ralph.agent.call import AgentResult
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.engine.record import StepResult
-from ralph.engine.verdict import counts_against
-from ralph.engine.workflow import PromptRequest, ReviewAssignment
 from ralph.errors import RalphError
 from ralph.journal.events import Reviewed
+from ralph.plan.attempt import StepResult, counts_against
 from ralph.plan.model import Finding
+from ralph.plan.prompting import PromptRequest, ReviewAssignment
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, Work
 from ralph.protect.answer_file import clear, mistakes_text, read_answer
@@ -59,14 +58,14 @@ class ReviewStep(ReadOnlyAgentStep):
         clear(answer)
         return await super()._call(context)
 
-    def occasion(self, context: Context) -> PromptRequest:
+    def prompt_request(self, context: Context) -> PromptRequest:
         copy = _copy(context)
         assignment = ReviewAssignment(
             answer=os.path.relpath(_answer(context), context.cwd),
-            diff=copy.diff_command(f"{context.record.base}^", context.record.base),
+            diff=copy.diff_command(f"{context.base}^", context.base),
             mistakes=context.mistakes,
         )
-        return replace(super().occasion(context), review=assignment)
+        return replace(super().prompt_request(context), review=assignment)
 
     def _verdict(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
         """Whether the call counts; what it says about the work stands in its answer and nowhere else."""
@@ -76,23 +75,22 @@ class ReviewStep(ReadOnlyAgentStep):
         result = super()._judge(context, heard, findings)
         if result.verdict is not Verdict.PASSED:
             return result
-        policy = context.run.workflow.policy
         try:
-            answer = review_answer.parse(read_answer(_answer(context)), policy.blocking)
+            answer = review_answer.parse(read_answer(_answer(context)), context.attempt.blocking)
         except RalphError as error:
             file = _answer(context)
             reason = mistakes_text(error).replace(str(file), os.path.relpath(file, context.cwd))
             return replace(result, verdict=Verdict.FAILED, reason=reason)
         found = tuple(sorted(answer.findings, key=_weight))
-        context.run.emit(
+        context.host.emit(
             Reviewed(
                 work=context.work.id,
-                attempt=context.record.number,
+                attempt=context.attempt.number,
                 verdict=answer.verdict,
                 summary=answer.gist,
                 findings=found,
                 rounds=context.task.rounds if context.task else 0,
-                max_rounds=policy.max_rounds,
+                max_rounds=context.attempt.max_rounds,
             )
         )
         if answer.qualified:
@@ -113,4 +111,4 @@ def _copy(context: Context) -> WorkingCopy:
 
 def _answer(context: Context) -> Path:
     """Where the reviewer's answer goes: in the copy that it reads, which no other reviewer has."""
-    return _copy(context).project / ANSWERS / f"{context.work.id}-{context.record.number}.review.json"
+    return _copy(context).project / ANSWERS / f"{context.work.id}-{context.attempt.number}.review.json"

@@ -1,9 +1,9 @@
-"""The look step: the pages of UI work as they are before anybody has worked on it, to compare. It decides nothing."""
+"""The screenshot step: the pages of UI work as they are before anybody has worked on it, to compare. It decides nothing."""
 
 from __future__ import annotations
 
-from ralph.engine.record import StepResult
 from ralph.errors import RalphError
+from ralph.plan.attempt import StepResult
 from ralph.steps.base import Context, Step
 from ralph.verify.services import ServiceFailure
 
@@ -14,9 +14,9 @@ class ScreenshotStep(Step):
 
     async def run(self, context: Context) -> StepResult:
         """Before a retry it is what the attempt before left; in parallel, services are needed for checks."""
-        if context.record.number == 1 and context.run.jobs == 1:
+        if context.attempt.number == 1 and not context.host.shares_services:
             try:
-                await context.run.verifier.screenshots(context.record.base, context.task, context.work.id)
+                await context.host.screenshots(context.attempt)
             except (ServiceFailure, RalphError) as error:
                 said = str(error).split("\n", 1)[0]
                 context.note(f"No screenshots before the first attempt: {said}")

@@ -10,22 +10,12 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.config import Config
-from ralph.plan.model import GateResult
+from ralph.plan.model import Gate, GateResult
 from ralph.process import environment, spawn
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.verify.output import first_failing, in_brief, useful
 
 LONGEST_COMMAND = 100
-
-
-@dataclass(frozen=True, kw_only=True)
-class Gate:
-    """One verification command."""
-
-    name: str
-    command: str
-    timeout: float
-    required: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

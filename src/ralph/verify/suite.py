@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ralph.plan.model import GateResult, PageResult
+from ralph.plan.model import Gate, GateResult, PageResult
 from ralph.verify import gates, pages
-from ralph.verify.gates import Gate, GateRun
+from ralph.verify.gates import GateRun
 from ralph.verify.pages import PageVisit
 from ralph.verify.services import ServiceFailure, Services
 

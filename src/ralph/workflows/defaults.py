@@ -1,16 +1,16 @@
-"""What workflows answer alike: the configured gates for every task, those of the UI for the whole, and no claims."""
+"""What workflows have in common: the configured gates for every task, UI gates for the whole plan, no claims in files."""
 
 from __future__ import annotations
 
 from ralph.config import Config
-from ralph.engine.workflow import PlanClaims
-from ralph.plan.model import Plan, Task
-from ralph.plan.work import Work
-from ralph.verify.gates import Gate, default_gates, simple_gates
+from ralph.plan.model import Gate, Plan, Task
+from ralph.plan.prompting import PlanClaims
+from ralph.plan.work import ContractResult, FileTexts, Work
+from ralph.verify.gates import default_gates, simple_gates
 
 
-class PlainGates:
-    """A base for workflows whose tasks have no tags of their own."""
+class WorkflowDefaults:
+    """What every workflow begins with."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -28,3 +28,6 @@ class PlainGates:
 
     def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
         return PlanClaims()
+
+    def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
+        return ContractResult()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ralph.plan.model import Plan, Task, TaskState
-from ralph.verify.gates import Gate
+from ralph.plan.model import Gate, Plan, Task, TaskState
 
 LEARNING_MARKER = "<ralph>LEARNING:what you learned</ralph>"
 MAX_LEARNINGS = 60

@@ -8,8 +8,8 @@ from pathlib import Path
 from ralph import prompts
 from ralph.config import Config
 from ralph.engine.settle import Policy
-from ralph.engine.workflow import PromptRequest
 from ralph.plan.model import GateResult, Severity
+from ralph.plan.prompting import PromptRequest
 from ralph.plan.work import StepSpec
 from ralph.steps.agent import CallSettings
 from ralph.steps.pipeline import Pipeline

@@ -11,20 +11,21 @@ from typing import Any
 import pytest
 
 from ralph import config
-from ralph.engine import record as records
 from ralph.engine.attempt import perform, run_attempt
-from ralph.engine.record import Record, StepResult
+from ralph.engine.host import LocalHost
+from ralph.engine.loop import attempt_of
 from ralph.engine.run import Run
-from ralph.engine.site import Site
 from ralph.engine.verdict import conclude
 from ralph.errors import RalphError
 from ralph.journal.events import BreakerChanged, Event, StepRetried, StepStarted
 from ralph.journal.writer import Journal
+from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Plan, Task
 from ralph.plan.work import Resilience, StepSpec, Usage, Verdict, Work, WorkKind
 from ralph.steps import pipeline
 from ralph.steps.base import Context, Step
 from ralph.steps.git_commit import GitCommitStep
+from ralph.stores import records
 from ralph.stores.lock import Owner
 from ralph.workflows.requirements.workflow import RequirementsWorkflow
 from ralph.workspace import Workspace
@@ -66,13 +67,13 @@ class Bench:
 
     def perform(self, step: Step) -> StepResult:
         work = Work(kind=WorkKind.TASK, id="T-001", title="One", steps=(step.spec,))
-        return asyncio.run(
-            perform(step, Context(run=self.run, site=Site(folder=self.folder), work=work, record=RECORD))
-        )
+        host = LocalHost(run=self.run)
+        context = Context(attempt=attempt_of(self.run, work, RECORD), host=host, record=RECORD)
+        return asyncio.run(perform(step, host, context))
 
-    def attempt(self, *specs: StepSpec) -> Record:
+    def attempt(self, *specs: StepSpec, record: Record = RECORD) -> Record:
         work = Work(kind=WorkKind.TASK, id="T-001", title="One", steps=specs)
-        return asyncio.run(run_attempt(self.run, Site(folder=self.folder), work, RECORD))
+        return asyncio.run(run_attempt(attempt_of(self.run, work, record), LocalHost(run=self.run), record))
 
     def told(self, kind: type[Event]) -> list[Any]:
         return [event for event in self.heard if isinstance(event, kind)]
@@ -367,9 +368,8 @@ def test_an_attempt_goes_on_past_a_step_that_may_fail_whether_its_breaker_is_ope
 
 
 def test_a_step_that_was_made_before_a_crash_is_not_made_again(bench: Bench) -> None:
-    work = Work(kind=WorkKind.TASK, id="T-001", title="One", steps=(README, NOOP))
     done = StepResult(step="readme-check", verdict=Verdict.PASSED, summary="before the crash")
-    record = asyncio.run(run_attempt(bench.run, Site(folder=bench.folder), work, RECORD.add(done)))
+    record = bench.attempt(README, NOOP, record=RECORD.add(done))
     assert record.steps[0] == done
     assert [event.step for event in bench.told(StepStarted)] == ["noop"]
 

@@ -6,10 +6,10 @@ import os
 from dataclasses import replace
 from pathlib import Path
 
-from ralph.engine import record as records
-from ralph.engine.record import Record, StepResult
+from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Finding, GateResult, Severity
 from ralph.plan.work import Usage, Verdict, WorkKind
+from ralph.stores import records
 
 FULL = Record(
     run="r1",

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.config import Config
-from ralph.engine.record import Record, StepResult
 from ralph.engine.settle import (
     LONGEST_TRIED,
     MAX_NOTES,
@@ -25,6 +24,7 @@ from ralph.engine.settle import (
     settle,
 )
 from ralph.engine.verdict import conclude
+from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import (
     FinalReview,
     Finding,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.engine.record import Record, StepResult
 from ralph.engine.verdict import conclude
+from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import GateResult, Plan, Spec, Task, TaskResult, TaskState
 from ralph.plan.work import Outcome, Resilience, StepSpec, Usage, Verdict, Work, WorkKind
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from ralph.engine import record as records
-from ralph.engine.record import Record
+from ralph.plan.attempt import Record
 from ralph.plan.work import WorkKind
 from ralph.protect import crash_copies
+from ralph.stores import records
 from ralph.workspace import Workspace
 
 PLAN = json.dumps({"userStories": ["one"]})

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from ralph import config
-from ralph.engine.workflow import PromptRequest
 from ralph.plan.model import Failure, Plan, TaskResult, TaskState
+from ralph.plan.prompting import PromptRequest
 from ralph.plan.work import Ending, Finished, StepSpec, Waiting, Work
 from ralph.validation import Mistakes
 from ralph.workflows.request.answers import RequestTaskAnswer

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ralph import config
 from ralph.engine.settle import Policy
-from ralph.engine.workflow import PlanClaims, PromptRequest, ReviewAssignment
 from ralph.plan.model import Plan, SetupState, Task, TaskState
+from ralph.plan.prompting import PlanClaims, PromptRequest, ReviewAssignment
 from ralph.plan.work import Ending, Finished, Verdict, Work, WorkKind
 from ralph.steps import pipeline
 from ralph.validation import Mistakes

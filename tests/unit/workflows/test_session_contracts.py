@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from ralph.plan.work import ContractResult, Verdict
-from ralph.workflows.session.contracts import SessionContract, artifacts
+from ralph.workflows.session.contracts import artifacts, check_call
 from ralph.workflows.session.router import Mode, RoleCall, report_name
 
 FOLDER = ".ralph-sessions/weather"
@@ -36,7 +36,6 @@ ALL = ("init", "brainstorm", "research", "breakdown")
 
 def check(call: RoleCall, before: Files, after: Files) -> ContractResult:
     """What comes of a call that found some files and left others; what is not named stays."""
-    contract = SessionContract(folder=FOLDER, session_id="weather", calls={"step": call})
     names = artifacts(call, "weather")
     found, left = {**before}, {**before, **after}
     assert set(left) <= set(names), "nothing else can be written"
@@ -45,7 +44,7 @@ def check(call: RoleCall, before: Files, after: Files) -> ContractResult:
         given = {name: files.get(name) for name in names}
         return {f"{FOLDER}/{name}": None if text is None else text.encode() for name, text in given.items()}
 
-    return contract.check("step", texts(found), texts(left))
+    return check_call(call, FOLDER, "weather", texts(found), texts(left))
 
 
 def is_kept(kept: ContractResult) -> bool:

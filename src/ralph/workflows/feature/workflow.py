@@ -6,14 +6,15 @@ from pathlib import Path
 
 from ralph import prompts
 from ralph.config import Config
-from ralph.engine.record import StepResult
 from ralph.engine.settle import Policy
-from ralph.engine.workflow import PlanClaims, Prompt, PromptRequest
-from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.attempt import StepResult
+from ralph.plan.model import Gate, Plan, Task, TaskState
+from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind
-from ralph.verify.gates import Gate, default_gates, red, simple_gates
+from ralph.verify.gates import red, simple_gates
 from ralph.verify.urls import pages_in
+from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.feature.store import PrdStore
 from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
 from ralph.workflows.review import review_prompt, with_review, with_rounds
@@ -29,22 +30,20 @@ FINAL_STEPS = (
 )
 
 
-class FeatureWorkflow:
+class FeatureWorkflow(WorkflowDefaults):
     """`ralph run FEATURE`."""
 
     name = "feature"
 
     def __init__(self, feature: Feature, config: Config, project: Path, templates: Path | None = None) -> None:
+        super().__init__(config)
         self.target = feature.name
         self.store = PrdStore(project / feature.prd_json, feature.name)
         self.plan_paths: tuple[str, ...] = (feature.prd_json,)
         self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
-        self.guarded: tuple[str, ...] = ()
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
-        self._config = config
         self._project = templates or project  # where a person's own prompts are
-        self.already_red: tuple[str, ...] = ()
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         task = ready(plan, running)
@@ -85,9 +84,6 @@ class FeatureWorkflow:
             prompt="verify",
         )
 
-    def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return default_gates(self._config)
-
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
         return simple_gates(self._config.verify.ui, self._config) if task is None or "ui" in task.tags else ()
 
@@ -96,9 +92,6 @@ class FeatureWorkflow:
 
     def commit_message(self, plan: Plan, work: Work) -> str:
         return f"feat: {work.id} - {work.title}"
-
-    def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
-        return PlanClaims()
 
     def prompt(self, occasion: PromptRequest) -> Prompt:
         plan, work = occasion.plan, occasion.work

@@ -7,12 +7,12 @@ from pathlib import Path
 from ralph import prompts
 from ralph.config import Config
 from ralph.engine.settle import Policy
-from ralph.engine.workflow import Prompt, PromptRequest
 from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, StepSpec, Waiting, Work, WorkKind
 from ralph.validation import parse_object
-from ralph.workflows.defaults import PlainGates
+from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import (
     LEARNING_MARKER,
     bullets,
@@ -31,7 +31,7 @@ STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-com
 MAX_SUMMARY = 4_000
 
 
-class RequestWorkflow(PlainGates):
+class RequestWorkflow(WorkflowDefaults):
     """`ralph start`."""
 
     name = "request"

@@ -9,16 +9,16 @@ from pathlib import Path
 from ralph import prompts, validation
 from ralph.config import Config
 from ralph.engine.settle import Policy
-from ralph.engine.workflow import PlanClaims, Prompt, PromptRequest
 from ralph.errors import RalphError
 from ralph.plan.learnings import choose
-from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.model import Gate, Plan, Task, TaskState
+from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Work, WorkKind
 from ralph.steps.agent import CallSettings
 from ralph.steps.pipeline import PLAN, Pipeline
 from ralph.validation import Json
-from ralph.verify.gates import Gate, default_gates, simple_gates
+from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, criteria, gate_list, unfinished
 from ralph.workflows.requirements import store as tasks_store
 from ralph.workflows.requirements.store import TasksStore, notes
@@ -70,7 +70,7 @@ def marker_of(spec: StepSpec) -> str:
     return str(getattr(spec.settings, "marker_file", None) or "")
 
 
-class RequirementsWorkflow:
+class RequirementsWorkflow(WorkflowDefaults):
     """`ralph run` without a feature."""
 
     name = "requirements"
@@ -86,17 +86,15 @@ class RequirementsWorkflow:
         *,
         title: str = "",
     ) -> None:
+        super().__init__(config)
         self.store = Layout(workspace=workspace, plan=pipeline.plan).store(pipeline)
         marked = tuple(filter(None, map(marker_of, pipeline.once)))
         self.plan_paths: tuple[str, ...] = (pipeline.plan,)
         self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marked)
-        self.guarded: tuple[str, ...] = ()
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after), config)
-        self.already_red: tuple[str, ...] = ()
         self._root = workspace.root
         self._templates = templates or workspace.root  # where a person's own prompts are
-        self._config = config
         self._pipeline = reviewed(pipeline, config)
         self._folder = folder  # where agents work: paths in prompts are relative to it
         self._title = title or folder.name  # what the application is called in prompts
@@ -147,13 +145,10 @@ class RequirementsWorkflow:
         return claimed(plan, work, data)
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return default_gates(self._config) if self._pipeline.verifies else ()
+        return super().gates(task) if self._pipeline.verifies else ()
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return simple_gates(self._config.verify.ui, self._config) if self._pipeline.verifies and task is None else ()
-
-    def is_ui(self, plan: Plan, task: Task | None) -> bool:
-        return bool(self.ui_gates(task))
+        return super().ui_gates(task) if self._pipeline.verifies else ()
 
     def commit_message(self, plan: Plan, work: Work) -> str:
         return f"chore: {work.title}" if work.kind is WorkKind.SETUP else f"feat: {work.id} - {work.title}"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from ralph.errors import RalphError
-from ralph.plan.work import ContractResult, Texts, Verdict, listed
+from ralph.plan.work import ContractResult, FileTexts, Verdict, listed
 from ralph.workflows.session.files import (
     PLAN,
     PROGRESS,
@@ -42,35 +42,26 @@ def artifacts(call: RoleCall, session_id: str) -> tuple[str, ...]:
             return (review_name(call.number), TASKS, PROGRESS)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionContract:
-    """Which call each step of a work is; all of them may write the same files."""
-
-    folder: str  # the session's, relative to the project's root
-    session_id: str
-    calls: Mapping[str, RoleCall]  # by the step's label
-
-    def check(self, step: str, before: Texts, after: Texts) -> ContractResult:
-        looked = _Look(
-            call=self.calls[step],
-            session_id=self.session_id,
-            before={self._name(path): decode(data) for path, data in before.items() if data is not None},
-            after={self._name(path): decode(data) for path, data in after.items() if data is not None},
-        )
-        verdict, reason = CHECKS[looked.call.mode](looked)
-        return ContractResult(
-            mistakes=tuple(looked.mistakes),
-            restore=tuple(f"{self.folder}/{name}" for name in sorted(looked.restore)),
-            verdict=verdict,
-            reason=reason,
-        )
-
-    def _name(self, path: str) -> str:
-        return path.removeprefix(f"{self.folder}/")
+def check_call(call: RoleCall, folder: str, session_id: str, before: FileTexts, after: FileTexts) -> ContractResult:
+    """Whether a call wrote what its role owes; paths are below the project's root."""
+    prefix = f"{folder}/"
+    check = _ContractReview(
+        call=call,
+        session_id=session_id,
+        before={path.removeprefix(prefix): decode(data) for path, data in before.items() if data is not None},
+        after={path.removeprefix(prefix): decode(data) for path, data in after.items() if data is not None},
+    )
+    verdict, reason = CHECKS[call.mode](check)
+    return ContractResult(
+        mistakes=tuple(check.mistakes),
+        restore=tuple(f"{prefix}{name}" for name in sorted(check.restore)),
+        verdict=verdict,
+        reason=reason,
+    )
 
 
 @dataclass
-class _Look:
+class _ContractReview:
     """A call's files before and after it, and what is wrong with them."""
 
     call: RoleCall
@@ -149,7 +140,7 @@ Said = tuple[Verdict, str]
 NOTHING: Said = (Verdict.PASSED, "")
 
 
-def _initialize(look: _Look) -> Said:
+def _initialize(look: _ContractReview) -> Said:
     plan = look.wants(PLAN)
     if plan and GOAL.lower() not in plan.lower().replace("goals", "goal").replace(" and ", " & "):
         look.wrong(f"{PLAN} has no heading `{GOAL}`")
@@ -165,7 +156,7 @@ def _initialize(look: _Look) -> Said:
     return NOTHING
 
 
-def _update(look: _Look) -> Said:
+def _update(look: _ContractReview) -> Said:
     if look.wants(PLAN) == look.before.get(PLAN):
         look.wrong(f"{PLAN} is as it was: the new requirements have to be in it")
     look.wants(TASKS)
@@ -183,7 +174,7 @@ def _update(look: _Look) -> Said:
     return NOTHING
 
 
-def _breakdown(look: _Look) -> Said:
+def _breakdown(look: _ContractReview) -> Said:
     entries = look.entries() if look.wants(TASKS) else {}
     marks = look.only("plan-breakdown", adds=True)
     look.has_mark(marks, "plan-breakdown", Mark.DONE)
@@ -193,7 +184,7 @@ def _breakdown(look: _Look) -> Said:
     return NOTHING
 
 
-def _brainstorm(look: _Look) -> Said:
+def _brainstorm(look: _ContractReview) -> Said:
     cycle = read_cycles(look.wants(QUESTIONS)).get(look.call.number)
     if not cycle:
         look.wrong(f"{QUESTIONS} has no questions below `## Cycle {look.call.number}`")
@@ -202,7 +193,7 @@ def _brainstorm(look: _Look) -> Said:
     return NOTHING
 
 
-def _research(look: _Look) -> Said:
+def _research(look: _ContractReview) -> Said:
     number = look.call.number
     cycle = read_cycles(look.wants(QUESTIONS)).get(number)
     if not cycle or cycle == read_cycles(look.before.get(QUESTIONS, "")).get(number):
@@ -212,20 +203,20 @@ def _research(look: _Look) -> Said:
     return NOTHING
 
 
-def _older_cycles(look: _Look) -> None:
+def _older_cycles(look: _ContractReview) -> None:
     now = read_cycles(look.after.get(QUESTIONS, ""))
     for number, text in read_cycles(look.before.get(QUESTIONS, "")).items():
         if number != look.call.number and now.get(number) != text:
             look.wrong(f"{QUESTIONS}: cycle {number} was changed, and is over", restore=QUESTIONS)
 
 
-def _execute(look: _Look) -> Said:
+def _execute(look: _ContractReview) -> Said:
     look.wants(report_name(look.call.task, look.call.number))
     look.has_mark(look.only(look.call.task), look.call.task, Mark.TO_REVIEW)
     return NOTHING
 
 
-def _task_review(look: _Look) -> Said:
+def _task_review(look: _ContractReview) -> Said:
     name = report_name(look.call.task, look.call.number)
     before, after = look.before.get(name, ""), look.after.get(name, "")
     if not after.startswith(before.rstrip()):
@@ -249,7 +240,7 @@ def _task_review(look: _Look) -> Said:
     return Verdict.FAILED, listed("The reviewer did not accept it", found)
 
 
-def _session_review(look: _Look) -> Said:
+def _session_review(look: _ContractReview) -> Said:
     name = review_name(look.call.number)
     text = look.wants(name)
     verdict = read_verdict(text)
@@ -272,7 +263,7 @@ def _session_review(look: _Look) -> Said:
     return Verdict.REOPENED, listed("The session review found gaps", findings(text))
 
 
-def _unchanged_tasks(look: _Look) -> None:
+def _unchanged_tasks(look: _ContractReview) -> None:
     """In a session review tasks are added, and those that are there stay as they are."""
     now = look.entries() if look.wants(TASKS) else {}
     for entry in _entries(look.before.get(TASKS)):
@@ -282,7 +273,7 @@ def _unchanged_tasks(look: _Look) -> None:
             look.wrong(f"{TASKS}: {entry.id} was changed; new tasks come behind the others", restore=TASKS)
 
 
-def _same_tasks(look: _Look, entries: Mapping[str, TaskEntry], marks: Mapping[str, ProgressItem]) -> None:
+def _same_tasks(look: _ContractReview, entries: Mapping[str, TaskEntry], marks: Mapping[str, ProgressItem]) -> None:
     """Each task is in both files."""
     if not entries or not marks:
         return
@@ -292,7 +283,7 @@ def _same_tasks(look: _Look, entries: Mapping[str, TaskEntry], marks: Mapping[st
         look.wrong(f"{TASKS}: {item_id} of {PROGRESS} is missing")
 
 
-CHECKS: dict[Mode, Callable[[_Look], Said]] = {
+CHECKS: dict[Mode, Callable[[_ContractReview], Said]] = {
     Mode.INITIALIZE: _initialize,
     Mode.UPDATE: _update,
     Mode.TASK_BREAKDOWN: _breakdown,

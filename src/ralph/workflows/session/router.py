@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum
 
+from ralph.plan.work import Duty
+
 PLANNING_TASKS = ("plan-init", "plan-brainstorm", "plan-research", "plan-breakdown")
 REPORT = re.compile(r"tasks\.(task-.+?)-report(?:-r(\d+))?\.md")
 REVIEW = re.compile(r"progress\.review\[?(\d+)\]?\.md")
@@ -95,6 +97,15 @@ class RoleCall:
     @property
     def role(self) -> str:
         return ROLE[self.mode]
+
+    @property
+    def duty(self) -> Duty:
+        """The same as plain data."""
+        return Duty(mode=self.mode.value, task=self.task, number=self.number)
+
+    @classmethod
+    def of(cls, duty: Duty) -> RoleCall:
+        return cls(mode=Mode(duty.mode), task=duty.task, number=duty.number)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,14 +7,25 @@ from pathlib import Path
 from ralph import prompts
 from ralph.config import Config
 from ralph.engine.settle import Policy
-from ralph.engine.workflow import Prompt, PromptRequest
 from ralph.plan.model import Plan, Task, TaskState
-from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind, listed
+from ralph.plan.prompting import Prompt, PromptRequest
+from ralph.plan.work import (
+    ContractResult,
+    Ending,
+    FileTexts,
+    Finished,
+    Resilience,
+    StepSpec,
+    Waiting,
+    Work,
+    WorkKind,
+    listed,
+)
 from ralph.verify.gates import explain, red
-from ralph.workflows.defaults import PlainGates
+from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import bullets, gate_list
 from ralph.workflows.session import router
-from ralph.workflows.session.contracts import SessionContract, artifacts
+from ralph.workflows.session.contracts import artifacts, check_call
 from ralph.workflows.session.files import findings, read_verdict, review_part
 from ralph.workflows.session.router import Mode, RoleCall, Stuck
 from ralph.workflows.session.store import Session, SessionStore
@@ -33,7 +44,7 @@ TITLES = {
 }
 
 
-class SessionWorkflow(PlainGates):
+class SessionWorkflow(WorkflowDefaults):
     """`ralph session`."""
 
     name = "session"
@@ -134,7 +145,7 @@ class SessionWorkflow(PlainGates):
             prompt="session-call",
             writable=self._paths(execute),
             was_tried=router.last_report(task_id, self.session.texts) > 0,
-            contract=self._contract({"executor": execute, "reviewer": review}),
+            duties={"executor": execute.duty, "reviewer": review.duty},
         )
 
     def _role(self, call: RoleCall, work_id: str, kind: WorkKind) -> Work:
@@ -148,23 +159,21 @@ class SessionWorkflow(PlainGates):
             role=call.role,
             prompt="session-call",
             writable=self._paths(call),
-            contract=self._contract({call.role: call}),
+            duties={call.role: call.duty},
         )
 
     def _paths(self, call: RoleCall) -> tuple[str, ...]:
         return tuple(f"{SESSIONS}/{self.target}/{name}" for name in artifacts(call, self.target))
 
-    def _contract(self, calls: dict[str, RoleCall]) -> SessionContract:
-        return SessionContract(folder=f"{SESSIONS}/{self.target}", session_id=self.target, calls=calls)
+    def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
+        return check_call(RoleCall.of(work.duties[step]), self.session.path, self.target, before, after)
 
     def commit_message(self, plan: Plan, work: Work) -> str:
         return f"feat: {work.id} - {work.title}"
 
     def prompt(self, occasion: PromptRequest) -> Prompt:
         """The role as it is for everybody, and the few words that route this call."""
-        contract = occasion.work.contract
-        assert isinstance(contract, SessionContract), "every work of a session has one"
-        call = contract.calls[occasion.step.label]
+        call = RoleCall.of(occasion.work.duties[occasion.step.label])
         return Prompt(
             text=prompts.render("session-call", self._variables(occasion, call), self._project),
             context=prompts.render(f"role-{call.role}", {}, self._project),

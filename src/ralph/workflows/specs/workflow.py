@@ -7,12 +7,12 @@ from pathlib import Path
 from ralph import prompts
 from ralph.config import Config
 from ralph.engine.settle import Policy
-from ralph.engine.workflow import Prompt, PromptRequest
 from ralph.plan.model import Plan, Spec, Task, TaskState
+from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import following
 from ralph.plan.work import Ending, Finished, StepSpec, Work, WorkKind
 from ralph.views.progress import entry
-from ralph.workflows.defaults import PlainGates
+from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, gate_list, learned, unfinished
 from ralph.workflows.review import review_prompt, with_review, with_rounds
 from ralph.workflows.specs.spec_files import FOLDER
@@ -25,7 +25,7 @@ FIX_STEPS = (StepSpec(type="agent"), *FINISH_STEPS)
 DONE_MARKER, BLOCKED_MARKER = "<TASK_DONE>", '<TASK_BLOCKED reason="...">'
 
 
-class SpecsWorkflow(PlainGates):
+class SpecsWorkflow(WorkflowDefaults):
     """`ralph start build`."""
 
     name = "specs"

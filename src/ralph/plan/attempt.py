@@ -1,19 +1,44 @@
-"""The write-ahead record of an attempt: written before it begins and as each of its steps ends."""
+"""An attempt as data: what is to be done, how far it has come, and what each of its steps came to."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
-
-from ralph.plan.model import Finding, GateResult
+from ralph.plan.model import Finding, Gate, GateResult, Severity, Task
 from ralph.plan.usage import Usage
-from ralph.plan.work import Verdict, WorkKind
-from ralph.stores import atomic
+from ralph.plan.work import StepSpec, Verdict, Work, WorkKind
 from ralph.text import readable
 
-SUFFIX = ".attempt.json"
+DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
+"""Steps without whose success nothing passes; `continue_on_error` only lets the steps after them run."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attempt:
+    """One attempt, complete and without behaviour: it can be stored, sent to another machine, or made in a test."""
+
+    run: str
+    target: str
+    number: int
+    base: str  # the commit it begins on
+    work: Work
+    task: Task | None = None  # the task as the plan had it when the attempt began; None: the work is no task
+    gates: tuple[Gate, ...] = ()
+    ui_gates: tuple[Gate, ...] = ()  # gates that need services and pages
+    is_ui: bool = False  # whether services and pages are checked
+    protect: tuple[str, ...] = ()  # globs of files that no agent may change
+    model: str = ""  # asked for on the command line: comes before any that is configured
+    commit_message: str = ""  # what the commit says if its agent made none
+    blocking: frozenset[Severity] = frozenset()  # the review findings that send the work back
+    max_rounds: int = 0  # how often a review may do that
+
+    @property
+    def label(self) -> str:
+        """The beginning of the names of its log files."""
+        return f"{self.work.id}-{self.number}"
+
+    def step(self, label: str) -> StepSpec:
+        return self.work.step(label)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,33 +110,10 @@ def _readable(result: StepResult) -> StepResult:
     )
 
 
-_adapter: TypeAdapter[Record] = TypeAdapter(Record)
-
-
-def save(folder: Path, record: Record) -> Path:
-    path = _path(folder, record)
-    atomic.write(path, _adapter.dump_json(record))
-    return path
-
-
-def load(folder: Path, target: str = "*") -> list[Record]:
-    """Every attempt that a run of a target, or of any, left under way."""
-    found = (_read(path) for path in sorted(folder.glob(f"{target}/*{SUFFIX}")))
-    return [record for record in found if record]
-
-
-def remove(folder: Path, record: Record) -> Path:
-    path = _path(folder, record)
-    path.unlink(missing_ok=True)
-    return path
-
-
-def _path(folder: Path, record: Record) -> Path:
-    return folder / record.target / f"{record.work}{SUFFIX}"
-
-
-def _read(path: Path) -> Record | None:
-    try:
-        return _adapter.validate_json(path.read_bytes())
-    except (OSError, ValidationError):
-        return None
+def counts_against(work: Work, result: StepResult) -> bool:
+    """A failed step does, unless it may fail; the work itself and its gates may not, whatever is configured."""
+    spec = next((spec for spec in work.steps if spec.label == result.step), None)
+    tolerated = spec is not None and spec.resilience.continue_on_error and spec.type not in DECISIVE
+    is_red = any(gate.required and not gate.passed for gate in result.gates)
+    forgiven = tolerated and result.verdict is Verdict.FAILED and not is_red
+    return result.verdict is not Verdict.PASSED and not forgiven

@@ -1,0 +1,172 @@
+"""The host of attempts on this machine: a working copy of Ralph's, and the run around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph.checkout.set_aside import set_aside
+from ralph.checkout.working_copy import WorkingCopy, copy_own_files
+from ralph.checkout.worktrees import note_use
+from ralph.config import Config
+from ralph.engine.breaker import Breaker
+from ralph.engine.interrupt import Interrupt
+from ralph.engine.run import Run
+from ralph.engine.verification import IN_PLACE
+from ralph.git.repo import Repo
+from ralph.journal.events import Event
+from ralph.plan.attempt import Attempt, Record
+from ralph.plan.model import GateResult, Plan
+from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
+from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work, WorkKind
+from ralph.protect.protection import Protection, ProtectionScope
+from ralph.stores import lock
+from ralph.verify.gates import GateRun
+from ralph.verify.suite import SuiteResult
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalHost:
+    """One for each slot, one for each reviewer's copy, and one for planning agents. See `steps/host.py`."""
+
+    run: Run
+    copy: WorkingCopy | None = None
+    scratch: Path | None = None  # where an agent is called that builds nothing
+    variables: dict[str, str] = field(default_factory=dict)
+    slot: int = 0
+    repo: Repo | None = None  # the person's repository, where nothing is built
+
+    @property
+    def config(self) -> Config:
+        return self.run.config
+
+    @property
+    def plan(self) -> Plan:
+        return self.run.plan
+
+    @property
+    def root(self) -> Path:
+        return self.run.workspace.root
+
+    @property
+    def cwd(self) -> Path:
+        return self.copy.root if self.copy else self.scratch or self.root
+
+    @property
+    def project(self) -> Path:
+        if self.copy is None:
+            return self.cwd
+        return self.copy.project if self.copy.own.held else self.root
+
+    @property
+    def logs(self) -> Path:
+        return self.run.logs
+
+    @property
+    def shares_services(self) -> bool:
+        return self.run.jobs > 1
+
+    @property
+    def interrupt(self) -> Interrupt:
+        return self.run.interrupt
+
+    def note(self, record: Record) -> None:
+        self.run.note(record)
+
+    def breaker(self, spec: StepSpec) -> Breaker | None:
+        return self.run.breaker(spec)
+
+    async def pause(self, seconds: float) -> bool:
+        return await self.run.pause(seconds)
+
+    def emit(self, event: Event) -> None:
+        self.run.emit(event)
+
+    def temporary(self) -> AbstractContextManager[Path]:
+        return self.run.temporary()
+
+    def prompt(self, request: PromptRequest) -> Prompt:
+        return self.run.workflow.prompt(request)
+
+    def claims_in(self, work: Work, data: bytes) -> PlanClaims:
+        return self.run.workflow.claimed(self.run.plan, work, data)
+
+    def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
+        return self.run.workflow.check_contract(work, step, before, after)
+
+    def protect(self, work: Work) -> Protection:
+        run = self.run
+        return Protection.begin(
+            ProtectionScope(
+                workspace=run.workspace,
+                project=self.project,
+                plan=tuple(run.project / path for path in run.workflow.plan_paths),
+                plan_paths=run.workflow.plan_paths,
+                guarded=run.workflow.guarded,
+                guards=run.guards,
+                trace=run.trace,
+                emit=run.emit,
+                repo=run.branch.repo if run.branch else self.repo,
+                branch=run.branch.ref if run.branch else "",
+                copy=self.copy,
+            ),
+            work,
+        )
+
+    def inspecting(self) -> AbstractAsyncContextManager[object]:
+        return self.run.inspections
+
+    def agent_ended(self) -> None:
+        lock.renew(self.run.workspace.lock, self.run.owner)
+
+    async def reading_host(self, commit: str, paths: tuple[str, ...]) -> LocalHost:
+        run = self.run
+        copy = run.working_copy(run.workspace.review_copies / str(self.slot))
+        note_use(copy.folder, run.plan.target, copy.repo)
+        await run.reset(copy, commit)
+        provided = await run.provide(copy)
+        await copy.clean()
+        await run.restore_provided(copy)
+        if self.copy:
+            copy_own_files(self.copy, copy, paths)
+        variables = {**self.variables, "RALPH_WORKTREE": str(copy.folder), **provided}
+        return LocalHost(run=run, copy=copy, variables=variables, slot=self.slot)
+
+    async def tree_of(self, commit: str) -> str:
+        assert self.run.branch, "what is verified is on a branch"
+        return await self.run.branch.repo.tree_of(commit)
+
+    def known_green(self, tree: str) -> tuple[GateResult, ...] | None:
+        return self.run.verified.get(tree)
+
+    async def verify(self, attempt: Attempt, commit: str) -> SuiteResult:
+        in_place = self.config.verify.where == IN_PLACE
+        with nullcontext() if in_place or not self.copy else set_aside(self.copy.folder):
+            return await self.run.verifier.check(
+                commit,
+                attempt.gates,
+                attempt.label,
+                work=attempt.work.id,
+                attempt=attempt.number,
+                task=attempt.task if attempt.work.kind is WorkKind.TASK else None,
+                ui=attempt.number,
+                slot=self.copy,
+            )
+
+    @contextmanager
+    def command_run(self, attempt: Attempt, label: str) -> Iterator[GateRun]:
+        assert self.copy, "a command runs where work is done"
+        with self.run.verifier.command_run(
+            self.copy, self.variables, label, attempt.work.id, attempt.number
+        ) as gate_run:
+            yield gate_run
+
+    async def commit_base(self, attempt: Attempt) -> str:
+        """That of a spec holds all that waited for it."""
+        branch = self.run.branch
+        return await branch.committed() if branch and attempt.work.kind is WorkKind.FINISH else attempt.base
+
+    async def screenshots(self, attempt: Attempt) -> None:
+        await self.run.verifier.screenshots(attempt.base, attempt.task, attempt.work.id)

@@ -1,0 +1,82 @@
+"""A person's signals: the first lets a run finish cleanly, the second ends it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from ralph.errors import EXIT_INTERRUPTED
+from ralph.process import tree
+
+T = TypeVar("T")
+
+
+class Interrupt:
+    """The first signal ends the steps that run and lets the run finish cleanly; the second ends all at once."""
+
+    def __init__(self) -> None:
+        self.requested = False
+        self.halted = False  # not a person but the run itself wants its steps to end
+        self.last_words: Callable[[], object] = lambda: None  # said when all is ended at once
+        self._steps: set[asyncio.Task[Any]] = set()  # whatever they return
+
+    @contextmanager
+    def scope(self, step: asyncio.Task[Any]) -> Iterator[None]:
+        self._steps.add(step)
+        if self.cuts_short:
+            step.cancel()
+        try:
+            yield
+        finally:
+            self._steps.discard(step)
+
+    @property
+    def cuts_short(self) -> bool:
+        """Whether steps that run now are to end."""
+        return self.requested or self.halted
+
+    def halt(self) -> None:
+        """End the steps that run, as a person's signal would."""
+        self.halted = True
+        for step in self._steps:
+            step.cancel()
+
+    def request(self) -> None:
+        if self.requested:
+            tree.kill_everything()
+            self.last_words()
+            sys.stderr.write("\nralph: stopped at once; the same command goes on from here.\n")
+            os._exit(EXIT_INTERRUPTED)
+        self.requested = True
+        for step in self._steps:
+            step.cancel()
+
+    @contextmanager
+    def on_signals(self) -> Iterator[None]:
+        """Listen while this is open. A SIGHUP that was ignored at the start (`nohup`) stays ignored."""
+        loop = asyncio.get_running_loop()
+        is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        numbers = (signal.SIGINT, signal.SIGTERM, *(() if is_kept else (signal.SIGHUP,)))
+        for number in numbers:
+            loop.add_signal_handler(number, self.request)
+        try:
+            yield
+        finally:
+            for number in numbers:
+                loop.remove_signal_handler(number)
+
+    async def interruptible(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """What `work` returns; None if it was cut short."""
+        task = asyncio.create_task(work)
+        with self.scope(task):
+            try:
+                return await task
+            except asyncio.CancelledError:
+                if not self.cuts_short:
+                    raise
+                return None

@@ -1,0 +1,52 @@
+"""The write-ahead records of attempts: written before an attempt begins and as each of its steps ends."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.plan.attempt import Record
+from ralph.stores import atomic
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+SUFFIX = ".attempt.json"
+
+
+@cache
+def _adapter() -> TypeAdapter[Record]:
+    """Made when it is first needed: that takes some milliseconds."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Record)
+
+
+def save(folder: Path, record: Record) -> Path:
+    path = _path(folder, record)
+    atomic.write(path, _adapter().dump_json(record))
+    return path
+
+
+def load(folder: Path, target: str = "*") -> list[Record]:
+    """Every attempt that a run of a target, or of any, left under way."""
+    found = (_read(path) for path in sorted(folder.glob(f"{target}/*{SUFFIX}")))
+    return [record for record in found if record]
+
+
+def remove(folder: Path, record: Record) -> Path:
+    path = _path(folder, record)
+    path.unlink(missing_ok=True)
+    return path
+
+
+def _path(folder: Path, record: Record) -> Path:
+    return folder / record.target / f"{record.work}{SUFFIX}"
+
+
+def _read(path: Path) -> Record | None:
+    try:
+        return _adapter().validate_json(path.read_bytes())
+    except (OSError, ValueError):  # pydantic's own error is a ValueError
+        return None
