@@ -17,11 +17,10 @@ from ralph.cli.repositories import repositories
 from ralph.errors import RalphError
 from ralph.git.repo import Repo
 from ralph.journal.writer import new_run_id
-from ralph.plan.model import TaskState
 from ralph.stores import lock
 from ralph.views.lines import say
-from ralph.workflows.registry import Target, find
 from ralph.workflows.registry import everything as all_targets
+from ralph.workflows.registry import find
 from ralph.workspace import Workspace
 
 
@@ -97,21 +96,11 @@ async def _find(
 ) -> list[Leftover]:
     if all_:
         return await everything(workspace, repos, force=force)
-    unfinished = frozenset(one.name for one in all_targets(workspace) if not _is_finished(one))
+    unfinished = frozenset(one.name for one in all_targets(workspace) if not one.is_finished)
     found = await leftovers(workspace, repos, PruneRequest(unfinished=unfinished, older=older, only=only))
     if only and not found:
         find(workspace, only)  # what is gone may have left something all the same
     return found
-
-
-def _is_finished(target: Target) -> bool:
-    try:
-        plan = target.plan()
-    except RalphError:
-        return False
-    if plan is None or not plan.tasks or plan.count(TaskState.PASSED) < len(plan.tasks):
-        return False
-    return target.workflow != "feature" or bool(plan.review.verified_at)
 
 
 def _age(text: str) -> float:

@@ -10,12 +10,12 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
-from ralph.cli.run import run_feature
-from ralph.cli.running import Watching
+from ralph.cli.run import run_target
+from ralph.cli.running_options import RunFlags
 from ralph.demo.show import FEATURE, prepare
-from ralph.engine.lifecycle import Options
 from ralph.errors import EXIT_UNFINISHED, RalphError
 from ralph.plan.work import Ending
+from ralph.workflows.registry import find
 from ralph.workspace import Workspace
 
 STORY = """This is a real run on a small sample project: real git, real gates, a real retry. Only the agent is scripted.
@@ -48,7 +48,8 @@ def command(into: Path | None) -> int:
     demo = prepare(folder)
     click.echo(STORY)
     workspace = Workspace(root=demo.project)
-    ended = run_feature(workspace, configuration.load(demo.project), FEATURE, Options(), Watching())
+    target = find(workspace, FEATURE)
+    ended = run_target(workspace, configuration.load(demo.project), target, RunFlags())
     if ended.ending is not Ending.DONE:
         return EXIT_UNFINISHED
     ralph = "ralph" if shutil.which("ralph") else sys.argv[0]

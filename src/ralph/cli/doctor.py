@@ -29,9 +29,8 @@ from ralph.verify.browser import check_installed as check_browser
 from ralph.verify.browser import playwright_version
 from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
-from ralph.workflows.registry import REQUEST, REQUIREMENTS, SPECS, find, has_requirements, has_specs, specs_source
-from ralph.workflows.request.phases import GOING_ON
-from ralph.workspace import SPECS_PLAN, Workspace
+from ralph.workflows.registry import everything, workflow_of
+from ralph.workspace import Workspace
 
 MIN_GIT = "2.38"
 SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
@@ -59,8 +58,9 @@ def examine() -> Iterator[Check]:
         yield Check("bad", error.what, error.remedy)
         return
     yield Check("good", f"project {workspace.root}")
-    requirements = has_requirements(workspace)
-    yield from _repository(find(workspace, REQUIREMENTS).repo if requirements else workspace.root)
+    known = everything(workspace)
+    for folder in dict.fromkeys(target.repo for target in known) or (workspace.root,):
+        yield from _repository(folder)
     try:
         config = configuration.load(workspace.root)
     except RalphError as error:
@@ -70,61 +70,11 @@ def examine() -> Iterator[Check]:
     yield from _agents(workspace, config)
     yield from _gates(config)
     yield from _browser(config)
-    if requirements:
-        yield from _preflight(workspace, config)
-    if has_specs(workspace):
-        yield from _specs(workspace)
-    yield from _request(workspace)
+    for target in known:
+        yield from workflow_of(target).entry.examine(workspace, config, target)
     owner = lock.holder(workspace.lock)
     if owner:
         yield Check("note", f"a run is at work: {owner.run} (process {owner.pid})")
-
-
-def _preflight(workspace: Workspace, config: Config) -> Iterator[Check]:
-    """What `ralph run` would look at before it begins."""
-    from ralph.steps import pipeline
-    from ralph.workflows.requirements.preflight import preflight
-
-    try:
-        steps = pipeline.load(workspace, "default")
-    except RalphError as error:
-        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
-        return
-    seen = ("executor:", "verifier:", "git:", "gates:", "verify.default")
-    yield from (check for check in preflight(workspace, config, steps) if not check.what.startswith(seen))
-
-
-def _specs(workspace: Workspace) -> Iterator[Check]:
-    """What `ralph start build` would look at before it begins."""
-    from ralph.workflows.specs.freshness import gone, outdated
-
-    try:
-        plan = find(workspace, SPECS).needed_plan()
-    except RalphError as error:
-        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
-        return
-    yield Check("good", f"{SPECS_PLAN}: {len(plan.specs)} specs, {len(plan.tasks)} tasks")
-    for file in gone(workspace.root, plan):
-        yield Check("bad", f"{file} is in the plan, and is gone", "Put it back, or plan anew: `ralph start plan`.")
-    for line in outdated(workspace.root, specs_source(workspace).read(SPECS_PLAN)):
-        yield Check("note", line, "`ralph start plan`")
-
-
-def _request(workspace: Workspace) -> Iterator[Check]:
-    """What `ralph start` would look at before it begins."""
-    from ralph.workflows.request.locate import locate
-
-    located = locate(workspace)
-    if located is None:
-        return
-    try:
-        plan = find(workspace, REQUEST).plan()
-    except RalphError as error:
-        yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
-        return
-    tasks = f", {len(plan.tasks)} tasks" if plan else ""
-    going_on = GOING_ON[located.phase] if located.phase else ""
-    yield Check("good", f"the request: phase {located.phase.value if located.phase else 'unknown'}{tasks} ({going_on})")
 
 
 def _git() -> Check:

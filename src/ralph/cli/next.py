@@ -1,4 +1,4 @@
-"""`ralph next`: which task comes next."""
+"""`ralph next`: which task comes next, as the plan's own workflow says."""
 
 from __future__ import annotations
 
@@ -8,29 +8,42 @@ from pathlib import Path
 
 import click
 
+from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
-from ralph.plan.model import Plan, Spec, Task, TaskState
-from ralph.plan.select import following
+from ralph.config import Config
+from ralph.plan.model import Plan
+from ralph.plan.work import Ending, Finished, Waiting, Work, WorkKind
 from ralph.views import words
 from ralph.views.lines import say
-from ralph.workflows.registry import NO_PLANS, Target, everything, find
+from ralph.workflows.registry import NO_PLANS, everything, find, workflow_of
+from ralph.workflows.target import Target
+from ralph.workspace import Workspace
+
+STATES = {
+    Ending.DONE: "done",
+    Ending.HALTED: "halted",
+    Ending.UNVERIFIED: "unverified",
+}
+"""How a plan stands that has nothing to begin; every other end is `blocked`."""
 
 
 @click.command(name="next")
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, as_json: bool) -> int:
-    """Show which story or task of TARGET comes next: a feature, `request`, `requirements`, `specs`, or
-    without one all there is."""
+    """Show which task of TARGET comes next: a feature, a session, `request`, `requirements`, `specs`, or without
+    one every plan of the project."""
     workspace = workspaces.find(Path.cwd())
     found = [find(workspace, target)] if target else everything(workspace)
     plans = [(item, plan) for item in found if (plan := item.plan())]
+    config = configuration.load(workspace.root) if plans else None
+    rows = [(item, plan, _upcoming(workspace, config, item, plan)) for item, plan in plans if config]
     if as_json:
-        click.echo(json.dumps([_row(item, plan) for item, plan in plans], indent=2))
+        click.echo(json.dumps([_row(item, plan, work) for item, plan, work in rows], indent=2))
         return 0
-    for item, plan in plans:
-        say(f"{item.name}: {_words(item, plan)}")
+    for item, plan, work in rows:
+        say(f"{item.name}: {_words(item, plan, work)}")
         for task in plan:
             if task.acceptance:
                 say(f"  {words.ACCEPTED_MARK} {task.id} {words.cut(words.accepted(task.acceptance), 300)}", fg="cyan")
@@ -39,45 +52,49 @@ def command(target: str | None, as_json: bool) -> int:
     return 0
 
 
-def _row(target: Target, plan: Plan) -> dict[str, object]:
-    match following(plan):
-        case Task() as task:
-            upcoming: dict[str, object] | None = {"id": task.id, "title": task.title}
-        case Spec() as spec:
-            upcoming = {"id": spec.id, "title": spec.name, "commit": True}
-        case _:
-            upcoming = None
-    left = any(task.state is not TaskState.PASSED for task in plan)
-    state = "ready" if upcoming else "blocked" if left else "done"
+def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan) -> Work | Finished:
+    upcoming = workflow_of(target).entry.open_workflow(workspace, config, target).next(plan)
+    assert not isinstance(upcoming, Waiting), "nothing is under way here"
+    return upcoming
+
+
+def _row(target: Target, plan: Plan, upcoming: Work | Finished) -> dict[str, object]:
     accepted = [{"id": task.id, **asdict(task.acceptance)} for task in plan if task.acceptance]
-    return {
-        "target": target.name,
-        "workflow": target.workflow,
-        "state": state,
-        "next": upcoming,
-        "accepted": accepted,
-    }
+    row: dict[str, object] = {"target": target.name, "workflow": target.workflow, "accepted": accepted}
+    if isinstance(upcoming, Finished):
+        return {**row, "state": STATES.get(upcoming.ending, "blocked"), "next": None}
+    following: dict[str, object] = {"id": upcoming.id, "title": upcoming.title}
+    if upcoming.kind is not WorkKind.TASK:
+        following["kind"] = upcoming.kind.value
+    return {**row, "state": "ready", "next": following}
 
 
-def _words(target: Target, plan: Plan) -> str:
-    match following(plan):
-        case Task() as task:
-            where = plan.find_spec(task.spec)
-            return f"{task.id} {task.title}" + (f" ({where.name})" if where else "")
-        case Spec() as spec:
-            return f"the commit of {spec.name}, whose tasks are all settled"
+def _words(target: Target, plan: Plan, upcoming: Work | Finished) -> str:
+    if isinstance(upcoming, Finished):
+        return _rest(target, plan, upcoming)
+    match upcoming.kind:
+        case WorkKind.TASK:
+            task = plan.find(upcoming.id)
+            spec = plan.find_spec(task.spec) if task else None
+            return f"{upcoming.id} {upcoming.title}" + (f" ({spec.name})" if spec else "")
+        case WorkKind.FINISH:
+            return f"the commit of {upcoming.title}, whose tasks are all settled"
         case _:
-            return _rest(target, plan)
+            return f"{upcoming.title[0].lower()}{upcoming.title[1:]} ({upcoming.id})"
 
 
-def _rest(target: Target, plan: Plan) -> str:
+def _rest(target: Target, plan: Plan, end: Finished) -> str:
     """What is left when no task can be worked on."""
-    if not plan.tasks:
-        return f"nothing is planned yet ({'ralph start plan' if target.name == 'specs' else target.command})"
-    if plan.failure:
-        return f"halted, because {plan.failure.task} failed; `{target.command}` gives it its attempts anew"
-    stuck = [task.id for task in plan if task.state is not TaskState.PASSED]
-    if stuck:
-        return f"nothing can go on; blocked: {', '.join(stuck)} (ralph retry {target.name})"
-    is_over = target.workflow != "feature" or plan.review.verified_at
-    return "nothing left to do" if is_over else "the final verification"
+    if not plan.tasks and end.ending is not Ending.BLOCKED:
+        return f"nothing is planned yet ({target.plan_command or target.command})"
+    match end.ending:
+        case Ending.DONE:
+            return "nothing left to do"
+        case Ending.HALTED if plan.failure:
+            return f"halted, because {plan.failure.task} failed; `{target.command}` gives it new attempts"
+        case Ending.UNVERIFIED:
+            return f"the final verification never agreed (ralph retry {target.name})"
+        case _:
+            stuck = [task.id for task in plan if task.id in end.reason]
+            names = f"; blocked: {', '.join(stuck)}" if stuck else ""
+            return f"nothing can continue{names} (ralph retry {target.name})"

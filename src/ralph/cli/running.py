@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
-from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
 from ralph.git import read as git_read
 from ralph.journal.events import Event, RunEnded
@@ -22,6 +20,7 @@ from ralph.plan.work import Ending
 from ralph.protect import crash_copies
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
+from ralph.workflows.run_request import RunRequest
 from ralph.workspace import Workspace
 
 CODES = {
@@ -45,23 +44,14 @@ class Watching:
     as_json: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
-    """A run that has been checked and can begin."""
-
-    wanted: CheckoutRequest
-    make: Callable[[Path], Workflow]
-    command: str  # what a person types to go on with it
-    more: str = ""  # how to get more work for it
-    listeners: tuple[Listener, ...] = ()
-    figures: str = ""  # a file in which other programs find what it came to
-    artifacts: str = ""  # a folder with what its agents wrote for each other
-    review: Callable[[], str] = str  # the file with its final review, when it is done
-    manual: bool = True  # `ralph retry` is for its tasks
-
-
 def run_request(
-    workspace: Workspace, config: Config, job: RunRequest, options: Options, watching: Watching, *, silent: bool = False
+    workspace: Workspace,
+    config: Config,
+    request: RunRequest,
+    options: Options,
+    watching: Watching,
+    *,
+    silent: bool = False,
 ) -> RunEnded:
     """One run, watched in the way a person asked for; `silent`: the job's own listeners tell what is to tell."""
     view = TerminalView(quiet=watching.quiet, folder=workspace.root)
@@ -69,11 +59,13 @@ def run_request(
 
     async def watched() -> RunEnded:
         async with ticking(None if watching.as_json or silent else view.tick):
-            return await run_plan(workspace, config, job.wanted, job.make, options, listener, *job.listeners)
+            return await run_plan(
+                workspace, config, request.checkout, request.open, options, listener, *request.listeners
+            )
 
     ended = asyncio.run(watched())
     if not watching.as_json:
-        _closing(view, ended, job, workspace, config)
+        _closing(view, ended, request, workspace, config)
     return ended
 
 
@@ -99,50 +91,50 @@ def print_json(_: Event, line: str) -> None:
         click.echo(line)
 
 
-def _closing(view: TerminalView, ended: RunEnded, job: RunRequest, workspace: Workspace, config: Config) -> None:
+def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace: Workspace, config: Config) -> None:
     """Where to look now."""
-    wanted = job.wanted
+    wanted = request.checkout
     view.line(f"  branch    {wanted.branch}")
     view.line(f"  logs      {_relative(workspace.logs / ended.run)}")
-    if job.figures:
-        view.line(f"  figures   {_relative(workspace.root / job.figures)}")
-    if job.artifacts:
-        view.line(f"  artifacts {job.artifacts}")
-    if ended.ending is Ending.DONE and (review := job.review()):
+    if request.figures:
+        view.line(f"  figures   {_relative(workspace.root / request.figures)}")
+    if request.artifacts:
+        view.line(f"  artifacts {request.artifacts}")
+    if ended.ending is Ending.DONE and (review := request.review()):
         view.line(f"  review    {review}")
     match ended.ending:
         case Ending.DONE:
             git = f"git -C {wanted.folder}" if wanted.folder else "git"
             if config.commits.branch == CURRENT_BRANCH and _has_followed(workspace.root / wanted.folder, wanted.branch):
-                view.line(f"→ Look at it: `{git} log -p`. It is on your branch as well. {job.more}".rstrip())
+                view.line(f"→ Look at it: `{git} log -p`. It is on your branch as well. {request.more}".rstrip())
                 return
             view.line(f"→ Look at it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
-            view.line(f"  `{git} merge {wanted.branch}`. Ralph never does. {job.more}".rstrip())
+            view.line(f"  `{git} merge {wanted.branch}`. Ralph never does. {request.more}".rstrip())
             _hint_untracked(view, workspace, wanted)
-        case Ending.BLOCKED if not job.manual:
-            view.line(f"→ Look into {job.artifacts}, correct what is in the way (a task, the plan, a gate), then")
-            view.line(f"  `{job.command}` gives it new attempts. If a task needs no work:")
+        case Ending.BLOCKED if not request.manual:
+            view.line(f"→ Look into {request.artifacts}, correct what is in the way (a task, the plan, a gate), then")
+            view.line(f"  `{request.command}` gives it new attempts. If a task needs no work:")
             view.line(f'  `ralph accept {ended.target} TASK --why "…"`.')
         case Ending.BLOCKED:
             view.line(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
-            view.line(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
+            view.line(f"  Then `ralph retry {ended.target}` and `{request.command}`.")
         case Ending.HALTED:
             view.line(f"→ See why: `ralph status {ended.target}`, `ralph attempts {ended.target}`.")
-            view.line(f"  Mend it or leave it to the next agent, then `{job.command}` goes on from there.")
+            view.line(f"  Mend it or leave it to the next agent, then `{request.command}` goes on from there.")
         case Ending.UNVERIFIED if ended.reason == ended.unverified:
             view.line("→ Add your checks to verify.default in ralph.config.json: they decide what passes.")
             view.line(f"  Check this work yourself: `git switch {wanted.branch}`, then `ralph verify`.")
-            if job.manual:
-                view.line(f"  If it is right: `ralph accept {ended.target} TASK --why TEXT`, then `{job.command}`.")
+            if request.manual:
+                view.line(f"  If it is right: `ralph accept {ended.target} TASK --why TEXT`, then `{request.command}`.")
         case Ending.UNVERIFIED:
             view.line(f"→ See why: `ralph status {ended.target}`.")
-            view.line(f"  Then `ralph retry {ended.target}` and `{job.command}`.")
+            view.line(f"  Then `ralph retry {ended.target}` and `{request.command}`.")
         case Ending.STOPPED:
-            view.line(f"→ Mend that, then `{job.command}` goes on.")
+            view.line(f"→ Mend that, then `{request.command}` goes on.")
         case Ending.LIMITED:
-            view.line(f"→ `{job.command}` goes on when the limit has passed.")
+            view.line(f"→ `{request.command}` goes on when the limit has passed.")
         case _:
-            view.line(f"→ `{job.command}` goes on.")
+            view.line(f"→ `{request.command}` goes on.")
 
 
 def _has_followed(folder: Path, branch: str) -> bool:

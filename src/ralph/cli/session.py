@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import click
 
 from ralph import config as configuration
-from ralph import prompts
 from ralph import workspace as workspaces
-from ralph.agent.call import check_installed
-from ralph.checkout.open import CheckoutRequest
-from ralph.cli.running import EXIT_CODES, RunRequest, Watching, exit_code, restore_after_kill, run_request
+from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
+from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
-from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, Event, RunEnded
 from ralph.journal.reader import past_attempts
@@ -26,12 +23,13 @@ from ralph.stores import lock
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.workflows.feature import locate as features
+from ralph.workflows.registry import WORKFLOWS
 from ralph.workflows.session import locate as sessions
+from ralph.workflows.session.entry import check_roles, request_for
 from ralph.workflows.session.locate import LocatedSession
 from ralph.workflows.session.report import SessionReport, report
 from ralph.workflows.session.router import Mark, ProgressItem
 from ralph.workflows.session.store import Session
-from ralph.workflows.session.workflow import SessionWorkflow
 from ralph.workspace import SESSIONS, Workspace
 
 EXAMPLES = f"""\b
@@ -48,7 +46,6 @@ Planner, questioner, executor and reviewer may each have an agent and a model of
 ralph.config.json). Their artifacts are in .ralph-sessions/ID/. Ctrl-C stops cleanly, and `ralph session`
 resumes it, also after a crash.
 {EXIT_CODES}"""
-ROLES = ("planner", "questioner", "executor", "reviewer")
 COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark.DONE: "green"}
 
 
@@ -57,39 +54,25 @@ COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark
 @click.option("--resume", metavar="ID", help="Go on with this session.")
 @click.option("--id", "wanted_id", metavar="ID", help="The new session's id; else its time and its first words.")
 @click.option("--update", metavar="TEXT", help="More requirements for the session.")
-@click.option("--once", is_flag=True, help="Make one attempt, then stop.")
-@click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first call.")
-@click.option("--keep-going", is_flag=True, help="Go on although a gate cannot run at all.")
-@click.option("--model", default="", help="The model the executor is told to use.")
-@click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
-@click.option("--json", "as_json", is_flag=True, help="How it stands, as JSON on standard output.")
+@running_options("How it stands, as JSON on standard output.")
 def command(
-    words_: tuple[str, ...],
-    resume: str | None,
-    wanted_id: str | None,
-    update: str | None,
-    once: bool,
-    no_baseline: bool,
-    keep_going: bool,
-    model: str,
-    quiet: bool,
-    as_json: bool,
+    words_: tuple[str, ...], resume: str | None, wanted_id: str | None, update: str | None, flags: RunFlags
 ) -> int:
     """Work on REQUEST in a session: a planner, a questioner, an executor and a reviewer, each a fresh agent.
     Without a request the newest unfinished session goes on."""
     workspace = workspaces.find(Path.cwd())
     if words_[:1] in (("list",), ("show",)):
-        return _look(workspace, words_, as_json)
+        return _list_or_show(workspace, words_, flags.as_json)
     restore_after_kill(workspace)
     config = configuration.load(workspace.root)
-    _check(workspace, config)
+    flags.check(WORKFLOWS["session"])
+    check_roles(workspace, config)
     request = " ".join(words_).strip()
     if wanted_id is None:
         asked = _choose(workspace, request, resume, update)
     else:
         asked = _named(workspace, request, wanted_id, more=resume is not None or update is not None)
-    options = Options(once=once, baseline=not no_baseline, keep_going=keep_going, model=model)
-    return _run(workspace, config, asked, options, Watching(quiet=quiet, as_json=as_json))
+    return _run(workspace, config, asked, flags)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,14 +83,6 @@ class SessionOptions:
     request: str = ""
     update: str = ""
     is_new: bool = False
-
-
-def _check(workspace: Workspace, config: Config) -> None:
-    """Everything that can be wrong is found before anything is touched."""
-    for role in ROLES:
-        check_installed(config.provider_for(role), workspace.root)
-        prompts.check(f"role-{role}", workspace.root)
-    prompts.check("session-call", workspace.root)
 
 
 def _choose(workspace: Workspace, request: str, resume: str | None, update: str | None) -> SessionOptions:
@@ -154,37 +129,14 @@ def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) ->
     return SessionOptions(id=wanted_id, request=request, is_new=True)
 
 
-def _run(workspace: Workspace, config: Config, asked: SessionOptions, options: Options, watching: Watching) -> int:
-    session = sessions.read(workspace, asked.id).session
-    if session.items is None and not asked.request:
-        raise RalphError(
-            f"The session {asked.id} has no progress.md, and nobody knows what it was asked for.",
-            remedy='Put the file back (git log -- .ralph-sessions), or begin anew: ralph session "What you want"',
-        )
-    if asked.update and session.items is None:
-        raise RalphError("This session has no plan to update yet.", remedy=f"ralph session --resume {asked.id}")
-    _ = session.call, session.entries  # what is wrong with the files is told before anything begins
+def _run(workspace: Workspace, config: Config, asked: SessionOptions, flags: RunFlags) -> int:
     if lock.holder(workspace.lock) is None and asked.is_new:
         sessions.begin(workspace, asked.id, asked.request)
-    watcher = _Watcher(workspace, asked.id, print_it=watching.as_json)
-    here = workspace.root / SESSIONS / asked.id
-    job = RunRequest(
-        wanted=CheckoutRequest(
-            target=asked.id,
-            branch=sessions.branch_of(asked.id),
-            carry=tuple(str(path.relative_to(workspace.root)) for path in sorted(here.glob("*")) if path.is_file()),
-        ),
-        make=lambda root: SessionWorkflow(
-            config, root, asked.id, request=asked.request, update=asked.update, templates=workspace.root
-        ),
-        command=f"ralph session --resume {asked.id}",
-        more=f'More: `ralph session --resume {asked.id} --update "what is missing"`.',
-        listeners=(watcher,),
-        artifacts=f"{SESSIONS}/{asked.id} on {sessions.branch_of(asked.id)}",
-        review=lambda: sessions.read(workspace, asked.id).session.final_review,
-        manual=False,
-    )
-    return exit_code(run_request(workspace, config, job, options, watching, silent=watching.as_json))
+    request = request_for(workspace, config, asked.id, request=asked.request, update=asked.update)
+    watcher = _Watcher(workspace, asked.id, print_it=flags.as_json)
+    request = replace(request, listeners=(watcher,))
+    ended = run_request(workspace, config, request, flags.options(), flags.watching, silent=flags.as_json)
+    return exit_code(ended)
 
 
 class _Watcher:
@@ -219,7 +171,7 @@ def _report(workspace: Workspace, one: LocatedSession) -> SessionReport:
     return report(one.session, last_action=last, blocked=sessions.why_blocked(workspace, one))
 
 
-def _look(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:
+def _list_or_show(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:
     if len(words_) > (1 if words_[0] == "list" else 2):
         raise RalphError(
             f"`ralph session {words_[0]}` takes {'nothing' if words_[0] == 'list' else 'one id'} more.",

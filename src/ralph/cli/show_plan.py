@@ -12,11 +12,12 @@ from ralph.plan.select import waves
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.plan_tree import draw
-from ralph.workflows.registry import REQUEST, find
+from ralph.workflows.registry import find
 from ralph.workflows.request.answers import parse_decisions
 from ralph.workflows.request.files import DECISIONS, PRD, RESEARCH, STATE
 from ralph.workflows.request.locate import LocatedRequest, locate
 from ralph.workflows.request.phases import GOING_ON, Phase
+from ralph.workflows.request.targets import REQUEST
 from ralph.workspace import Workspace
 
 

@@ -10,24 +10,23 @@ import click
 from ralph import config as configuration
 from ralph import prompts, validation
 from ralph import workspace as workspaces
-from ralph.agent.call import check_installed
-from ralph.checkout.open import CheckoutRequest
-from ralph.cli.running import EXIT_CODES, RunRequest, Watching, exit_code, restore_after_kill, run_request
-from ralph.cli.start_request import request_job
+from ralph.cli.run import run_target
+from ralph.cli.running import EXIT_CODES, Watching, exit_code, restore_after_kill
+from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
-from ralph.engine.lifecycle import Options
 from ralph.engine.planning import planner
 from ralph.errors import RalphError
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
-from ralph.workflows.plan_source import BRANCH_PREFIX
-from ralph.workflows.registry import find, specs_source
-from ralph.workflows.specs.freshness import gone, outdated
+from ralph.workflows.registry import find
+from ralph.workflows.request.targets import REQUEST
+from ralph.workflows.specs.entry import stale
 from ralph.workflows.specs.planning import PlannedSpecs, SpecPlanner
 from ralph.workflows.specs.store import TARGET
-from ralph.workflows.specs.workflow import SpecsWorkflow
-from ralph.workspace import PROGRESS, SPECS_PLAN, Workspace
+from ralph.workflows.specs.targets import SPECS
+from ralph.workflows.specs.targets import source as specs_source
+from ralph.workspace import SPECS_PLAN, Workspace
 
 EXAMPLES = f"""\b
 Examples:
@@ -46,89 +45,21 @@ attempts: `ralph start` gives it new ones and goes on from there.
 
 @click.command(name="start", epilog=EXAMPLES)
 @click.argument("mode", type=click.Choice(["plan", "build"]), required=False)
-@click.option("--jobs", type=click.IntRange(1, 64), help="Run N tasks in parallel.", metavar="N")
-@click.option(
-    "--on-failure",
-    type=click.Choice(["wait", "stop"]),
-    help="With --jobs, when a task fails: let the others end (wait, the default), or stop them.",
-)
-@click.option("--once", is_flag=True, help="Make one attempt, then stop.")
-@click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first attempt.")
-@click.option("--keep-going", is_flag=True, help="Go on although a gate cannot run at all.")
-@click.option("--model", default="", help="The model the agent is told to use.")
-@click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary.")
-@click.option("--json", "as_json", is_flag=True, help="Events as JSON Lines; plan: what it came to, as JSON.")
-def command(
-    mode: str | None,
-    jobs: int | None,
-    on_failure: str | None,
-    once: bool,
-    no_baseline: bool,
-    keep_going: bool,
-    model: str,
-    quiet: bool,
-    as_json: bool,
-) -> int:
+@running_options("Events as JSON Lines; plan: what it came to, as JSON.")
+def command(mode: str | None, flags: RunFlags) -> int:
     """Work through the plan that `ralph plan` made. With a mode it is about specs: turn those in specs/*.md into
     tasks (plan), or work through them until all are verified (build)."""
     workspace = workspaces.find(Path.cwd())
     restore_after_kill(workspace)
     config = configuration.load(workspace.root)
-    watching = Watching(quiet=quiet, as_json=as_json)
-    options = Options(
-        once=once,
-        jobs=jobs or 1,
-        abrupt=on_failure == "stop",
-        baseline=not no_baseline,
-        keep_going=keep_going,
-        model=model,
-    )
-    if mode is None:
-        job = request_job(workspace, config, options)
-        return exit_code(run_request(workspace, config, job, options, watching))
-    if (jobs or 1) > 1 or on_failure:
-        raise RalphError("--jobs and --on-failure are for a request's plan.", remedy="Leave them out.")
-    if mode == "build":
-        return exit_code(run_request(workspace, config, _job(workspace, config), options, watching))
-    if once or no_baseline:
-        raise RalphError("--once and --no-baseline are for `ralph start build`.", remedy="Leave them out.")
-    return _plan(workspace, config.with_model("planner", model), watching)
-
-
-def _job(workspace: Workspace, config: Config) -> RunRequest:
-    """Everything that can be wrong is found before anything is touched."""
-    for role in config.working_roles:
-        check_installed(config.provider_for(role), workspace.root)
-    for template in ("task", *(["review"] if config.review.enabled else [])):
-        prompts.check(template, workspace.root)
-    plan = find(workspace, TARGET).needed_plan()
-    if not plan.specs:
-        raise RalphError(f"Nothing is planned yet: {SPECS_PLAN} has no specs.", remedy="Plan it: `ralph start plan`.")
-    missing = gone(workspace.root, plan)
-    if missing:
+    if mode != "plan":
+        target = find(workspace, SPECS if mode == "build" else REQUEST)
+        return exit_code(run_target(workspace, config, target, flags))
+    if flags != RunFlags(model=flags.model, quiet=flags.quiet, as_json=flags.as_json):
         raise RalphError(
-            f"{SPECS_PLAN} refers to spec files that are gone:",
-            details=tuple(f"  {file}" for file in missing),
-            remedy="Put them back, or plan anew without them: `ralph start plan`.",
+            "`ralph start plan` only plans: it takes --model, --quiet and --json.", remedy="Leave the others out."
         )
-    _warn_outdated(workspace)
-    return RunRequest(
-        wanted=CheckoutRequest(
-            target=TARGET,
-            branch=f"{BRANCH_PREFIX}{TARGET}",
-            defers=True,
-            own_files=(SPECS_PLAN, PROGRESS),
-            carry=(SPECS_PLAN, PROGRESS),
-        ),
-        make=lambda root: SpecsWorkflow(config, root, templates=workspace.root),
-        command="ralph start build",
-        more="More work: write another spec, then `ralph start plan`.",
-    )
-
-
-def _warn_outdated(workspace: Workspace) -> None:
-    for line in outdated(workspace.root, specs_source(workspace).read(SPECS_PLAN)):
-        say(f"! {line}: `ralph start plan`", fg="yellow", err=True)
+    return _plan(workspace, config.with_model("planner", flags.model), flags.watching)
 
 
 def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
@@ -144,7 +75,8 @@ def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
         click.echo(json.dumps({"changes": planned.changes, "implementation": document}, indent=2))
     else:
         _tell(planned)
-    _warn_outdated(workspace)
+    for warning in stale(workspace):
+        say(f"! {warning}", fg="yellow", err=True)
     return 0
 
 

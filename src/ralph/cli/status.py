@@ -18,8 +18,9 @@ from ralph.stores import lock
 from ralph.stores.findings import finding_entries
 from ralph.views import words
 from ralph.views.lines import say
-from ralph.workflows.registry import NO_PLANS, Target, everything, find, find_by_task, find_task
+from ralph.workflows.registry import NO_PLANS, everything, find, find_by_task, find_task
 from ralph.workflows.request.files import ERRORS
+from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
 MAX_SECONDS = 300

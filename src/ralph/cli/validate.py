@@ -12,7 +12,9 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.errors import EXIT_WRONG, RalphError
 from ralph.validation import Mistakes
-from ralph.workflows.registry import REQUEST, Target, everything, find
+from ralph.workflows.registry import everything, find
+from ralph.workflows.request.targets import REQUEST
+from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
 

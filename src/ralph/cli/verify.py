@@ -18,6 +18,7 @@ from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.recovery import end_verifying, verifying
 from ralph.engine.ticking import ticking
+from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import read as git_read
 from ralph.journal.events import GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
@@ -33,9 +34,10 @@ from ralph.verify.suite import SuiteResult, UiWork, check
 from ralph.verify.urls import pages_in
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
-from ralph.workflows.feature.workflow import FeatureWorkflow
-from ralph.workflows.registry import REQUIREMENTS, Target, find, find_by_task, find_task, has_requirements
-from ralph.workspace import Feature, Workspace
+from ralph.workflows.defaults import WorkflowDefaults
+from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
+from ralph.workflows.target import Target
+from ralph.workspace import Workspace
 
 
 @click.command(
@@ -62,13 +64,13 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool) 
         config = config.model_copy(update={"browser": shown})
     if story and not target:
         target = find_by_task(workspace, story).name
-    name = target or (REQUIREMENTS if has_requirements(workspace) else "")
-    found = find(workspace, name) if name else None
+    nameless = WORKFLOWS[NAMELESS].targets.everything(workspace)
+    found = find(workspace, target) if target else nameless[0] if nameless else None
     plan = found.needed_plan() if found and target else Plan(target="")
     task = find_task(plan, story) if story else None
     if found:
         _warn_elsewhere(workspace, found)
-    workflow = FeatureWorkflow(Feature(name=target or "all", date="0000-00-00"), config, workspace.root)
+    workflow = workflow_of(found).entry.open_workflow(workspace, config, found) if found else _EveryGate(config)
     folder = found.repo if found else workspace.root
     checked = asyncio.run(_check(workspace, folder, config, workflow, plan, task, as_json))
     is_verified = bool(checked.pages) or any(result.required for result in checked.results)
@@ -90,6 +92,10 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool) 
     return EXIT_UNFINISHED if checked.reason or not is_verified else 0
 
 
+class _EveryGate(WorkflowDefaults):
+    """Without a plan: every gate, and the UI gates if there are any."""
+
+
 def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
     here = git_read.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
     if target.branch and target.branch.name != here:
@@ -101,7 +107,7 @@ async def _check(
     workspace: Workspace,
     folder: Path,
     config: Config,
-    workflow: FeatureWorkflow,
+    workflow: Workflow | WorkflowDefaults,
     plan: Plan,
     task: Task | None,
     as_json: bool,
@@ -148,7 +154,7 @@ async def _check(
 
 def _ui_work(
     workspace: Workspace,
-    workflow: FeatureWorkflow,
+    workflow: Workflow | WorkflowDefaults,
     plan: Plan,
     task: Task | None,
     services: Services,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ralph.errors import RalphError
+
 
 @dataclass(frozen=True)
 class Check:
@@ -12,3 +14,8 @@ class Check:
     state: str  # good, note, bad
     what: str
     remedy: str = ""
+
+
+def bad_check(error: RalphError) -> Check:
+    """An error as a check that failed."""
+    return Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)

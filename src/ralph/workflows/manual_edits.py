@@ -19,7 +19,8 @@ from ralph.protect import crash_copies
 from ralph.stores import lock
 from ralph.stores.lock import Owner
 from ralph.workflows.plan_source import BRANCH_PREFIX
-from ralph.workflows.registry import Target, find
+from ralph.workflows.registry import find
+from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
 

@@ -19,7 +19,7 @@ from ralph.steps.registry import step_type
 from ralph.steps.review import ReviewStep
 from ralph.verify.gates import default_gates
 from ralph.workflows.checks import Check
-from ralph.workflows.registry import requirements_source
+from ralph.workflows.requirements.targets import source
 from ralph.workflows.requirements.workflow import REQUIREMENTS, Layout, marker_of, prompt_name
 from ralph.workflows.review import reviewed
 from ralph.workspace import Workspace
@@ -32,7 +32,7 @@ def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Itera
     layout = Layout(workspace=workspace, plan=pipeline.plan)
     app: str | None = None
     try:
-        data = requirements_source(workspace).read(pipeline.plan)
+        data = source(workspace).read(pipeline.plan)
         document, plan = layout.read(data)
         app = str(document.get("app", ""))
         yield Check("good", f"{pipeline.plan}: {len(plan.tasks)} task{'s' if len(plan.tasks) != 1 else ''}")
@@ -54,7 +54,7 @@ def _names(ids: list[str], pipeline: Pipeline) -> Iterator[Check]:
 
 
 def _requirements(workspace: Workspace) -> Check:
-    if requirements_source(workspace).read(REQUIREMENTS) is None and not (workspace.root / REQUIREMENTS).is_file():
+    if source(workspace).read(REQUIREMENTS) is None and not (workspace.root / REQUIREMENTS).is_file():
         return Check("bad", f"{REQUIREMENTS} is not there", "Put the requirements there: agents read them.")
     return Check("good", REQUIREMENTS)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from ralph import prompts
@@ -58,10 +59,11 @@ class SessionWorkflow(WorkflowDefaults):
         request: str = "",
         update: str = "",
         templates: Path | None = None,
+        files: Mapping[str, bytes] | None = None,
     ) -> None:
         super().__init__(config)
         self.target = session_id
-        self.store = SessionStore(project, session_id)
+        self.store = SessionStore(project, session_id, files=files)
         self.state_message = f"chore: update session {session_id}"
         self.policy = Policy(max_failures=config.max_retries, max_setup_failures=1)
         self._project = templates or project  # where a person's own prompts are

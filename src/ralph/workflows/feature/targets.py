@@ -1,0 +1,38 @@
+"""The features of a project as targets."""
+
+from __future__ import annotations
+
+from ralph.workflows.feature import locate
+from ralph.workflows.feature.locate import LocatedFeature
+from ralph.workflows.feature.store import PrdStore
+from ralph.workflows.target import Target
+from ralph.workspace import Workspace
+
+
+def find(workspace: Workspace, name: str) -> Target:
+    """The feature of this name, or an error that lists what there is."""
+    return _target(workspace, locate.locate(workspace, name))
+
+
+def everything(workspace: Workspace) -> list[Target]:
+    """Every feature, oldest first."""
+    return [_target(workspace, located) for located in locate.everything(workspace)]
+
+
+def _target(workspace: Workspace, located: LocatedFeature) -> Target:
+    feature = located.feature
+    folder = located.folder or workspace.root
+    return Target(
+        name=feature.name,
+        workflow="feature",
+        noun="story",
+        command=f"ralph run {feature.name}",
+        file=feature.prd_json,
+        folder=located.folder,
+        repo=workspace.root,
+        branch=located.branch,
+        has_final_review=True,
+        where=located.where,
+        read=lambda: located.read(workspace.root, feature.prd_json),
+        store=lambda: PrdStore(folder / feature.prd_json, feature.name),
+    )

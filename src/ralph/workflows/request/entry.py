@@ -1,0 +1,79 @@
+"""`ralph run request`: what must be right, and the run that can begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ralph import prompts
+from ralph.agent.call import check_installed
+from ralph.checkout.open import CheckoutRequest
+from ralph.config import Config
+from ralph.engine.lifecycle import Options
+from ralph.errors import RalphError
+from ralph.workflows.checks import Check, bad_check
+from ralph.workflows.plan_source import PlanSource
+from ralph.workflows.request.execution_log import ExecutionLog
+from ralph.workflows.request.files import every_path
+from ralph.workflows.request.locate import LocatedRequest, branch_for, locate
+from ralph.workflows.request.phases import GOING_ON
+from ralph.workflows.request.workflow import RequestWorkflow
+from ralph.workflows.run_request import RunRequest
+from ralph.workflows.target import Target
+from ralph.workspace import Workspace
+
+
+def checks(workspace: Workspace, config: Config, target: Target, options: Options) -> Iterable[Check]:
+    return ()
+
+
+def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Check]:
+    phase = _located(workspace).phase
+    try:
+        plan = target.plan()
+    except RalphError as error:
+        yield bad_check(error)
+        return
+    tasks = f", {len(plan.tasks)} tasks" if plan else ""
+    what_now = f" ({GOING_ON[phase]})" if phase else ""
+    yield Check("good", f"the request: phase {phase.value if phase else 'unknown'}{tasks}{what_now}")
+
+
+def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
+    for role in config.working_roles:
+        check_installed(config.provider_for(role), workspace.root)
+    for template in ("request-task", *(["review"] if config.review.enabled else [])):
+        prompts.check(template, workspace.root)
+    located = _located(workspace)
+    target.needed_plan()  # what is wrong with it is said before anything begins
+    branch, carried = branch_for(workspace, located), _carried(workspace, located)
+    return RunRequest(
+        checkout=CheckoutRequest(target=target.name, branch=branch, carry=carried),
+        open=lambda root: RequestWorkflow(config, root, branch, templates=workspace.root, carried=carried),
+        command=target.command + (f" --jobs {options.jobs}" if options.jobs > 1 else ""),
+        more='The next one: `ralph plan "What you want"`.',
+        listeners=(ExecutionLog(workspace.root),),
+    )
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> RequestWorkflow:
+    branch = branch_for(workspace, _located(workspace))
+    return RequestWorkflow(config, target.folder or workspace.root, branch, templates=workspace.root)
+
+
+def _located(workspace: Workspace) -> LocatedRequest:
+    located = locate(workspace)
+    if located is None:
+        raise RalphError(
+            "There is nothing to start here yet.",
+            remedy='Plan it with `ralph plan "What you want"`; for specs it is `ralph start plan`.',
+        )
+    return located
+
+
+def _carried(workspace: Workspace, located: LocatedRequest) -> tuple[str, ...]:
+    """The plan's files, and those that an earlier request left in the last commit: the branch is to have these, and
+    not those."""
+    if located.branch:
+        return ()
+    committed = PlanSource(root=workspace.root, folder=None, revision="HEAD")
+    return tuple(dict.fromkeys((*every_path(located.files), *every_path(committed))))

@@ -1,0 +1,78 @@
+"""`ralph run SESSION`: what must be right, and the run that can begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ralph import prompts
+from ralph.agent.call import check_installed
+from ralph.checkout.open import CheckoutRequest
+from ralph.config import Config
+from ralph.engine.lifecycle import Options
+from ralph.errors import RalphError
+from ralph.workflows.checks import Check
+from ralph.workflows.run_request import RunRequest
+from ralph.workflows.session import locate
+from ralph.workflows.session.workflow import SessionWorkflow
+from ralph.workflows.target import Target
+from ralph.workspace import SESSIONS, Workspace
+
+ROLES = ("planner", "questioner", "executor", "reviewer")
+
+
+def checks(workspace: Workspace, config: Config, target: Target, options: Options) -> Iterable[Check]:
+    return ()
+
+
+def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Check]:
+    return ()
+
+
+def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
+    check_roles(workspace, config)
+    request = locate.find(workspace, target.name).request
+    return request_for(workspace, config, target.name, request=request)
+
+
+def check_roles(workspace: Workspace, config: Config) -> None:
+    for role in ROLES:
+        check_installed(config.provider_for(role), workspace.root)
+        prompts.check(f"role-{role}", workspace.root)
+    prompts.check("session-call", workspace.root)
+
+
+def request_for(
+    workspace: Workspace, config: Config, session_id: str, *, request: str = "", update: str = ""
+) -> RunRequest:
+    """A run of a session that exists, or is about to begin with a request."""
+    session = locate.read(workspace, session_id).session
+    if session.items is None and not request:
+        raise RalphError(
+            f"The session {session_id} has no progress.md, and no request to begin with.",
+            remedy='Put the file back (git log -- .ralph-sessions), or begin anew: ralph session "What you want"',
+        )
+    if update and session.items is None:
+        raise RalphError("This session has no plan to update yet.", remedy=f"ralph session --resume {session_id}")
+    _ = session.call, session.entries  # what is wrong with the files is said before anything begins
+    folder, branch = workspace.root / SESSIONS / session_id, locate.branch_of(session_id)
+    return RunRequest(
+        checkout=CheckoutRequest(
+            target=session_id,
+            branch=branch,
+            carry=tuple(str(path.relative_to(workspace.root)) for path in sorted(folder.glob("*")) if path.is_file()),
+        ),
+        open=lambda root: SessionWorkflow(
+            config, root, session_id, request=request, update=update, templates=workspace.root
+        ),
+        command=f"ralph session --resume {session_id}",
+        more=f'More: `ralph session --resume {session_id} --update "what is missing"`.',
+        artifacts=f"{SESSIONS}/{session_id} on {branch}",
+        review=lambda: locate.read(workspace, session_id).session.final_review,
+        manual=False,
+    )
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> SessionWorkflow:
+    source = locate.source_of(workspace, target.name)
+    files = source.files_in(f"{SESSIONS}/{target.name}")
+    return SessionWorkflow(config, target.folder or workspace.root, target.name, templates=workspace.root, files=files)

@@ -1,0 +1,71 @@
+"""What commands can be pointed at: one plan, whichever workflow it belongs to, and where its truth lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from ralph.errors import RalphError
+from ralph.git.read import Branch
+from ralph.plan.model import Plan, TaskState
+
+
+class PlanStore(Protocol):
+    """A store that can also read bytes which lie somewhere else."""
+
+    def load(self, data: bytes | None = None) -> Plan: ...
+
+    def save(self, plan: Plan) -> object: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """A plan, whichever workflow it belongs to."""
+
+    name: str
+    workflow: str
+    noun: str
+    command: str  # what resumes it
+    file: str  # its plan, relative to the project's root
+    folder: Path | None  # a project root on disk that has it; None: only on its branch
+    repo: Path  # where git knows its attempts
+    branch: Branch | None
+    where: str
+    read: Callable[[], bytes | None]
+    store: Callable[[], PlanStore]
+    files: tuple[str, ...] = ()  # what a state commit holds beside the plan
+    draft: str = "PRD drafted, not finalized"  # how far it has come while there is no plan
+    unplanned: RalphError | None = None  # what to say to whoever needs one
+    plan_command: str = ""  # what plans it, if that is another command
+    has_final_review: bool = False  # it is finished only when that has agreed
+    marked_by: str = ""  # why `ralph retry` cannot change it; empty: it can
+
+    def plan(self) -> Plan | None:
+        """The plan; None while there is only a draft."""
+        data = self.read()
+        plan = None if data is None else self.store().load(data)
+        return plan if plan is None or self.unplanned is None else None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether every task has passed, and the final review where there is one."""
+        try:
+            plan = self.plan()
+        except RalphError:
+            return False
+        if plan is None or not plan.tasks or plan.count(TaskState.PASSED) < len(plan.tasks):
+            return False
+        return not self.has_final_review or bool(plan.review.verified_at)
+
+    def needed_plan(self) -> Plan:
+        """The plan, or an error that says how to get one."""
+        plan = self.plan()
+        if plan is None:
+            raise self.unplanned or _no_plan(self.name)
+        return plan
+
+
+def _no_plan(name: str) -> RalphError:
+    return RalphError(f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph prd {name}`.")
