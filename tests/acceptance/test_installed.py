@@ -8,12 +8,11 @@ import sys
 
 import pytest
 
-from ralph.cli.app import SECTIONS
+from ralph.cli.app import COMMANDS
 from tests import warm
 from tests.acceptance import requests, sessions, specs, test_crashes, test_requirements_crashes, test_specs_crashes
 from tests.conftest import VERIFIED, Project, does, wait_for
 
-COMMANDS = [name for commands in SECTIONS.values() for name in commands]
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ralph import config, prompts
-from ralph.cli.app import SECTIONS
+from ralph.cli.app import COMMANDS
 from ralph.journal import events
 from ralph.journal.encode import encode
 from ralph.plan.model import Finding, GateResult, PageResult
@@ -19,7 +19,6 @@ from ralph.testing.script import Script
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-COMMANDS = {name for section in SECTIONS.values() for name in section}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -11,48 +11,53 @@ from ralph import __version__
 from ralph.cli import colour
 
 SECTIONS = {
-    "Make a plan": {
-        "init": "Write ralph.config.json and .ralph/; with --requirements or --specs, more.",
-        "prd": "Make or change a feature's plan: questions, PRD, stories.",
-        "plan": "Plan a request: research, decisions, tasks.",
-        "add": "More work for a plan that was made from requirements.",
-    },
-    "Work on it": {
-        "start": "Work through a request's plan; with plan or build, through specs.",
-        "session": "Plan, ask, build and review, each by a role of its own.",
+    "Start": {
+        "init": "Set up a project: ralph.config.json and .ralph/.",
+        "plan": "Make a plan: from a sentence, a file, specs, or questions about a feature.",
         "run": "Work through a plan until every task in it is verified.",
-        "verify": "Run the gates, without any agent.",
-        "accept": "Vouch for a task that needs no work.",
-        "retry": "Have blocked tasks tried again.",
+        "demo": "See it all work in seconds, with a scripted agent.",
     },
     "Look": {
-        "status": "Where every story and task stands.",
-        "next": "Which one comes next.",
-        "attempts": "Every attempt that was made, with its diff; take one back.",
-        "learnings": "What agents learned on the way.",
-        "logs": "What happened in a run.",
-        "worktrees": "Ralph's working copies: how large they are, and which can go.",
+        "status": "Show where every plan and task stands.",
+        "next": "Show which task comes next.",
+        "attempts": "List every attempt with its diff, or restore one.",
+        "logs": "Show what happened in a run; --follow one that is running.",
+        "learnings": "Show what agents learned along the way.",
+    },
+    "Decide": {
+        "verify": "Run the gates, without any agent.",
+        "accept": "Mark a task as accepted by you.",
+        "retry": "Retry blocked tasks.",
+    },
+    "Look after it": {
+        "doctor": "Check that everything Ralph needs is here.",
+        "worktrees": "Show Ralph's working copies, their size, and which can go.",
         "clean": "Remove what finished work leaves behind.",
     },
-    "Help": {
-        "demo": "See the whole thing work, with a scripted agent, in seconds.",
-        "doctor": "Check that everything Ralph needs is here.",
-        "validate": "Check the configurations, the plans and the prompts.",
-        "schema": "Print the JSON Schema of a file.",
-        "scripted": "A scripted agent, to try a configuration without a model.",
-        "install": "Ralph's commands and roles for another program: claude, copilot.",
-        "uninstall": "Take those away again.",
-        "completion": "Print a completion script for your shell.",
-        "upgrade": "How to get a newer Ralph.",
-    },
 }
+MORE = {
+    "prd": "Make or change a feature's plan (`ralph plan NAME`).",
+    "start": "Run the request; `start plan`, `start build`: plan and run the specs.",
+    "session": "Plan, ask, build and review, each by a role of its own.",
+    "add": "Add work to a plan made from requirements.",
+    "validate": "Check the configurations, the plans and the prompts.",
+    "schema": "Print the JSON Schema of a file.",
+    "scripted": "A scripted agent, to try a configuration without a model.",
+    "install": "Install Ralph's commands and roles in another program: claude, copilot.",
+    "uninstall": "Remove those again.",
+    "completion": "Print a completion script for your shell.",
+    "upgrade": "Show how to get a newer Ralph.",
+    "help": "Show the help of a command.",
+}
+"""The specifications' own spellings, and what one seldom needs; `ralph --help` lists them by name."""
+COMMANDS = {**{name: text for commands in SECTIONS.values() for name, text in commands.items()}, **MORE}
 
 
 class Commands(click.Group):
     """Finds a command in the table above and imports its module only then."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [name for commands in SECTIONS.values() for name in commands]
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
@@ -77,6 +82,8 @@ class Commands(click.Group):
         for section, commands in SECTIONS.items():
             with formatter.section(section):
                 formatter.write_dl(list(commands.items()))
+        with formatter.section("More"):
+            formatter.write_text(f"{', '.join(MORE)}. See them with `ralph help COMMAND`.")
 
 
 @click.command(
@@ -84,7 +91,7 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="First time? Try `ralph demo`. Then, in your own project: `ralph init --provider claude`.",
 )
-@click.version_option(__version__, message="ralph %(version)s")
+@click.version_option(__version__, "-V", "--version", message="ralph %(version)s")
 @click.option("-C", "folder", type=click.Path(exists=True, file_okay=False), help="Work in this folder.")
 @click.option("--debug", is_flag=True, help="Show where an error came from.")
 def app(folder: str | None, debug: bool) -> None:

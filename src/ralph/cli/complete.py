@@ -42,3 +42,10 @@ def configs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
 
 def _matching(names: Iterable[str], incomplete: str) -> list[str]:
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
+
+
+def commands(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
+    """Ralph's own commands."""
+    from ralph.cli.app import COMMANDS
+
+    return [name for name in COMMANDS if name.startswith(incomplete)]

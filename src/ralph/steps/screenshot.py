@@ -1,4 +1,4 @@
-"""The screenshot step: the pages of UI work as they are before anybody has worked on it, to compare. It decides nothing."""
+"""The screenshot step: how the pages of UI work look before an agent has worked on it. It decides nothing."""
 
 from __future__ import annotations
 

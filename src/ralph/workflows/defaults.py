@@ -1,4 +1,4 @@
-"""What workflows have in common: the configured gates for every task, UI gates for the whole plan, no claims in files."""
+"""What workflows have in common: the configured gates for every task, UI gates for the whole plan, no claims."""
 
 from __future__ import annotations
 
