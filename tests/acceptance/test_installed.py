@@ -14,7 +14,6 @@ from tests.acceptance import requests, sessions, specs, test_crashes, test_requi
 from tests.conftest import VERIFIED, Project, does, wait_for
 
 
-
 @pytest.fixture
 def here(project: Project) -> Project:
     project.installed = True

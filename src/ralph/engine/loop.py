@@ -18,7 +18,7 @@ from ralph.journal.writer import now
 from ralph.plan.attempt import Attempt, Record
 from ralph.plan.model import TaskState
 from ralph.plan.work import Ending, Finished, Outcome, Verdict, Work, WorkKind, progress_of
-from ralph.steps.agent import CANNOT_RUN
+from ralph.steps.agent_failures import CANNOT_RUN
 from ralph.steps.registry import step_type
 
 MAX_WAITS = 20

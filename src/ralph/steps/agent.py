@@ -25,15 +25,14 @@ from ralph.plan.attempt import StepResult
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, Work, WorkKind
-from ralph.process.spawn import ExitKind, finished
+from ralph.process.spawn import finished
 from ralph.protect.contract import ContractCheck
-from ralph.protect.protection import Protection, Violations, undo_protected, violation_text
+from ralph.protect.protection import Protection, Violations, undo_protected
 from ralph.steps import base
+from ralph.steps.agent_failures import failure, never_ran, not_committed, unclaimed
 from ralph.steps.base import Context, Step
 from ralph.values import Duration
 
-LAST_WORDS = 800
-CANNOT_RUN = (126, 127)  # what a shell says of a program that is not there or cannot be executed
 MAX_TOUCHED = 8
 
 
@@ -121,7 +120,7 @@ class AgentStep(Step):
         for text in result.learnings:
             context.host.emit(Learned(work=context.work.id, attempt=context.attempt.number, text=text))
         if findings.left_out and context.work.kind is WorkKind.TASK:
-            context.note(_not_committed(findings.left_out), warning=True)
+            context.note(not_committed(findings.left_out), warning=True)
         if owed is None:
             return result
         resilience = context.work.step(result.step).resilience
@@ -315,7 +314,7 @@ class AgentStep(Step):
         if "BLOCKED" in heard.claims and "DONE" not in heard.claims:
             return Verdict.BLOCKED, f"The agent gave up: {heard.reason or 'it gave no reason.'}"
         if claims and not claims & heard.claims:
-            return work.unclaimed, _unclaimed(work, claims, heard)
+            return work.unclaimed, unclaimed(work, claims, heard)
         return self._accept(context, heard, findings)
 
     def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
@@ -323,7 +322,7 @@ class AgentStep(Step):
         if context.work.kind is WorkKind.TASK and not findings.has_work:
             said = "The agent said that it was done, but changed nothing."
             if findings.left_out:
-                return Verdict.FAILED, f"{said} {_not_committed(findings.left_out)}"
+                return Verdict.FAILED, f"{said} {not_committed(findings.left_out)}"
             if context.work.duties:  # a report alone can be the work: its contract wants it, and the reviewer decides
                 return Verdict.PASSED, ""
             accept = f'ralph accept {context.attempt.target} {context.work.id} --why "…"'
@@ -341,54 +340,6 @@ async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
         if any(path not in copy.own for path in await repo.between(f"{commit}^", commit)):
             return True
     return False
-
-
-def failure(heard: AgentResult, provider: Provider, violations: tuple[str, ...]) -> tuple[Verdict, str] | None:
-    """Why a call does not count, whatever the agent said."""
-    report, ended = heard.report, heard.ended
-    match report.trouble:
-        case Trouble.LIMIT | Trouble.OVERLOAD:
-            return Verdict.LIMITED, f"The agent could not work: {report.message}"
-        case Trouble.UNUSABLE:
-            return Verdict.INTERRUPTED, f"The agent cannot be used: {report.message}"
-    if never_ran(heard):
-        said = heard.errors.strip().splitlines()[-1:]
-        return (
-            Verdict.INTERRUPTED,
-            f"The agent cannot run: exit code {ended.code}{''.join(f', {line}' for line in said)}.",
-        )
-    if violations:
-        return Verdict.FAILED, violation_text("The agent did what it must not", violations)
-    if ended.how is ExitKind.TIMED_OUT:
-        limit = f"{provider.timeout:g} s"
-        return Verdict.FAILED, f"The agent did not finish within {limit}; its whole process tree was ended."
-    if ended.how is ExitKind.SILENT:
-        return Verdict.FAILED, "The agent said nothing for too long; its whole process tree was ended."
-    if report.trouble is Trouble.ERROR:
-        return Verdict.FAILED, f"The agent reported an error: {report.message}"
-    if ended.how is ExitKind.EXITED and ended.code != 0:
-        return Verdict.FAILED, f"The agent ended with exit code {ended.code}.{_last_words(heard)}"
-    return None
-
-
-def never_ran(heard: AgentResult) -> bool:
-    """Whether a shell or `env` had no program to run: that is no agent's mistake, and no attempt."""
-    return heard.ended.how is ExitKind.EXITED and heard.ended.code in CANNOT_RUN and not heard.tail.strip()
-
-
-def _not_committed(left_out: tuple[str, ...]) -> str:
-    return f"Not part of the commit: {', '.join(left_out)}."
-
-
-def _unclaimed(work: Work, claims: frozenset[str], heard: AgentResult) -> str:
-    wanted = work.spelled or " or ".join(f"<ralph>{claim}</ralph>" for claim in sorted(claims))
-    mark = f" or marking its task in {work.claimable}" if work.claimable else ""
-    return f"The agent ended without saying {wanted}{mark}.{_last_words(heard)}"
-
-
-def _last_words(heard: AgentResult) -> str:
-    words = (heard.errors or heard.tail)[-LAST_WORDS:]
-    return f"\n\nIts last words:\n\n{words}" if words else ""
 
 
 def _contract(context: Context) -> ContractCheck | None:

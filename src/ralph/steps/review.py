@@ -17,7 +17,8 @@ from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, Work
 from ralph.protect.answer_file import clear, mistakes_text, read_answer
 from ralph.steps import review_answer
-from ralph.steps.agent import Inspection, failure
+from ralph.steps.agent import Inspection
+from ralph.steps.agent_failures import failure
 from ralph.steps.base import Context
 from ralph.steps.read_only_agent import ReadOnlyAgentStep
 from ralph.workspace import ANSWERS

@@ -1,0 +1,169 @@
+"""Planning a request: research, decisions, a plan; then a person reads it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from ralph import config as configuration
+from ralph import prompts
+from ralph import workspace as workspaces
+from ralph.cli.decide import Deciding, OpenQuestion, read_answers
+from ralph.cli.running import restore_after_kill
+from ralph.cli.show_plan import needed, show_plan
+from ralph.config import Config
+from ralph.engine.planning import planner
+from ralph.engine.recovery import end_orphans
+from ralph.errors import EXIT_UNDECIDED, RalphError
+from ralph.journal.events import Event
+from ralph.journal.writer import new_run_id
+from ralph.stores import lock
+from ralph.views import words
+from ralph.views.lines import say
+from ralph.views.terminal import TerminalView
+from ralph.workflows.request.answers import Decision
+from ralph.workflows.request.archive import put_aside
+from ralph.workflows.request.draft import Draft
+from ralph.workflows.request.execution_log import ExecutionLog
+from ralph.workflows.request.files import DECISIONS
+from ralph.workflows.request.locate import LocatedRequest, locate
+from ralph.workflows.request.phases import GOING_ON, UNPLANNED, Phase
+from ralph.workflows.request.planning import TEMPLATES, RequestPlanner, Researching
+from ralph.workflows.request.store import TARGET
+from ralph.workspace import Workspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanFlags:
+    """What a person asked for on the command line."""
+
+    research: str = "auto"
+    answers: Path | None = None
+    yes: bool = False
+    show: bool = False
+    edit: bool = False
+    discard: bool = False
+    model: str | None = None
+    quiet: bool = False
+    as_json: bool = False
+
+
+def plan_request(request: str | None, flags: PlanFlags) -> int:
+    """Plan a request, or show, edit or discard the plan there is."""
+    if flags.show + flags.edit + flags.discard + (request is not None) > 1:
+        raise RalphError("A request, --show, --edit and --discard exclude one another.", remedy="Take one of them.")
+    workspace = workspaces.find(Path.cwd())
+    restore_after_kill(workspace)
+    if flags.show:
+        return show_plan(workspace, flags.as_json)
+    if flags.discard:
+        return _discard(workspace)
+    if flags.edit:
+        from ralph.cli.edit_plan import edit_plan
+
+        edit_plan(workspace, configuration.load(workspace.root), needed(workspace))
+        return show_plan(workspace, flags.as_json)
+    deciding = Deciding(
+        answers=read_answers(flags.answers),
+        file=str(flags.answers or ""),
+        yes=flags.yes,
+        silent=flags.as_json,
+        kept_in=DECISIONS,
+    )
+    config = configuration.load(workspace.root).with_model("planner", flags.model)
+    try:
+        _plan(workspace, config, request, Researching(flags.research), deciding, quiet=flags.quiet or flags.as_json)
+    except RalphError as error:
+        if flags.as_json and error.code == EXIT_UNDECIDED:
+            show_plan(workspace, flags.as_json)
+        raise
+    return show_plan(workspace, flags.as_json)
+
+
+def _plan(
+    workspace: Workspace,
+    config: Config,
+    request: str | None,
+    researching: Researching,
+    deciding: Deciding,
+    *,
+    quiet: bool,
+) -> None:
+    for template in TEMPLATES:
+        prompts.check(template, workspace.root)
+    _check_request(workspace, request)
+    located = locate(workspace)
+    if request is None and located and located.phase not in UNPLANNED:
+        return  # it is planned: there is nothing to do but to show it
+    view, log = TerminalView(quiet=quiet, folder=workspace.root), ExecutionLog(workspace.root)
+
+    def listen(event: Event, line: str) -> None:
+        view(event, line)
+        log(event, line)
+
+    with planner(workspace, config, TARGET, listen, tick=view.tick) as opened:
+        maker = RequestPlanner(opened, _draft(workspace, request))
+
+        def check(decisions: list[Decision]) -> None:
+            deciding.check(map(_asked, decisions), [one.id for one in decisions if one.answer is not None])
+
+        maker.make(researching, check, lambda decision: deciding(_asked(decision)))
+
+
+def _asked(decision: Decision) -> OpenQuestion:
+    return OpenQuestion(
+        id=decision.id,
+        question=decision.question,
+        options={one.option: one.consequence for one in decision.options},
+        recommendation=decision.recommendation,
+        why=decision.why,
+    )
+
+
+def _check_request(workspace: Workspace, request: str | None) -> None:
+    """A request that is new, or the one that was begun; one that is not finished is not lost for another."""
+    located = locate(workspace)
+    if request is None:
+        if located is None:
+            raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
+        return
+    if not request.strip():
+        raise RalphError("The request is empty.", remedy="Say what you want, in a sentence or more.")
+    if located and located.phase is not Phase.COMPLETED and not _is_same(located, request):
+        going_on = GOING_ON[located.phase] if located.phase else "`ralph validate request` says what is wrong"
+        raise RalphError(
+            f"There is a request that is not finished: {words.cut(located.request, 120)!r}"
+            f" (phase {located.phase.value if located.phase else 'unknown'}).",
+            details=(f"To finish it: {going_on}.",),
+            remedy="Or put it aside with `ralph plan --discard`: it goes into .ralph/archive/.",
+        )
+
+
+def _is_same(located: LocatedRequest, request: str) -> bool:
+    """The very command that was cut short, once more: it goes on."""
+    return located.phase in UNPLANNED and located.request == " ".join(request.split())
+
+
+def _draft(workspace: Workspace, request: str | None) -> Draft:
+    """The request that was begun, or a new one in place of a finished one."""
+    located = locate(workspace)
+    if located and located.phase is Phase.COMPLETED and request is not None:
+        folder = put_aside(workspace, located)
+        say(f"The request before this one is finished: moved to {folder}/", err=True)
+        located = None
+    if located is None:
+        assert request is not None, "it was checked"
+        return Draft.begin(workspace.root, request.strip())
+    return Draft.load(workspace.root)
+
+
+def _discard(workspace: Workspace) -> int:
+    with lock.hold(workspace.lock, lock.me(new_run_id(), TARGET)) as left_by:
+        located = needed(workspace)
+        asyncio.run(end_orphans(left_by, workspace.records))
+        folder = put_aside(workspace, located)
+    say(f"{words.cut(located.request, 120) or 'The request'}: moved to {folder}/")
+    if located.branch:
+        say(f"  The branch {located.branch.name} stays as it is.")
+    return 0
