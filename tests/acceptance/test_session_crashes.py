@@ -110,6 +110,6 @@ def test_a_file_that_a_killed_writer_left_is_none_of_the_session_s(project: Proj
     plan(project, "task-1", "task-2 task-1")
     project.write("notes.txt", "a person's\n")
     stopped(project, "SIGKILL")
-    project.write(f".ralph/worktrees/{ID}/{FOLDER}/.progress.md.0a1b2c3d.tmp", "- [x] task-1: Do")
+    project.write(f".ralph/worktrees/{ID}/{FOLDER}/.progress.md.0a1b2c3d4e5f6071.tmp", "- [x] task-1: Do")
     session(project)
     check(project)

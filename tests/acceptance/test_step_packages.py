@@ -46,7 +46,7 @@ class Strict(Step):
 
     async def run(self, context: Context) -> StepResult:
         settings = self.settings(self.Settings)
-        tries = context.site.folder / "tries"
+        tries = context.host.root / "tries"
         tries.write_text((tries.read_text() if tries.exists() else "") + f"{settings.colour}\\n")
         enough = len(tries.read_text().splitlines()) >= settings.times
         return self.passed() if enough else self.failed("not often enough")

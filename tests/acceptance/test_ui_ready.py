@@ -72,9 +72,9 @@ def test_a_story_that_names_no_page_passes_and_every_view_says_so(ready: Project
 
     done = ready.ralph("run", "auth")
 
-    assert "US-001 is a UI story, and no page was looked at: its criteria name no page" in done.stdout
-    assert "no page was looked at" in ready.ralph("status", "auth").stdout
-    assert "No page was looked at: its criteria name no page" in ready.ralph("status", "--task", "US-001").stdout
+    assert "US-001 is a UI story, and no page was opened: its criteria name no page" in done.stdout
+    assert "no page was opened" in ready.ralph("status", "auth").stdout
+    assert "No page was opened: its criteria name no page" in ready.ralph("status", "--task", "US-001").stdout
     task = json.loads(ready.ralph("status", "auth", "--json").stdout)[0]["tasks"][0]
     assert task["pages"] == [] and task["noPage"].startswith("its criteria name no page")
     assert "no page was opened: its criteria name no page" in ready.ralph("attempts", "auth").stdout

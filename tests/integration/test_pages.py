@@ -365,7 +365,7 @@ from ralph.process import tree
 from ralph.verify.browser import Browser
 async def main():
     tree.adopt_orphans()
-    async with Browser(config.Browser(), "test") as browser:
+    async with Browser(config.BrowserSettings(), "test") as browser:
         await browser.ensure()
         print(tree.registered(browser._mark), flush=True)
         await asyncio.sleep({forever})

@@ -57,7 +57,7 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
             _show_task(find_task(plan, task))
             _show_pages(workspace, found[0], task)
             for why in _unseen(workspace, plan, task).values():
-                click.secho(f"\nNo page was looked at: {why}.", fg="yellow")
+                click.secho(f"\nNo page was opened: {why}.", fg="yellow")
         else:
             _show(workspace, found[0], plan)
     return 0
@@ -204,7 +204,7 @@ def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
 def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str], unseen: dict[str, str]) -> None:
     for task in tasks:
         title = click.style(f"  {words.mark(task)} {task.id:10} {words.cut(task.title, 160)}", fg=words.colour(task))
-        page = click.style("  no page was looked at" if task.id in unseen else "", fg="yellow")
+        page = click.style("  no page was opened" if task.id in unseen else "", fg="yellow")
         say(f"{title}{_remark(task, begun.get(task.id, ''))}{page}", hang=13)
 
 
