@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,13 @@ import pytest
 
 from tests.conftest import RALPH, VERIFIED, Project, does, processes_in, wait_for
 
+LONG_AGO = "2026-05-01T09:30:00.125Z"
 OLD = "20200101-000000-00000000"
 
 
 def lines_of(text: str) -> list[str]:
-    return [line for line in text.splitlines() if line.strip()]
+    """What is said, without the time of day before each line."""
+    return [line[len("12:34:56 ") :] for line in text.splitlines() if line.strip()]
 
 
 @pytest.fixture
@@ -117,9 +121,14 @@ def test_a_run_that_has_ended_can_be_followed_to_its_end(waiting: Project) -> No
     for story in ("US-001", "US-002"):
         waiting.write(f"{story}.go", "")
     told = lines_of(waiting.ralph("run", "auth").stdout)
-    shown = lines_of(waiting.ralph("logs", "--follow").stdout)
+    [journal] = (waiting.path / ".ralph/logs").glob("2*/journal.jsonl")
+    journal.write_text(re.sub(r'("at": ?)"[^"]*"', rf'\1"{LONG_AGO}"', journal.read_text()))
+    followed = waiting.ralph("logs", "--follow").stdout
+    shown = lines_of(followed)
     assert shown == told[: len(shown)]
     assert len(shown) > 8
+    then = datetime.fromisoformat(LONG_AGO).astimezone().strftime("%H:%M:%S")
+    assert {line[:8] for line in followed.splitlines() if line} == {then}, "when it happened, not when it is read"
 
 
 def test_an_old_journal_and_a_damaged_one_are_shown_as_far_as_they_can_be_read(project: Project) -> None:

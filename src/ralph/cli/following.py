@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 import click
@@ -12,6 +14,7 @@ from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted
 from ralph.journal.follow import Following, follow
 from ralph.journal.tail import JournalTail
 from ralph.stores import lock
+from ralph.views.lines import Clock
 from ralph.views.terminal import TerminalView
 from ralph.workspace import Workspace
 
@@ -27,12 +30,15 @@ def show_json(workspace: Workspace, folder: Path) -> None:
 
 def show_lines(workspace: Workspace, folder: Path) -> None:
     """The lines that the run's own terminal shows; on a terminal also what its agents say."""
-    view, voices = TerminalView(folder=workspace.root), _Voices(folder)
+    times, voices = _Times(), _Voices(folder)
+    view = TerminalView(folder=workspace.root, clock=Clock(of_day=times.of_day))
     with Following(folder, alive=lambda: _is_at_work(workspace, folder)) as run:
         while True:
             for entry in run.news():
+                times.at = entry.at
                 view(entry.event, entry.line)
                 voices.hear_of(entry.event)
+            times.at = ""
             for spoken in voices.listen():
                 view(spoken)
             sys.stdout.flush()
@@ -44,6 +50,17 @@ def show_lines(workspace: Workspace, folder: Path) -> None:
     view.close()
     if not run.has_ended:
         click.secho("The run was cut short: its process is gone.", fg="yellow", err=True)
+
+
+class _Times:
+    """What the lines are stamped with: when their event was written, not when it is read."""
+
+    at = ""  # empty: a line of now
+
+    def of_day(self) -> str:
+        with suppress(ValueError):  # a journal can be planted
+            return datetime.fromisoformat(self.at).astimezone().strftime("%H:%M:%S")
+        return Clock().of_day()
 
 
 def _is_at_work(workspace: Workspace, folder: Path) -> bool:
