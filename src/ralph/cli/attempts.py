@@ -81,6 +81,7 @@ def _accepted(task: Task) -> dict[str, object]:
         "attempt": task.id,
         "outcome": task.standing,
         "inPlace": False,
+        "noPage": None,
         "reason": task.acceptance.why,
         "findings": [],
         "diffstat": f"by {task.acceptance.by}" if task.acceptance.by else "by a person",
