@@ -6,122 +6,56 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ralph.plan.model import (
-    Acceptance,
     Failure,
     FinalReview,
-    GateResult,
     Plan,
     SetupState,
     Spec,
     Task,
-    TaskResult,
     TaskState,
 )
-from ralph.plan.usage import Usage
 from ralph.stores.fields import (
     ITS_FIELDS,
     ONLY_CHECKED,
     TEXT,
     Choice,
-    Field,
-    Flag,
     ListOf,
     Maybe,
-    Number,
     Part,
     States,
     TableOf,
-    Text,
     Value,
     given,
     own,
 )
-from ralph.stores.findings import FINDING
 from ralph.stores.task_codec import Codec, Format
+from ralph.stores.task_parts import (
+    ATTEMPTS,
+    BRANCH,
+    COUNT,
+    CRITERIA,
+    FILLED,
+    FLAG,
+    ID,
+    LATE_SUMMARY,
+    LEARNINGS,
+    NAME,
+    REQUIRED,
+    RETRIES,
+    SPENT,
+    SUMMARY,
+    TEXTS,
+    TIME,
+    TITLE,
+    UNLESS_REQUIRED,
+    WHOLE,
+    result_kind,
+    tried_fields,
+)
 from ralph.workflows import plan_rules as rules
 from ralph.workflows.request.phases import Phase
 
-FLAG, WHOLE, COUNT, SECONDS = Flag(), Number(), Number(least=0), Number(whole=False, rounded=True)
-TEXTS, TIME, TITLE, FILLED = ListOf(of=TEXT), Maybe(TEXT, none=""), Text(shortest=1), Text(shortest=1, pattern=r"\S")
-BRANCH = Text(pattern=rules.BRANCH, longest=rules.LONGEST_BRANCH)
-NAME = Text(pattern=rules.STORY_ID, longest=rules.LONGEST_ID)
-ID = given("id", NAME, required=True)
 _plan = partial(Plan, target="")
-CRITERIA = given("acceptance_criteria", TEXTS, "criteria")
-
-
-# What the formats share
-
-USED = Part(
-    "Used",
-    "What the agent's calls used; null: nobody said, and that is not 0.",
-    Usage,
-    own("calls", COUNT),
-    own("input_tokens", Maybe(WHOLE)),
-    own("output_tokens", Maybe(WHOLE)),
-    own("cache_read_tokens", Maybe(WHOLE)),
-    own("cache_write_tokens", Maybe(WHOLE)),
-    own("cost_usd", Maybe(Number(whole=False))),
-    own("unpriced", COUNT, about="Calls whose cost nobody knows."),
-    own("estimated", COUNT, about="Calls whose cost was worked out from their tokens."),
-    own("model"),
-)
-
-
-ACCEPTED = Part(
-    "AcceptedEntry",
-    "Set by `ralph accept`: a person vouched for the task, and no gate did.",
-    Acceptance,
-    own("by", about="The person's name, as git knows it."),
-    own("why", Text(longest=rules.LONGEST_WHY)),
-)
-
-
-def _result(name: str, when: str, summary: Field, gates: str, gate: str, required: Field) -> Maybe:
-    """What a passed task left behind, and the gates it passed."""
-    one = Part(
-        gate,
-        "",
-        GateResult,
-        own("name", required=True),
-        own("command", required=True),
-        own("passed", FLAG, required=True),
-        required,
-        own("seconds", SECONDS),
-        own("in_place", FLAG, about="Set by Ralph: it ran where the agent worked.", when_set=True),
-    )
-    return Maybe(
-        Part(
-            name,
-            f"Set by Ralph when {when}.",
-            TaskResult,
-            own("completed_at", required=True),
-            own("commit", required=True),
-            summary,
-            own("accepted", Maybe(ACCEPTED), about="Set by Ralph: no gate decided, a person did.", when_set=True),
-            own(gates, ListOf(of=one), "gates"),
-        )
-    )
-
-
-def _tried(by: str) -> tuple[Field, ...]:
-    return (
-        own("tried", TEXTS, about=f"Set by Ralph: what earlier {by} did and came to."),
-        own("review_rounds", COUNT, "rounds", "Set by Ralph: how often a review sent it back."),
-        own("findings", ListOf(of=FINDING), about="Set by Ralph: what its last review found."),
-    )
-
-
-SUMMARY, LATE_SUMMARY = own("summary", required=True), own("summary")
-REQUIRED = own("required", FLAG, default=True)
-UNLESS_REQUIRED = own("required", FLAG, default=True, when_set=True)
-RETRIES = own("retries", COUNT, "failures", "Set by Ralph: attempts that failed.")
-ATTEMPTS = own("attempts", COUNT, about="Set by Ralph: attempts that were made.")
-SPENT = (
-    own("seconds", Number(whole=False, least=0, rounded=True), about="Set by Ralph."),
-    own("usage", USED, about="Set by Ralph."),
-)
-LEARNINGS = own("learnings", TEXTS, about="Set by Ralph: what agents learned on the way.", when_set=True)
 
 
 # A feature's prd.json
@@ -142,11 +76,11 @@ STORY = Part(
     own("blocked", FLAG),
     own(
         "last_result",
-        _result("LastResult", "a story passes", SUMMARY, "verify", "VerifyResult", UNLESS_REQUIRED),
+        result_kind("LastResult", "a story passes", SUMMARY, "verify", "VerifyResult", UNLESS_REQUIRED),
         "result",
     ),
     own("notes"),
-    *_tried("attempts"),
+    *tried_fields("attempts"),
     own("resets", COUNT, about="Set by Ralph: how often the final verification sent it back."),
     own("attempts", COUNT, about="Set by Ralph."),
     own("base_commit", attr="base", about="Set by Ralph: where the story's work began."),
@@ -208,12 +142,12 @@ TASK = Part(
     given("depends_on", TEXTS),
     own("status", Choice(("todo", "in_progress", "done", "failed")), default="todo"),
     own("notes", about="Why it is not done yet."),
-    *_tried("loops"),
+    *tried_fields("loops"),
     own("loops", COUNT, "failures", "Set by Ralph: loops that did not finish it."),
     own("idle_loops", COUNT, "idle", "Set by Ralph: loops in a row that changed nothing."),
     own("attempts", COUNT, about="Set by Ralph."),
     own("base_commit", attr="base", about="Set by Ralph: where the task's work began."),
-    own("result", _result("Result", "a task is done", SUMMARY, "verify", "Gate", UNLESS_REQUIRED)),
+    own("result", result_kind("Result", "a task is done", SUMMARY, "verify", "Gate", UNLESS_REQUIRED)),
 )
 SETUP = Part(
     "Setup",
@@ -247,7 +181,7 @@ TASKS = Format(
 
 SPEC_STATUS = own("status", Choice(("pending", "in_progress", "completed", "blocked")), default="pending")
 SPEC_RESULT = own(
-    "result", _result("Result", "a task has passed, or a spec is closed", LATE_SUMMARY, "gates", "Gate", REQUIRED)
+    "result", result_kind("Result", "a task has passed, or a spec is closed", LATE_SUMMARY, "gates", "Gate", REQUIRED)
 )
 SPEC_TASK = Part(
     "TaskEntry",
@@ -259,7 +193,7 @@ SPEC_TASK = Part(
     CRITERIA,
     given("covers", TEXTS, ONLY_CHECKED, "Which of the tasks that the spec lists it does: a.1 is the first of spec a."),
     own("notes", about="Set by Ralph: why it has not passed, or why it is blocked."),
-    *_tried("attempts"),
+    *tried_fields("attempts"),
     RETRIES,
     ATTEMPTS,
     own("base_commit", attr="base", about="Set by Ralph: the files its work began with."),
@@ -341,7 +275,7 @@ class RequestState:
     learnings: tuple[str, ...]
 
 
-REQUEST_RESULT = _result("Result", "a task has passed", LATE_SUMMARY, "gates", "Gate", REQUIRED)
+REQUEST_RESULT = result_kind("Result", "a task has passed", LATE_SUMMARY, "gates", "Gate", REQUIRED)
 LAST_FAILURE = Part(
     "LastFailure",
     "Why it has halted; set by Ralph.",
@@ -392,7 +326,7 @@ REQUEST_TASK = Format(
         RETRIES,
         ATTEMPTS,
         own("notes", about="Set by Ralph: why it has not passed."),
-        *_tried("attempts"),
+        *tried_fields("attempts"),
         own("base_commit", attr="base", about="Set by Ralph: where its work began."),
         *SPENT,
         own("result", REQUEST_RESULT),

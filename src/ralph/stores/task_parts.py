@@ -1,0 +1,84 @@
+"""Fields and parts that several plan files have: what a task left behind, what was tried, what it used."""
+
+from __future__ import annotations
+
+from ralph.plan.model import Acceptance, GateResult, TaskResult
+from ralph.plan.usage import Usage
+from ralph.stores.fields import TEXT, Field, Flag, ListOf, Maybe, Number, Part, Text, given, own
+from ralph.stores.findings import FINDING
+from ralph.workflows import plan_rules as rules
+
+FLAG, WHOLE, COUNT, SECONDS = Flag(), Number(), Number(least=0), Number(whole=False, rounded=True)
+TEXTS, TIME, TITLE, FILLED = ListOf(of=TEXT), Maybe(TEXT, none=""), Text(shortest=1), Text(shortest=1, pattern=r"\S")
+BRANCH = Text(pattern=rules.BRANCH, longest=rules.LONGEST_BRANCH)
+NAME = Text(pattern=rules.STORY_ID, longest=rules.LONGEST_ID)
+ID = given("id", NAME, required=True)
+CRITERIA = given("acceptance_criteria", TEXTS, "criteria")
+USED = Part(
+    "Used",
+    "What the agent's calls used; null: nobody said, and that is not 0.",
+    Usage,
+    own("calls", COUNT),
+    own("input_tokens", Maybe(WHOLE)),
+    own("output_tokens", Maybe(WHOLE)),
+    own("cache_read_tokens", Maybe(WHOLE)),
+    own("cache_write_tokens", Maybe(WHOLE)),
+    own("cost_usd", Maybe(Number(whole=False))),
+    own("unpriced", COUNT, about="Calls whose cost nobody knows."),
+    own("estimated", COUNT, about="Calls whose cost was worked out from their tokens."),
+    own("model"),
+)
+ACCEPTED = Part(
+    "AcceptedEntry",
+    "Set by `ralph accept`: a person vouched for the task, and no gate did.",
+    Acceptance,
+    own("by", about="The person's name, as git knows it."),
+    own("why", Text(longest=rules.LONGEST_WHY)),
+)
+
+
+def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, required: Field) -> Maybe:
+    """What a passed task left behind, and the gates it passed."""
+    one = Part(
+        gate,
+        "",
+        GateResult,
+        own("name", required=True),
+        own("command", required=True),
+        own("passed", FLAG, required=True),
+        required,
+        own("seconds", SECONDS),
+        own("in_place", FLAG, about="Set by Ralph: it ran where the agent worked.", when_set=True),
+    )
+    return Maybe(
+        Part(
+            name,
+            f"Set by Ralph when {when}.",
+            TaskResult,
+            own("completed_at", required=True),
+            own("commit", required=True),
+            summary,
+            own("accepted", Maybe(ACCEPTED), about="Set by Ralph: no gate decided, a person did.", when_set=True),
+            own(gates, ListOf(of=one), "gates"),
+        )
+    )
+
+
+def tried_fields(by: str) -> tuple[Field, ...]:
+    return (
+        own("tried", TEXTS, about=f"Set by Ralph: what earlier {by} did and came to."),
+        own("review_rounds", COUNT, "rounds", "Set by Ralph: how often a review sent it back."),
+        own("findings", ListOf(of=FINDING), about="Set by Ralph: what its last review found."),
+    )
+
+
+SUMMARY, LATE_SUMMARY = own("summary", required=True), own("summary")
+REQUIRED = own("required", FLAG, default=True)
+UNLESS_REQUIRED = own("required", FLAG, default=True, when_set=True)
+RETRIES = own("retries", COUNT, "failures", "Set by Ralph: attempts that failed.")
+ATTEMPTS = own("attempts", COUNT, about="Set by Ralph: attempts that were made.")
+SPENT = (
+    own("seconds", Number(whole=False, least=0, rounded=True), about="Set by Ralph."),
+    own("usage", USED, about="Set by Ralph."),
+)
+LEARNINGS = own("learnings", TEXTS, about="Set by Ralph: what agents learned on the way.", when_set=True)
