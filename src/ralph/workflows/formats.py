@@ -29,7 +29,9 @@ from ralph.stores.fields import (
     own,
 )
 from ralph.stores.task_codec import Codec, Format
-from ralph.stores.task_parts import (
+from ralph.workflows import plan_rules as rules
+from ralph.workflows.request.phases import Phase
+from ralph.workflows.task_parts import (
     ATTEMPTS,
     BRANCH,
     COUNT,
@@ -52,8 +54,6 @@ from ralph.stores.task_parts import (
     result_kind,
     tried_fields,
 )
-from ralph.workflows import plan_rules as rules
-from ralph.workflows.request.phases import Phase
 
 _plan = partial(Plan, target="")
 

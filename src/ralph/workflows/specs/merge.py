@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from ralph.stores.task_codec import entries
 from ralph.validation import Json, nearest
 from ralph.workflows.formats import SPEC, SPEC_TASK, SPECS
-from ralph.workflows.spec_covers import kept, named, numbers, same, texts
+from ralph.workflows.specs.covers import kept, named, numbers, same, texts
 from ralph.workflows.specs.spec_files import SpecFile
 
 TASK_STATE, SPEC_STATE = SPECS.codec.owned(SPEC_TASK), SPECS.codec.owned(SPEC)

@@ -16,7 +16,7 @@ from ralph.stores import atomic
 from ralph.stores.task_codec import entries, render
 from ralph.validation import Json, Mistakes
 from ralph.workflows.formats import SPECS
-from ralph.workflows.spec_covers import missing, numbers
+from ralph.workflows.specs.covers import missing, numbers
 from ralph.workflows.specs.freshness import fingerprint
 from ralph.workflows.specs.merge import Merged, merge
 from ralph.workflows.specs.spec_files import Listed, SpecFile, read_all
