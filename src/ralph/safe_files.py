@@ -16,7 +16,7 @@ from ralph.errors import RalphError
 OWN = (".ralph", ".ralph-sessions")
 WORKTREES = "worktrees"  # below it lie checkouts, which are the project's
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-MAX_SECONDS = 4096 - 256  # bytes of a path that the system takes, with room for one more name
+MAX_PATH = 4096 - 256  # bytes of a path that the system takes, with room for one more name
 NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -146,7 +146,7 @@ def make_writable(top: Path, besides: Collection[Path] = ()) -> None:
     skipped, waiting = set(map(str, besides)), [str(top)]
     while waiting:
         path = waiting.pop()
-        if len(os.fsencode(path)) >= MAX_SECONDS:
+        if len(os.fsencode(path)) >= MAX_PATH:
             continue
         with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
             status = os.lstat(path)

@@ -22,7 +22,7 @@ from ralph.process import environment, spawn
 from ralph.process.spawn import Child, Limits, ProcessEnd
 
 PASSED_ON = ("RALPH_*",)
-LONGEST_FIRST_LINE = 4096
+MAX_FIRST_LINE = 4096
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +81,7 @@ def _missing_interpreter(program: Path) -> str:
     """What a script's first line names and this machine has not got; empty: nothing is missing."""
     try:
         with program.open("rb") as file:
-            first = file.readline(LONGEST_FIRST_LINE)
+            first = file.readline(MAX_FIRST_LINE)
     except OSError:
         return ""  # it may be run without being read
     words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []

@@ -11,7 +11,7 @@ from ralph.git.repo import Repo
 OTHER_REPOSITORY = "it is another repository"
 UNREADABLE = "it could not be read"
 MAX_NAMED = 10
-MAX_SECONDS = 300
+MAX_PATH = 300
 
 
 async def untaken(repo: Repo, folder: Path, index: Path, pathspecs: Iterable[str]) -> dict[str, str]:
@@ -30,7 +30,7 @@ async def untaken(repo: Repo, folder: Path, index: Path, pathspecs: Iterable[str
 
 def named(found: Iterable[tuple[str, str]]) -> list[str]:
     """For a person and the next agent: each with its reason, the first few."""
-    shown = ((path if len(path) <= MAX_SECONDS else f"{path[:MAX_SECONDS]}…", why) for path, why in found)
+    shown = ((path if len(path) <= MAX_PATH else f"{path[:MAX_PATH]}…", why) for path, why in found)
     texts = [f"{path} ({why})" for path, why in sorted(shown)]
     more = len(texts) - MAX_NAMED
     return texts if more <= 0 else [*texts[:MAX_NAMED], f"{more} more such paths"]

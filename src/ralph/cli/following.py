@@ -18,7 +18,7 @@ from ralph.views.lines import Clock
 from ralph.views.terminal import TerminalView
 from ralph.workspace import Workspace
 
-MAX_SECONDS = 4_096  # of a line that an agent says
+MAX_LINE = 4_096  # of a line that an agent says
 
 
 def show_json(workspace: Workspace, folder: Path) -> None:
@@ -83,7 +83,7 @@ class _Voices:
         match event:
             case AgentStarted() if event.words:
                 # only a file of this run: a journal can be planted
-                self._tails[event.work, event.attempt] = JournalTail(self._folder / Path(event.words).name, MAX_SECONDS)
+                self._tails[event.work, event.attempt] = JournalTail(self._folder / Path(event.words).name, MAX_LINE)
             case AgentEnded():
                 tail = self._tails.pop((event.work, event.attempt), None)
                 if tail:

@@ -23,7 +23,7 @@ from ralph.workflows.request.files import ERRORS
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
-MAX_SECONDS = 300
+MAX_LINE = 300
 
 
 @click.command(
@@ -153,9 +153,9 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if target.workflow == "requirements":
         _show_run(workspace, owner)
     if plan.setup.notes:
-        say(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), MAX_SECONDS)}", fg="red")
+        say(f"  set-up failed: {words.cut(words.first_line(plan.setup.notes), MAX_LINE)}", fg="red")
     if plan.failure:
-        why = words.cut(words.first_line(plan.failure.message), MAX_SECONDS)
+        why = words.cut(words.first_line(plan.failure.message), MAX_LINE)
         say(f"  halted: {plan.failure.task} failed. {why}", fg="red")
         say(f"  All of it is in {ERRORS}.", dim=True)
     begun, unseen = _begun(workspace, plan), _unseen(workspace, plan)
@@ -165,7 +165,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if not plan.specs:
         _show_tasks(plan.tasks, begun, unseen)
     if plan.review.notes:
-        say(f"  final verification: {words.cut(words.first_line(plan.review.notes), MAX_SECONDS)}")
+        say(f"  final verification: {words.cut(words.first_line(plan.review.notes), MAX_LINE)}")
     _show_figures(figures(workspace.logs, plan.target))
 
 
@@ -210,7 +210,7 @@ def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str], unseen: dict[str
 
 def _show_spec(spec: Spec) -> None:
     commit = f"  {spec.result.commit[:10]}" if spec.result and spec.result.commit else ""
-    notes = click.style(f"  {words.cut(words.first_line(spec.notes), MAX_SECONDS)}", fg="red") if spec.notes else ""
+    notes = click.style(f"  {words.cut(words.first_line(spec.notes), MAX_LINE)}", fg="red") if spec.notes else ""
     say(click.style(f"  {spec.name}", bold=True) + click.style(f"  {spec.file}{commit}", dim=True) + notes)
 
 
@@ -248,12 +248,12 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
 
 def _remark(task: Task, begun: str) -> str:
     if task.acceptance:
-        return click.style(f"  {words.cut(words.accepted(task.acceptance), MAX_SECONDS)}", dim=True)
+        return click.style(f"  {words.cut(words.accepted(task.acceptance), MAX_LINE)}", dim=True)
     if task.state is TaskState.PASSED and task.result:
         how = f"  ({words.in_place(task)})" if words.in_place(task) else ""
         return click.style(f"  {task.result.commit[:10]}{how}", dim=True)
     tried = f"{task.failures} failed" if task.failures else ""
-    why = words.cut(words.first_line(task.notes), MAX_SECONDS)
+    why = words.cut(words.first_line(task.notes), MAX_LINE)
     remark = ", ".join(filter(None, (begun, tried)))
     return "".join((f"  ({remark})" if remark else "", f"  {why}" if why else ""))
 
@@ -275,11 +275,11 @@ def _show_task(task: Task) -> None:
             mark = "✓" if gate.passed else "✗"
             say(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}")
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
-        say(f"  {words.cut(line, MAX_SECONDS)}")
+        say(f"  {words.cut(line, MAX_LINE)}")
     if task.rounds:
         click.echo(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
     for finding in task.findings if task.result else ():  # else they stand in the notes
-        say(f"  {words.cut(str(finding), MAX_SECONDS)}", fg=words.SEVERITY_COLOURS[finding.severity])
+        say(f"  {words.cut(str(finding), MAX_LINE)}", fg=words.SEVERITY_COLOURS[finding.severity])
     if task.notes:
         click.echo("\n" + task.notes)
 
@@ -296,7 +296,7 @@ def _show_pages(workspace: Workspace, target: Target, task: str) -> None:
         shot = f" · {seen.screenshot}" if seen.screenshot else ""
         click.secho(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)
         for finding in seen.findings:
-            say(f"      {words.cut(finding, MAX_SECONDS)}")
+            say(f"      {words.cut(finding, MAX_LINE)}")
 
 
 def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[str, object]:

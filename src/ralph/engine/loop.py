@@ -22,7 +22,7 @@ from ralph.steps.agent_failures import CANNOT_RUN
 from ralph.steps.registry import step_type
 
 MAX_WAITS = 20
-FIRST_WAIT, LONGEST_WAIT = 60.0, 1800.0
+FIRST_WAIT, MAX_WAIT = 60.0, 1800.0
 
 
 async def work_through(run: Run, slots: WorktreePool, *, once: bool = False, abrupt: bool = False) -> Finished:
@@ -274,7 +274,7 @@ async def wait(run: Run, outcome: Outcome, waits: int) -> bool:
     """Wait for a usage limit's reset, or back off; False when it has been long enough."""
     if waits > MAX_WAITS:
         return False
-    backoff = min(FIRST_WAIT * 2 ** (waits - 1), LONGEST_WAIT)
+    backoff = min(FIRST_WAIT * 2 ** (waits - 1), MAX_WAIT)
     seconds = max(outcome.retry_at - run.clock(), 1.0) if outcome.retry_at else backoff
     run.emit(Waited(reason=outcome.reason, seconds=seconds))
     await run.pause(seconds)

@@ -21,7 +21,7 @@ from ralph.plan.work import Outcome, Verdict, Work, WorkKind, progress_of
 from ralph.views import words
 
 MAX_NOTES = 6_000
-MOST_TRIED, LONGEST_TRIED = 8, 300
+MAX_TRIED, MAX_TRIED_LINE = 8, 300
 UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED, Verdict.REOPENED)
 
 
@@ -297,8 +297,8 @@ def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
         return task.tried
     said = outcome.reason.strip().split("\n", 1)[0]
     files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."
-    line = " ".join(f"Attempt {outcome.number}: {words.cut(said, LONGEST_TRIED)}{files}".split())
-    return (*task.tried, line)[-MOST_TRIED:]
+    line = " ".join(f"Attempt {outcome.number}: {words.cut(said, MAX_TRIED_LINE)}{files}".split())
+    return (*task.tried, line)[-MAX_TRIED:]
 
 
 def _notes(reason: str) -> str:

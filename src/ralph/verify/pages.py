@@ -29,7 +29,7 @@ REST = 5.0  # seconds after loading in which a page may go on asking for things
 RELOADS = 10
 TRIES = 2
 MOST = 10  # findings of one page
-MAX_SECONDS = 300  # characters of one
+MAX_LINE = 300  # characters of one
 LOOK = Path(__file__).with_name("look.js")
 IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000})))"
 GITIGNORE = b"*\n"
@@ -255,4 +255,4 @@ def _result(
 
 def _short(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= MAX_SECONDS else line[: MAX_SECONDS - 1] + "…"
+    return line if len(line) <= MAX_LINE else line[: MAX_LINE - 1] + "…"

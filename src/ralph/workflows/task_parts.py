@@ -11,7 +11,7 @@ from ralph.workflows import plan_rules as rules
 FLAG, WHOLE, COUNT, SECONDS = Flag(), Number(), Number(least=0), Number(whole=False, rounded=True)
 TEXTS, TIME, TITLE, FILLED = ListOf(of=TEXT), Maybe(TEXT, none=""), Text(shortest=1), Text(shortest=1, pattern=r"\S")
 BRANCH = Text(pattern=rules.BRANCH, longest=rules.LONGEST_BRANCH)
-NAME = Text(pattern=rules.STORY_ID, longest=rules.LONGEST_ID)
+NAME = Text(pattern=rules.STORY_ID, longest=rules.MAX_ID)
 ID = given("id", NAME, required=True)
 CRITERIA = given("acceptance_criteria", TEXTS, "criteria")
 USED = Part(

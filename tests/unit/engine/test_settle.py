@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ralph.config import Config
 from ralph.engine.settle import (
-    LONGEST_TRIED,
+    MAX_TRIED_LINE,
     MAX_NOTES,
-    MOST_TRIED,
+    MAX_TRIED,
     Policy,
     accept_manually,
     is_settled,
@@ -650,7 +650,7 @@ def test_each_attempt_that_did_not_pass_leaves_a_line_and_the_last_ones_are_kept
     task = after_all(history, Policy(max_failures=0))
     unsuccessful = (*FINISHABLE, Verdict.CONFLICTED, Verdict.REOPENED)
     bad = [o.number for o in history[: task.attempts] if o.verdict in unsuccessful]
-    assert [int(line.split(":")[0].removeprefix("Attempt ")) for line in task.tried] == bad[-MOST_TRIED:]
+    assert [int(line.split(":")[0].removeprefix("Attempt ")) for line in task.tried] == bad[-MAX_TRIED:]
 
 
 @given(st.text(max_size=600), st.lists(st.text(max_size=10), max_size=3))
@@ -661,7 +661,7 @@ def test_what_was_tried_is_one_short_line_whatever_a_gate_printed_and_files_are_
     [line] = task.tried
     assert line.startswith("Attempt 1:")
     assert len(line.splitlines()) == 1
-    assert len(line) < LONGEST_TRIED + 100
+    assert len(line) < MAX_TRIED_LINE + 100
     assert ("It changed nothing." in line) is not bool(touched)
 
 

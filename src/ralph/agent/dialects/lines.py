@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-MAX_SECONDS = 8 << 20
+MAX_LINE_BYTES = 8 << 20
 
 
 class JsonLines:
@@ -34,13 +34,13 @@ class JsonLines:
 
     def _keep(self, piece: bytes) -> None:
         self._size += len(piece)
-        if self._size <= MAX_SECONDS:
+        if self._size <= MAX_LINE_BYTES:
             self._pieces.append(piece)
         else:
             self._pieces = []
 
     def _whole(self) -> bytes:
-        line = b"".join(self._pieces) if self._size <= MAX_SECONDS else b""
+        line = b"".join(self._pieces) if self._size <= MAX_LINE_BYTES else b""
         self._pieces, self._size = [], 0
         return line
 

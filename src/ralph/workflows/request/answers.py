@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict, Field
 from ralph import validation
 from ralph.stores.plan_schema import text
 from ralph.validation import Json
-from ralph.workflows.plan_rules import LONGEST_ID, STORY_ID
+from ralph.workflows.plan_rules import MAX_ID, STORY_ID
 
 MOST_TASKS, MOST_DECISIONS = 500, 20
-TaskId = Annotated[str, Field(pattern=STORY_ID, max_length=LONGEST_ID)]
+TaskId = Annotated[str, Field(pattern=STORY_ID, max_length=MAX_ID)]
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$", max_length=2000)]
 

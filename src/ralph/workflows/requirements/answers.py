@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from ralph import validation
-from ralph.workflows.plan_rules import LONGEST_ID, STORY_ID
+from ralph.workflows.plan_rules import MAX_ID, STORY_ID
 
 
 class TasksAnswerPart(BaseModel):
@@ -19,7 +19,7 @@ class TasksAnswerPart(BaseModel):
 class NewTaskEntry(TasksAnswerPart):
     """A task as an agent proposes it."""
 
-    id: Annotated[str, Field(pattern=STORY_ID, max_length=LONGEST_ID)] | None = None
+    id: Annotated[str, Field(pattern=STORY_ID, max_length=MAX_ID)] | None = None
     title: Annotated[str, Field(min_length=1)]
     description: str = ""
     acceptance_criteria: list[str] = []

@@ -28,7 +28,7 @@ VERDICT = re.compile(
 HEADING = re.compile(r"#{1,6}\s.*\breview\b", re.IGNORECASE)
 MARKS = {" ": Mark.TODO, "": Mark.TODO, "/": Mark.BEGUN, "P": Mark.TO_REVIEW, "p": Mark.TO_REVIEW}
 MARKS |= {"x": Mark.DONE, "X": Mark.DONE}
-MAX_SECONDS = 4_000_000
+MAX_FILE_BYTES = 4_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,12 +129,12 @@ def mentions(text: str, task_id: str) -> bool:
 
 
 def decode(data: bytes | None) -> str:
-    return (data or b"")[:MAX_SECONDS].decode(errors="replace").removeprefix("\ufeff").replace("\0", "\ufffd")
+    return (data or b"")[:MAX_FILE_BYTES].decode(errors="replace").removeprefix("\ufeff").replace("\0", "\ufffd")
 
 
 def _entries(text: str) -> Iterator[TaskEntry]:
     lines = _lines(text)
-    depth = MAX_SECONDS
+    depth = MAX_FILE_BYTES
     begins: list[tuple[int, re.Match[str]]] = []
     for index, (_, line) in enumerate(lines):
         found = ENTRY.match(line)

@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 
 from ralph import validation
 from ralph.errors import RalphError
-from ralph.workflows.plan_rules import LONGEST_ID
+from ralph.workflows.plan_rules import MAX_ID
 from ralph.workflows.specs.spec_headings import HeadingRole
 from ralph.workflows.specs.spec_lists import Listed, ListItem, outline
 
@@ -141,7 +141,7 @@ def _same_ids(specs: Iterable[SpecFile]) -> list[str]:
 def _slug(stem: str) -> str:
     """An id from a file's name; a name in another script gets one that stays the same as long as the name does."""
     letters = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
-    slug = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[: LONGEST_ID - NUMBERS].strip("-")
+    slug = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[: MAX_ID - NUMBERS].strip("-")
     return slug or f"spec-{hashlib.sha256(stem.encode(errors='surrogatepass')).hexdigest()[:8]}"
 
 

@@ -9,7 +9,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.agent.dialects.lines import MAX_SECONDS, JsonLines
+from ralph.agent.dialects.lines import MAX_LINE_BYTES, JsonLines
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
@@ -46,7 +46,7 @@ def test_a_line_too_long_to_be_of_interest_is_passed_over_and_not_kept() -> None
     lines = JsonLines()
     piece = b"x" * (1 << 20)
     assert list(lines.feed(b'{"a": "')) == []
-    for _ in range((MAX_SECONDS >> 20) + 1):
+    for _ in range((MAX_LINE_BYTES >> 20) + 1):
         assert list(lines.feed(piece)) == []
     assert len(pickle.dumps(vars(lines))) < 1000
     assert list(lines.feed(b'"}\n{"b": 1}\n')) == [{"b": 1}]
