@@ -14,7 +14,7 @@ from ralph.plan.model import Plan, TaskState
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.workflows.manual_edits import change_plan, need_a_person, persons_name
-from ralph.workflows.plan_rules import LONGEST_WHY
+from ralph.workflows.plan_rules import MAX_WHY
 from ralph.workflows.registry import find_task
 
 
@@ -28,7 +28,7 @@ def command(target: str, task: str, why: str, yes: bool) -> int:
     Only a person can: never an agent, a gate, or anything else that a run started."""
     need_a_person(yes=yes)
     by = persons_name(Path.cwd())
-    reason = words.cut(why, LONGEST_WHY)
+    reason = words.cut(why, MAX_WHY)
     if not reason:
         raise RalphError("--why needs a reason.", remedy="Say why the task needs no work: it is kept with the task.")
 

@@ -15,7 +15,7 @@ from ralph.process import environment, spawn
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.verify.output import first_failing, in_brief, useful
 
-LONGEST_COMMAND = 100
+MAX_COMMAND = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,7 +91,7 @@ def explain(results: Iterable[GateResult]) -> str:
 
 def called(result: GateResult) -> str:
     """A gate by its name and its command, which may be the same; a very long command leaves room for the reason."""
-    name, command = (in_brief(text, LONGEST_COMMAND) for text in (result.name, result.command))
+    name, command = (in_brief(text, MAX_COMMAND) for text in (result.name, result.command))
     return f"`{command}`" if result.name == result.command else f"{name} (`{command}`)"
 
 

@@ -14,7 +14,7 @@ from ralph.workspace import is_inside
 
 STORY_ID = r"^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$"
 BRANCH = r"^[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*$"
-MAX_ID, LONGEST_BRANCH, LONGEST_WHY = 80, 200, 2000
+MAX_ID, MAX_BRANCH, MAX_WHY = 80, 200, 2000
 RESERVED = "final"
 SPECS_VERSION, REQUEST_VERSION = 1, "1.0"
 STATE, TASKS = "state.json", "tasks"

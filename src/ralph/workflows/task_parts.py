@@ -10,7 +10,7 @@ from ralph.workflows import plan_rules as rules
 
 FLAG, WHOLE, COUNT, SECONDS = Flag(), Number(), Number(least=0), Number(whole=False, rounded=True)
 TEXTS, TIME, TITLE, FILLED = ListOf(of=TEXT), Maybe(TEXT, none=""), Text(shortest=1), Text(shortest=1, pattern=r"\S")
-BRANCH = Text(pattern=rules.BRANCH, longest=rules.LONGEST_BRANCH)
+BRANCH = Text(pattern=rules.BRANCH, longest=rules.MAX_BRANCH)
 NAME = Text(pattern=rules.STORY_ID, longest=rules.MAX_ID)
 ID = given("id", NAME, required=True)
 CRITERIA = given("acceptance_criteria", TEXTS, "criteria")
@@ -33,7 +33,7 @@ ACCEPTED = Part(
     "Set by `ralph accept`: a person vouched for the task, and no gate did.",
     Acceptance,
     own("by", about="The person's name, as git knows it."),
-    own("why", Text(longest=rules.LONGEST_WHY)),
+    own("why", Text(longest=rules.MAX_WHY)),
 )
 
 

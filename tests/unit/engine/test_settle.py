@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from ralph.config import Config
 from ralph.engine.settle import (
-    MAX_TRIED_LINE,
     MAX_NOTES,
     MAX_TRIED,
+    MAX_TRIED_LINE,
     Policy,
     accept_manually,
     is_settled,

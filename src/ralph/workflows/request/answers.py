@@ -12,7 +12,7 @@ from ralph.stores.plan_schema import text
 from ralph.validation import Json
 from ralph.workflows.plan_rules import MAX_ID, STORY_ID
 
-MOST_TASKS, MOST_DECISIONS = 500, 20
+MAX_TASKS, MAX_DECISIONS = 500, 20
 TaskId = Annotated[str, Field(pattern=STORY_ID, max_length=MAX_ID)]
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$", max_length=2000)]
@@ -68,7 +68,7 @@ class Decision(RequestAnswerPart):
 class Decisions(RequestAnswerPart):
     """.ralph/decisions.json."""
 
-    decisions: Annotated[list[Decision], Field(max_length=MOST_DECISIONS)]
+    decisions: Annotated[list[Decision], Field(max_length=MAX_DECISIONS)]
 
 
 class RequestTaskAnswer(RequestAnswerPart):
@@ -86,7 +86,7 @@ class PlanProposal(RequestAnswerPart):
 
     prd: Annotated[str, Field(min_length=40)]
     summary: Text
-    tasks: Annotated[list[RequestTaskAnswer], Field(min_length=1, max_length=MOST_TASKS)]
+    tasks: Annotated[list[RequestTaskAnswer], Field(min_length=1, max_length=MAX_TASKS)]
 
 
 def parse_research(data: bytes, *, needed: bool = False) -> Research:
