@@ -1,1 +1,1 @@
-"""The engine: takes the next task, makes attempts, settles and lands what they came to, and recovers after a kill."""
+"""Selects tasks, runs attempts, lands and settles their outcomes, and recovers after a kill."""

@@ -1,4 +1,4 @@
-"""Asking an agent for an answer in a file: validated, mistakes sent back, at most three times."""
+"""Asks an agent for an answer file, validates it, and sends mistakes back, for at most three tries."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TRIES = 3
 
 
 async def ask(run: Run, host: LocalHost, work: Work, answer: Path, read: Callable[[bytes], T]) -> T:
-    """The agent's answer, as `read` understands it; what `read` refuses goes back to the agent."""
+    """Return the agent's answer as parsed by `read`; if `read` rejects it, send the mistakes back to the agent."""
     mistakes = ""
     for number in range(1, TRIES + 1):
         clear(answer)

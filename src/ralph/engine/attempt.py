@@ -1,4 +1,4 @@
-"""One attempt, the same everywhere: its steps in order, each wrapped once, each written down as it ends."""
+"""Runs one attempt: its steps in order, each in the same wrapper, each recorded when it ends."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from ralph.steps.registry import is_built_in, step_type
 
 
 class AttemptHost(Host, Protocol):
-    """A host that also writes attempts down, limits their steps and can be interrupted."""
+    """A host that also records attempts, provides circuit breakers and can be interrupted."""
 
     @property
     def interrupt(self) -> Interrupt: ...
 
     def note(self, record: Record) -> None:
-        """Write down how far an attempt has come."""
+        """Save the progress of an attempt."""
         ...
 
     def breaker(self, spec: StepSpec) -> Breaker | None:
-        """The circuit breaker that this step shares with the run's other attempts; None: it has none."""
+        """Return the circuit breaker that this step shares with the run's other attempts; None if it has none."""
         ...
 
     async def pause(self, seconds: float) -> bool:
-        """Wait; False if a person cut it short."""
+        """Wait; return False if a person interrupted the wait."""
         ...
 
 
 async def run_attempt(attempt: Attempt, host: AttemptHost, record: Record) -> Record:
-    """Make the steps that the record does not have yet; the record that comes back tells everything."""
+    """Run the steps that the record does not contain yet and return the completed record."""
     context = Context(attempt=attempt, host=host, record=record)
     for spec in attempt.work.steps:
         result = record.result_of(spec.label)
@@ -108,7 +108,7 @@ def _goes_on(spec: StepSpec, result: StepResult) -> bool:
 
 
 async def perform(step: Step, host: AttemptHost, context: Context) -> StepResult:
-    """The one wrapper around every step: circuit breaker, retries with their delay, time limit, interrupt."""
+    """Run a step with its circuit breaker, retries, retry delay, time limit and interrupt."""
     settings = step.spec.resilience
     breaker = host.breaker(step.spec)
     if breaker and not breaker.allows():
@@ -140,7 +140,7 @@ async def perform(step: Step, host: AttemptHost, context: Context) -> StepResult
 
 
 def _left_out(step: Step, breaker: Breaker) -> StepResult:
-    """An open breaker: a step that may fail is passed over; for any other the attempt comes again later."""
+    """Handle an open breaker: skip a step that may fail; for any other step, postpone the attempt."""
     why = f"The step {step.spec.label!r} failed {breaker.failures} times in a row, and is left alone for a while."
     verdict = Verdict.FAILED if step.spec.resilience.continue_on_error else Verdict.LIMITED
     return StepResult(step=step.spec.label, verdict=verdict, reason=why, retry_at=breaker.closes_at)
@@ -164,7 +164,7 @@ def _count(host: Host, step: Step, breaker: Breaker, result: StepResult) -> None
 
 
 async def _once(step: Step, host: AttemptHost, context: Context) -> StepResult:
-    """One try, within its time limit, and cut short when a person says so."""
+    """Run the step once, within its time limit; a person can interrupt it."""
     result = await host.interrupt.interruptible(_timed(step, context))
     return result or StepResult(step=step.spec.label, verdict=Verdict.INTERRUPTED, reason="Interrupted.")
 
@@ -191,7 +191,8 @@ async def _timed(step: Step, context: Context) -> StepResult:
 async def _run(step: Step, context: Context) -> StepResult:
     try:
         result: object = await step.run(context)
-    except (Exception, SystemExit) as error:  # another package's step can do anything; our own mistakes are not hidden
+    # a step of another package can raise anything; bugs in our own steps are not hidden
+    except (Exception, SystemExit) as error:
         if is_built_in(step) or isinstance(error, RalphError):
             raise
         return step.failed(f"The step {step.spec.label!r} broke: {type(error).__name__}: {error}")

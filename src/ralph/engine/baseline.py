@@ -1,4 +1,4 @@
-"""Before the first attempt the gates run once: what is red already is said, not blamed on an agent."""
+"""Runs the gates once before the first attempt, so that no agent is blamed for a gate that was already red."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ralph.verify.environment_failures import environment_failure
 
 
 async def check_baseline(run: Run) -> tuple[str, ...]:
-    """The commands that are red before anybody did anything; nothing is run that was green on these files."""
+    """Return the gate commands that are red before any attempt; skip the run if they are known to be green."""
     wanted = run.workflow.gates(None)
     if not wanted or not _needed(run) or await _known_green(run):
         return ()
@@ -29,7 +29,8 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     bad = gates.red(checked.results)
     red = tuple(result.command for result in bad)
     run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))
-    forgiven = run.keep_going or run.config.verify.where == IN_PLACE  # there an agent may make what they need
+    # in place, an agent may create what the gates need
+    forgiven = run.keep_going or run.config.verify.where == IN_PLACE
     for gate, result in zip(wanted, checked.results, strict=True) if not forgiven else ():
         if result not in bad:
             continue
@@ -41,17 +42,17 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
 
 
 def _needed(run: Run) -> bool:
-    """Only before a task's very first attempt: later ones know what the last attempt came to."""
+    """Return whether a baseline is needed: only before any pending task has failed, and never before the set-up."""
     pending = [task for task in run.plan if task.state is TaskState.PENDING]
     following = run.workflow.next(run.plan)
     is_new = (
         isinstance(following, Work) and following.kind is WorkKind.SETUP
-    )  # nothing is there yet that could be green
+    )  # there is nothing yet that could be green
     return bool(pending) and not is_new and not any(task.failures for task in pending)
 
 
 async def _known_green(run: Run) -> bool:
-    """Whether the last task to pass left just these files, and these gates were green on them."""
+    """Return whether these gates were green on exactly these files when the last task passed."""
     results = [task.result for task in run.plan if task.result and task.result.gates and task.result.commit]
     if not results or not run.branch:
         return False

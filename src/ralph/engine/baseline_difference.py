@@ -1,7 +1,7 @@
-"""Why a gate is red before anybody did anything: the code, or something that only the person's checkout has.
+"""Finds out why a gate is red before any attempt: the code, or something that only the person's checkout has.
 
 The person's checkout is only read. The gate runs again in a clean copy, with copies of the files that git does not
-know; with an environment of the person's own it never runs.
+track. It never runs with the person's own environment.
 """
 
 from __future__ import annotations
@@ -30,41 +30,42 @@ from ralph.verify import gates
 from ralph.verify.environment_failures import UNTIL_DONE, last_lines
 
 PATIENCE = 60.0
-"""Seconds in which Ralph finds out which of many files it is."""
+"""How many seconds Ralph may search for the files that the gate needs."""
 
 LARGE = 200_000_000
-"""Bytes: what is larger is better linked than copied."""
+"""Files above this number of bytes should be linked, not copied."""
 
 
 async def check_difference(run: Run, commit: str, gate: Gate, result: GateResult) -> None:
-    """Stop the run if this red gate lacks something that the person has and a clean checkout has not."""
+    """Stop the run if this red gate needs something that the person's checkout has and a clean checkout does not."""
     names = missing_variables(result, run.config.verify, os.environ)
     if names:
         raise _lacks_variables(result, names)
     assert run.branch, "what is verified is on a branch"
     if any(path not in run.own for path in await run.branch.repo.between(await run.branch.repo.head(), commit)):
-        return  # agents' work: it gets none of the person's files
+        return  # this is agents' work: it gets none of the person's files
     trial = Trial(run, commit, gate)
     await trial.check_submodules(result)
     paths = await trial.candidates()
     if not paths:
         return
     run.emit(Noted(text=f"`{gate.command}` is red: it runs again with copies of what only your checkout has."))
-    if await trial.is_green(paths) and not await trial.is_green(()):  # else it is red now and then
+    if await trial.is_green(paths) and not await trial.is_green(()):  # otherwise the gate is flaky
         raise await trial.explain(result, await trial.least(paths, result.output))
 
 
 def missing_variables(result: GateResult, settings: Verify, environment: Mapping[str, str]) -> list[str]:
-    """Variables that a red gate speaks of, that are set here and that gates do not get."""
+    """Return the variables that a red gate mentions, that are set here and that gates do not receive."""
     unseen = environment.keys() - allowed(environment, settings.env).keys() - {MARK}
     said = set(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", result.command))
-    said |= set(re.findall(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b", result.output))  # DEBUG may be any word, API_KEY is one
+    # DEBUG may be any word; API_KEY is a variable
+    said |= set(re.findall(r"\b[A-Z][A-Z0-9]*_[A-Z0-9_]+\b", result.output))
     return sorted(name for name in unseen & said if not name.startswith("RALPH_"))
 
 
 @dataclass
 class Trial:
-    """Runs of one gate on one commit, with more or fewer files beside it."""
+    """Runs one gate on one commit, with different sets of extra files."""
 
     run: Run
     commit: str
@@ -81,7 +82,7 @@ class Trial:
             )
 
     async def candidates(self) -> tuple[str, ...]:
-        """What lies in the person's checkout, unknown to git, and not in the clean copy."""
+        """Return the paths in the person's checkout that git does not track and the clean copy does not have."""
         async with self.run.verifier.clean_copy(self.commit) as clean:
             here = self.run.destination(clean.copy)
             found = sorted(await made_in(replace(here, top=here.source)))
@@ -96,7 +97,7 @@ class Trial:
             here = self.run.destination(clean.copy)
             try:
                 for path in paths:
-                    with suppress(RalphError, OSError):  # what cannot be read cannot be tried
+                    with suppress(RalphError, OSError):  # skip files that cannot be read
                         await put(here, path, Method.COPIED, explicit=True, variables={})
                 logs = Path(clean.variables["TMPDIR"])
                 bench = self.run.verifier.gate_run(clean, "trial")
@@ -106,7 +107,7 @@ class Trial:
                 await clean.copy.clean()
 
     async def least(self, paths: tuple[str, ...], output: str) -> tuple[str, ...]:
-        """As few of these as Ralph can find in a while with which the gate is still green."""
+        """Return the smallest set of these paths that Ralph can find in time and with which the gate is still green."""
         named = tuple(path for path in paths if path.rpartition("/")[2] in output)
         if named and len(named) < len(paths) and await self.is_green(named):
             paths = named
@@ -135,7 +136,7 @@ class Trial:
 async def fewest(
     paths: tuple[str, ...], is_green: Callable[[tuple[str, ...]], Awaitable[bool]], *, until: float
 ) -> tuple[str, ...]:
-    """Half of the paths, and half of that, as long as one of the halves suffices; then without each of the rest."""
+    """Bisect the paths while one half is enough, then drop each remaining path that is not needed."""
     while len(paths) > 1 and time.monotonic() < until:
         middle = len(paths) // 2
         for part in (paths[:middle], paths[middle:]):

@@ -1,4 +1,4 @@
-"""The circuit breaker: a step that failed too often in a row is left out for a while."""
+"""The circuit breaker: skips a step for a while after it failed too often in a row."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from enum import Enum
 
 
 class BreakerState(Enum):
-    CLOSED = "closed"  # all is well
-    OPEN = "open"  # left out until the time is over
-    HALF_OPEN = "half-open"  # one try decides
+    CLOSED = "closed"  # steps run
+    OPEN = "open"  # steps are skipped until `reset_after` has passed
+    HALF_OPEN = "half-open"  # the next try decides
 
 
 @dataclass
 class Breaker:
-    """Opens after `threshold` failures in a row; after `reset_after` seconds one try is let through."""
+    """Opens after `threshold` failures in a row; after `reset_after` seconds it allows one try."""
 
     threshold: int
     reset_after: float
@@ -31,7 +31,7 @@ class Breaker:
 
     @property
     def closes_at(self) -> float | None:
-        """When the next try is let through; None: at any time."""
+        """Return when the next try is allowed; None if it is allowed now."""
         return None if self.opened_at is None else self.opened_at + self.reset_after
 
     def allows(self) -> bool:

@@ -1,4 +1,4 @@
-"""`worktrees.maxGb` and `keepDays`: working copies that nobody uses go, and never what is kept nowhere else."""
+"""Applies `worktrees.maxGb` and `keepDays`: removes unused working copies, but never the only copy of any work."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ DAY = 86_400
 
 
 async def hold_limits(run: Run, *, is_over: bool) -> None:
-    """Remove what is over the limits, the oldest first; says what, and why.
+    """Remove working copies that exceed the limits, the least recently used first, and report them.
 
-    Before a run begins, the copies that it will use stay. When it is over, they go after those of other targets.
+    Before a run, keep the copies that it will use. After the run, remove them only after those of other targets.
     """
     assert run.branch
     limits = run.config.worktrees
@@ -54,11 +54,11 @@ async def _hold_size(run: Run, judge: Judge, everything: list[Worktree], spare: 
 
 
 async def _goes(judge: Judge, one: Worktree) -> bool:
-    """Remove it if nothing is lost by that."""
+    """Remove the working copy if this loses nothing."""
     judged = await judge.judge(one)
     if judged.stays:
         return False
-    _ = one.size  # it is told afterwards
+    _ = one.size  # measure it before it is removed; the report needs the size
     await remove(judged, judge.repo_of(judged))
     return True
 

@@ -1,4 +1,4 @@
-"""The host of attempts on this machine: a working copy of Ralph's, and the run around it."""
+"""The host for attempts on this machine: one of Ralph's working copies and the run around it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from ralph.verify.suite import SuiteResult
 
 @dataclass(frozen=True, kw_only=True)
 class LocalHost:
-    """One for each slot, one for each reviewer's copy, and one for planning agents. See `steps/host.py`."""
+    """There is one for each slot, each reviewer's copy and each planning call. See `steps/host.py`."""
 
     run: Run
     copy: WorkingCopy | None = None
-    scratch: Path | None = None  # where an agent is called that builds nothing
+    scratch: Path | None = None  # where an agent starts that builds nothing
     variables: dict[str, str] = field(default_factory=dict)
     slot: int = 0
-    repo: Repo | None = None  # the person's repository, where nothing is built
+    repo: Repo | None = None  # the person's repository, when nothing is built
 
     @property
     def config(self) -> Config:
@@ -164,7 +164,7 @@ class LocalHost:
             yield gate_run
 
     async def commit_base(self, attempt: Attempt) -> str:
-        """That of a spec holds all that waited for it."""
+        """A spec's commit replaces all of its pending commits, so it starts from the last real commit."""
         branch = self.run.branch
         return await branch.committed() if branch and attempt.work.kind is WorkKind.FINISH else attempt.base
 

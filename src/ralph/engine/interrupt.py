@@ -1,4 +1,4 @@
-"""A person's signals: the first lets a run finish cleanly, the second ends it at once."""
+"""Handles a person's signals: the first stops the run cleanly, the second stops it at once."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ T = TypeVar("T")
 
 
 class Interrupt:
-    """The first signal ends the steps that run and lets the run finish cleanly; the second ends all at once."""
+    """The first signal cancels the running steps and lets the run finish; the second kills everything at once."""
 
     def __init__(self) -> None:
         self.requested = False
-        self.halted = False  # not a person but the run itself wants its steps to end
-        self.last_words: Callable[[], object] = lambda: None  # said when all is ended at once
-        self._steps: set[asyncio.Task[Any]] = set()  # whatever they return
+        self.halted = False  # the run itself, not a person, wants its steps to end
+        self.last_words: Callable[[], object] = lambda: None  # called before everything is killed
+        self._steps: set[asyncio.Task[Any]] = set()  # a step may return any type
 
     @contextmanager
     def scope(self, step: asyncio.Task[Any]) -> Iterator[None]:
@@ -37,11 +37,11 @@ class Interrupt:
 
     @property
     def cuts_short(self) -> bool:
-        """Whether steps that run now are to end."""
+        """Whether running steps must end."""
         return self.requested or self.halted
 
     def halt(self) -> None:
-        """End the steps that run, as a person's signal would."""
+        """Cancel the running steps, as a person's signal would."""
         self.halted = True
         for step in self._steps:
             step.cancel()
@@ -58,7 +58,7 @@ class Interrupt:
 
     @contextmanager
     def on_signals(self) -> Iterator[None]:
-        """Listen while this is open. A SIGHUP that was ignored at the start (`nohup`) stays ignored."""
+        """Handle signals while the context is open. A SIGHUP that was ignored at the start (`nohup`) stays ignored."""
         loop = asyncio.get_running_loop()
         is_kept = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         numbers = (signal.SIGINT, signal.SIGTERM, *(() if is_kept else (signal.SIGHUP,)))
@@ -71,7 +71,7 @@ class Interrupt:
                 loop.remove_signal_handler(number)
 
     async def interruptible(self, work: Coroutine[Any, Any, T]) -> T | None:
-        """What `work` returns; None if it was cut short."""
+        """Return the result of `work`; None if it was interrupted."""
         task = asyncio.create_task(work)
         with self.scope(task):
             try:

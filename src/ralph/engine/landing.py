@@ -1,4 +1,4 @@
-"""Landing: passed work comes onto the branch as one commit with its state, verified as the tree that lands."""
+"""Landing: commits passed work and its state together on the branch, after verifying exactly that tree."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MAX_CONFLICT_TEXT = 3_000
 
 @asynccontextmanager
 async def take_turn(run: Run) -> AsyncIterator[None]:
-    """One after the other changes the plan or the branch; whoever else moved the branch meanwhile is undone."""
+    """Serialize changes to the plan and the branch; undo moves of the branch that another process made meanwhile."""
     async with run.turn:
         if run.branch:
             await _reclaim(run, run.branch)
@@ -42,12 +42,12 @@ async def _reclaim(run: Run, branch: TargetBranch) -> None:
 async def land(
     run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
 ) -> Outcome:
-    """Bring an attempt's work onto the branch, or send it back; the plan says which. Whoever calls has the turn."""
+    """Land an attempt's work on the branch or send it back, and update the plan. The caller must hold the turn."""
     branch = run.branch
     assert branch is not None, "work that lands has a branch"
     attempt = f"{record.target}/{work.id}/{record.number}"
     done = await branch.repo.has_line(record.base, await branch.tip(), f"{TRAILER}: {attempt}") if resumed else ""
-    if done:  # it is said to have landed when the run was killed
+    if done:  # the branch says that it had landed before the run was killed
         tree = await branch.repo.tree_of(done)
         outcome = await _verify_again(run, host, work, record, outcome, tree, record.base, has_moved=False)
         if outcome.verdict is Verdict.INTERRUPTED:
@@ -80,22 +80,25 @@ async def _keep(branch: TargetBranch, work: Work, record: Record, outcome: Outco
 
 
 async def _changes_code(run: Run, branch: TargetBranch, work: Work, tree: str, tip: str) -> bool:
-    """Whether there is anything to land but state."""
+    """Return whether anything but state would land."""
     since = await branch.committed() if work.kind is WorkKind.FINISH else tip
     repo = branch.repo
     return any(change.path not in run.own for change in await changes_between(repo, await repo.tree_of(since), tree))
 
 
 async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
-    """The commit that a spec without new work has: its last one, or where the branch stood when it was closed."""
+    """Return the commit of work that changes no code.
+
+    A spec has its last commit, or the last commit of the branch.
+    """
     spec = run.plan.find_spec(work.id) if work.kind is WorkKind.FINISH else None
-    if spec is None:  # a person's commits did it, and the branch has them; or its report alone did
+    if spec is None:  # either a person's commits on the branch did the work, or the report alone is the work
         return "" if work.duties else _named(branch, work, await branch.tip())
     return spec.result.commit if spec.result and spec.result.commit else await branch.committed()
 
 
 def _named(branch: TargetBranch, work: Work, commit: str) -> str:
-    """What the plan says of it: work that waits has no commit on the branch before its spec has one."""
+    """Return the commit to write into the plan; a pending commit is not named before its spec is committed."""
     return "" if branch.defers and work.kind is not WorkKind.FINISH else commit
 
 
@@ -107,7 +110,7 @@ def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
 async def _bring_together(
     run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, tip: str
 ) -> tuple[Outcome, str]:
-    """The tree of the work on top of the branch, and what it comes to there."""
+    """Merge the work with the branch; return the outcome there and the merged tree."""
     assert run.branch
     repo = run.branch.repo
     tree = work_tree = await repo.tree_of(outcome.commit)
@@ -138,10 +141,10 @@ async def _verify_again(
     *,
     has_moved: bool,
 ) -> Outcome:
-    """What the gates say of a tree that they have not seen yet."""
+    """Run the gates on a tree that they have not seen yet and return the resulting outcome."""
     assert run.branch
     if not any(spec.type == "verify" for spec in work.steps):
-        return outcome  # it has no gates: a set-up
+        return outcome  # this is a set-up and has no gates
     commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: together")
     task = run.plan.find(work.id)
     label, gates, number = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
@@ -170,11 +173,11 @@ async def _conflict(run: Run, tip: str, tree: str, paths: list[str]) -> str:
 async def _advance(
     run: Run, branch: TargetBranch, work: Work, record: Record, outcome: Outcome, tree: str, tip: str
 ) -> str:
-    """Work and state in one commit and one move of the branch; empty if the branch is not where it was."""
+    """Commit work and state together and move the branch once; return "" if the branch has moved meanwhile."""
     repo, before, policy = branch.repo, run.plan, run.workflow.policy
     own = run.workflow.commit_message(before, work)
     subject = own if work.kind is WorkKind.FINISH else outcome.summary or own
-    run.save(settle(before, work, replace(outcome, commit=""), policy))  # a commit cannot hold its own id
+    run.save(settle(before, work, replace(outcome, commit=""), policy))  # a commit cannot contain its own id
     message = commit_message(
         subject,
         task=before.find(work.id),
@@ -199,7 +202,7 @@ async def _advance(
 
 
 async def _with_state(run: Run, tree: str, tip: str) -> str:
-    """A tree with Ralph's own files as they are now; where they are not to be committed, as the branch has them."""
+    """Return the tree with Ralph's current own files; unchanged if they must not be committed."""
     if run.plans and run.own.held and run.config.commits.prd_changes:
         run.plans.repo.trees.setdefault(tree, tree)
         return await run.plans.tree_with(tree, run.workflow.state_paths)

@@ -1,4 +1,4 @@
-"""Everything around the loop: lock, journal, branch, recovery, and the end of it all."""
+"""The life of a run around the loop: lock, journal, branch, recovery and closing."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ from ralph.workspace import Workspace
 
 RUN_ID = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
 CURRENT_BRANCH = "current"
-"""`commits.branch`: the person's own branch is fast-forwarded when a run ends."""
+"""`commits.branch`: Ralph fast-forwards the person's own branch when a run ends."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What a person asked for on the command line."""
+    """What the person asked for on the command line."""
 
     once: bool = False
     jobs: int = 1  # how many tasks run in parallel, each in its own working copy
-    abrupt: bool = False  # when the plan halts, what is under way beside it is ended
+    abrupt: bool = False  # when the plan halts, cancel the attempts that are still running
     baseline: bool = True
-    keep_going: bool = False  # also if a gate cannot run at all
+    keep_going: bool = False  # continue even if a gate cannot run at all
     model: str = ""
-    config: str = ""  # the name of the step configuration, where the workflow has one
+    config: str = ""  # the name of the step configuration, if the workflow has one
 
     def with_config(self, name: str) -> Options:
         return replace(self, config=name)
@@ -70,7 +70,7 @@ async def run_plan(
     options: Options,
     *listeners: Listener,
 ) -> RunEnded:
-    """One whole run of a workflow, from the lock to the last event."""
+    """Run a workflow once, from taking the lock to the last event."""
     run_id, interrupt = new_run_id(), Interrupt()
     tree.adopt_orphans()
     workspace.keep_out_of_git()
@@ -123,7 +123,7 @@ async def run_plan(
 
 
 async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, run_id: str) -> tuple[OpenCheckout, str]:
-    """Hold the branch and its plan; also says where the branch stood when a killed run last wrote the plan."""
+    """Open the branch and its plan; also return the branch tip that a killed run recorded with its last plan."""
     crash_copies.put_back(workspace, locked=True)
     known_tip = crash_copies.tip_of(workspace, wanted.target)
     opened = await open_checkout(
@@ -134,17 +134,17 @@ async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, r
         committed=config.commits.prd_changes,
         catch_up=config.commits.branch == CURRENT_BRANCH,
     )
-    if known_tip:  # whatever the branch says by now, after a kill the plan is the one that Ralph wrote last
+    if known_tip:  # after a kill, the plan is the one that Ralph wrote last, whatever the branch says
         crash_copies.put_back(workspace, locked=True)
     return opened, known_tip
 
 
 async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> None:
-    """The run has come to its own end: what is on the branch is the plan, and the branch is the person's."""
+    """Close a run that ended by itself: its plan is on the branch, and Ralph releases the branch."""
     run.remove_temporary()
     has_begun = bool(run.branch and run.branch.expected)
     if not has_begun and (opened.plans.was_left or crash_copies.tip_of(run.workspace, wanted.target)):
-        return  # it was refused at the start: a killed run's plan waits for the next one
+        return  # the run was refused at the start: leave a killed run's plan for the next run
     await opened.close(committed=run.config.commits.prd_changes)
     crash_copies.forget(run.workspace, wanted.target)
 
@@ -152,7 +152,10 @@ async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> Non
 async def _drive(
     run: Run, opened: OpenCheckout, options: Options, orphans: int, *, since: str | None, edited: str
 ) -> RunEnded:
-    """From the first event to the last; `since`: when a run began that did not end by itself, None if it did."""
+    """Run from the first event to the last.
+
+    `since` says when the killed run before this one began; None if the last run ended by itself.
+    """
     began = time.monotonic()
     metrics = Metrics()
     run.journal.listen(metrics)
@@ -178,7 +181,7 @@ async def _drive(
         await _fast_forward(run, run.branch)
         await run.verifier.close()
         await hold_limits(run, is_over=True)
-    except Exception as error:  # whatever it was, the journal and the reports say that it ended
+    except Exception as error:  # after any error, the journal and the reports must say that the run ended
         why = error.what if isinstance(error, RalphError) else str(error)
         end = Finished(ending=Ending.STOPPED, reason=why)
         run.emit(replace(_ended(run, metrics, end, began), is_error=True))
@@ -190,12 +193,12 @@ async def _drive(
 
 
 def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], root: Path) -> str:
-    """What to say if the person's own copy of a plan that is under way asks for something else."""
+    """Return a warning if the plan in the person's checkout differs from the plan that is already under way."""
     if opened.plans.is_new or not opened.own.held:
         return ""
     try:
         theirs = make(root).store.load()
-    except RalphError:  # they have none, or it is of no use
+    except RalphError:  # there is no plan, or it cannot be read
         return ""
     wishes = [{task.id: task.wish for task in one} for one in (plan, theirs)]
     names = sorted({task_id for task_id, _ in wishes[0].items() ^ wishes[1].items()})
@@ -235,7 +238,7 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
 
 
 def _unverified(run: Run) -> str:
-    """Why what passed is not verified; empty if required gates, or the pages of UI tasks, decided about all of it."""
+    """Return why passed work is not verified; "" if required gates or the pages of UI tasks verified all of it."""
     if not any(gate.required for gate in run.workflow.gates(None)) and not all(_is_seen(run, one) for one in run.plan):
         return "no gate is required, so nothing was verified"
     names = [task.id for task in run.plan.unverified if not _is_seen(run, task)]
@@ -243,7 +246,7 @@ def _unverified(run: Run) -> str:
 
 
 def _is_seen(run: Run, task: Task) -> bool:
-    """Whether a browser looks at the pages of a task."""
+    """Return whether a browser opens the pages of a task."""
     return run.workflow.is_ui(run.plan, task) and not why_unseen(task.criteria, run.config)
 
 
@@ -311,7 +314,7 @@ def _note_gates(run: Run) -> None:
 
 
 async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean: bool) -> None:
-    """What was verified once and has changed since is not verified; nor is what a killed run left behind."""
+    """Discard the final verification if the code has changed since, or if the last run was killed."""
     commit = run.plan.review.verified_commit
     if not commit:
         return
@@ -321,12 +324,12 @@ async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean:
 
 
 async def _follower(run: Run, branch: TargetBranch) -> str:
-    """The person's own branch, if it follows Ralph's."""
+    """Return the person's current branch if it follows Ralph's branch, else ""."""
     return await branch.repo.current() if run.config.commits.branch == CURRENT_BRANCH else ""
 
 
 async def _fast_forward(run: Run, branch: TargetBranch) -> None:
-    """With `commits.branch: "current"` the person's own branch follows, if git can do that without losing anything."""
+    """With `commits.branch: "current"`, fast-forward the person's own branch if git can do so without loss."""
     if run.config.commits.branch != CURRENT_BRANCH:
         return
     text = await fast_forward(branch.repo, branch.name)
@@ -335,7 +338,7 @@ async def _fast_forward(run: Run, branch: TargetBranch) -> None:
 
 
 def _began(run_id: str) -> str:
-    """When a run began, in the form in which results are stamped; empty if its name does not say."""
+    """Return when a run began, in the format of result timestamps; "" if its id does not say."""
     found = RUN_ID.match(run_id)
     return f"{found[1]}-{found[2]}-{found[3]}T{found[4]}:{found[5]}:{found[6]}" if found else ""
 

@@ -1,4 +1,4 @@
-"""The loop: begin as much as there are slots for, make attempts, settle what they came to, again."""
+"""The loop: starts attempts in the free slots, settles their outcomes, and repeats."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ FIRST_WAIT, MAX_WAIT = 60.0, 1800.0
 
 
 async def work_through(run: Run, slots: WorktreePool, *, once: bool = False, abrupt: bool = False) -> Finished:
-    """Attempt after attempt until nothing is left to do, or a person or a limit says stop.
+    """Run attempts until nothing is left to do, or until a person or a limit stops the run.
 
-    `abrupt`: when the plan halts, attempts that are under way are ended; else they come to their own end.
+    `abrupt`: when the plan halts, cancel the running attempts; otherwise they run to their end.
     """
     try:
         async with asyncio.TaskGroup() as group:
@@ -39,7 +39,7 @@ async def work_through(run: Run, slots: WorktreePool, *, once: bool = False, abr
 
 
 def _first(error: BaseException) -> BaseException:
-    """What broke first: the others were stopped because of it."""
+    """Return the first exception; it caused the others to be cancelled."""
     return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
@@ -55,7 +55,7 @@ async def _work(crew: _RunningAttempts, group: asyncio.TaskGroup, *, once: bool,
         end = end or crew.halt(abrupt) or stop(outcome, once) or crew.broken(outcome)
         if outcome.verdict is not Verdict.LIMITED:
             waits = 0
-        elif not end and pauses == crew.pauses:  # one that began before the last pause met the same limit
+        elif not end and pauses == crew.pauses:  # an attempt that began before the last pause hit the same limit
             waits, crew.pauses = waits + 1, crew.pauses + 1
             if not await wait(run, outcome, waits):
                 end = Finished(ending=Ending.LIMITED, reason=outcome.reason)
@@ -63,24 +63,25 @@ async def _work(crew: _RunningAttempts, group: asyncio.TaskGroup, *, once: bool,
 
 @dataclass
 class _RunningAttempts:
-    """The attempts that are under way."""
+    """The attempts that are running."""
 
     run: Run
     slots: WorktreePool
     max_running: int
-    pauses: int = 0  # how often everybody has waited for a limit
-    unable: dict[str, set[str]] = field(default_factory=dict)  # gates that could not run, and for which tasks
-    running: dict[asyncio.Task[Outcome], tuple[str, int]] = field(default_factory=dict)  # what, and after which pause
+    pauses: int = 0  # how often all attempts have waited for a limit
+    unable: dict[str, set[str]] = field(default_factory=dict)  # gates that could not run, and the tasks they failed
+    # the work's id, and the pauses before it began
+    running: dict[asyncio.Task[Outcome], tuple[str, int]] = field(default_factory=dict)
 
     def begin_all(self, group: asyncio.TaskGroup) -> Finished | None:
-        """Begin what can begin; says when nothing is left."""
+        """Start all work that can start; return how the run ends if nothing is left."""
         while True:
             following = self.run.workflow.next(self.run.plan, frozenset(name for name, _ in self.running.values()))
             if self.run.interrupt.requested:
                 return Finished(ending=Ending.INTERRUPTED)
             if not isinstance(following, Work):
                 return following if isinstance(following, Finished) else None
-            alone = following.kind is not WorkKind.TASK  # only tasks are done in parallel
+            alone = following.kind is not WorkKind.TASK  # only tasks run in parallel
             slot = None if self.running and (alone or len(self.running) >= self.max_running) else self.slots.take()
             if slot is None:
                 return None
@@ -89,7 +90,7 @@ class _RunningAttempts:
                 return None
 
     def halt(self, abrupt: bool) -> Finished | None:
-        """Why nothing more is begun, if the plan has halted."""
+        """Return why no more work starts, if the plan has halted."""
         following = self.run.workflow.next(self.run.plan) if self.run.plan.failure else None
         if not isinstance(following, Finished):
             return None
@@ -98,7 +99,7 @@ class _RunningAttempts:
         return following
 
     def broken(self, outcome: Outcome) -> Finished | None:
-        """Why it is no use to go on: a gate that cannot run at all failed two different tasks."""
+        """Return why the run must stop: a gate that cannot run at all failed two different tasks."""
         for gate in outcome.gates:
             if gate.required and gate.code in CANNOT_RUN:
                 tasks = self.unable.setdefault(gate.command, set())
@@ -120,7 +121,7 @@ class _RunningAttempts:
     async def _in_slot(self, number: int, work: Work) -> Outcome:
         try:
             start = await self.slots.start_of(work)
-            mark_begun(self.run, work, start.told)  # first: its agent is shown the plan
+            mark_begun(self.run, work, start.told)  # first, because the agent sees the plan
             host = await self.slots.prepare(number, start, work)
             return await attempt(self.run, host, work, write_down(self.run, host, work, start.tip))
         finally:
@@ -128,7 +129,7 @@ class _RunningAttempts:
 
 
 def mark_begun(run: Run, work: Work, told: str) -> None:
-    """Let the plan say that work has begun, and the task what its next agent is told."""
+    """Record in the plan that work has begun, and add a note for the next agent to its task."""
     plan = replace(run.plan, started_at=run.plan.started_at or now())
     if work.kind is WorkKind.TASK and run.jobs == 1:
         plan = replace(plan, current=work.id)
@@ -139,7 +140,7 @@ def mark_begun(run: Run, work: Work, told: str) -> None:
 
 
 def write_down(run: Run, host: LocalHost, work: Work, base: str) -> Record:
-    """Write down that an attempt is under way: from now on, what is in its slot is its own."""
+    """Record that an attempt is running; from now on, the files in its slot belong to it."""
     known = progress_of(run.plan, work.kind, work.id)
     record = Record(
         run=run.id,
@@ -159,7 +160,7 @@ def write_down(run: Run, host: LocalHost, work: Work, base: str) -> Record:
 
 
 def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
-    """The attempt as data: everything that its steps need to know about it."""
+    """Build the attempt: all the data that its steps need."""
     workflow, task = run.workflow, run.plan.find(work.id)
     about = task if work.kind is WorkKind.TASK else None
     return Attempt(
@@ -181,7 +182,7 @@ def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
 
 
 async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resumed: bool = False) -> Outcome:
-    """Make an attempt, or the rest of one, and settle it."""
+    """Run an attempt, or the rest of one, and settle it."""
     known = progress_of(run.plan, work.kind, work.id)
     failures = known.failures if known else 0
     policy = run.workflow.policy
@@ -191,16 +192,16 @@ async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resu
     record = await run_attempt(attempt_of(run, work, record), host, record)
     outcome = conclude(run.plan, work, record, now(), run.clock() - began)
     if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
-        return outcome  # its agent had finished: the next run goes on from the record
+        return outcome  # its agent had finished: the next run resumes from the record
     return await close(run, host, work, record, outcome, resumed=resumed)
 
 
 async def close(
     run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
 ) -> Outcome:
-    """Land it or settle it, then forget the record; says what it came to in the end.
+    """Land or settle an attempt, then delete its record; return the final outcome.
 
-    A crash between any two of these is harmless: the next run begins with the plan as it was secured last.
+    A crash between any two of these steps is harmless: the next run starts with the last saved crash copy of the plan.
     """
     async with take_turn(run):
         if host and host.copy:
@@ -222,7 +223,7 @@ def _artifacts(work: Work, outcome: Outcome) -> tuple[str, ...]:
 
 
 async def _settle(run: Run, work: Work, record: Record, outcome: Outcome) -> None:
-    """What did not land changes only the plan; that is committed at once where a task will not be tried again."""
+    """Settle work that did not land; commit the plan at once if a task was blocked or reopened."""
     if run.branch and outcome.commit:
         await run.branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
     before = {task.id for task in run.plan if task.state is TaskState.BLOCKED}
@@ -271,7 +272,7 @@ def stop(outcome: Outcome, once: bool) -> Finished | None:
 
 
 async def wait(run: Run, outcome: Outcome, waits: int) -> bool:
-    """Wait for a usage limit's reset, or back off; False when it has been long enough."""
+    """Wait until a usage limit resets, or back off; return False after too many waits."""
     if waits > MAX_WAITS:
         return False
     backoff = min(FIRST_WAIT * 2 ** (waits - 1), MAX_WAIT)

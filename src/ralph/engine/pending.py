@@ -1,4 +1,4 @@
-"""Work that has passed and waits for its spec, when a person wants a part of it done again."""
+"""Drops pending commits of tasks that a person opened again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ralph.plan.model import TaskState
 
 
 async def take_back(run: Run) -> tuple[str, ...]:
-    """What waits and belongs to a task that is open again is no passed work, and its next attempt can show its own."""
+    """Drop the pending commits of open tasks, so that their next attempts start without that work."""
     if not run.branch or not run.branch.defers:
         return ()
     opened = [f"{TRAILER}: {run.plan.target}/{task.id}/" for task in run.plan if task.state is TaskState.PENDING]

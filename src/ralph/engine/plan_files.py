@@ -1,4 +1,4 @@
-"""Changing a plan outside of a run: in the person's checkout before it is under way, on its branch afterwards."""
+"""Changes a plan outside a run: in the person's checkout before its first run, on its branch afterwards."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from ralph.workspace import Workspace
 def plan_files(
     workspace: Workspace, config: Config, target: str, branch: str, run_id: str, *, message: str = ""
 ) -> Iterator[Path]:
-    """The project root in which the plan's files can be changed; whoever calls holds the lock.
+    """Yield the project root in which the plan's files can be changed. The caller must hold the lock.
 
-    With a branch, what was changed is committed there when the block ends well. Without one the plan is not under
-    way yet: it is the person's, and nothing is committed.
+    With a branch, the changes are committed there when the block succeeds. Without one, the plan has not been started:
+    it belongs to the person, and nothing is committed.
     """
     if not branch:
         yield workspace.root
@@ -52,7 +52,7 @@ async def _commit(opened: OpenCheckout, config: Config, message: str) -> None:
 
 
 async def _not_ignored(opened: OpenCheckout) -> list[str]:
-    """The plan's files that git would take: a run's own notes are not among them."""
+    """Return the plan's files that git does not ignore; this excludes a run's notes."""
     plans = opened.plans
     paths = opened.own.on_disk(plans.root)
     names = b"".join(opened.own.name(path).encode() + b"\0" for path in paths)

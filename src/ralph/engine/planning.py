@@ -1,4 +1,4 @@
-"""Asking agents for plans: the lock, a journal and an agent, for as long as a person's conversation goes on."""
+"""Asks agents for plans, with the lock and a journal, while a person's planning conversation lasts."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ from ralph.workspace import ANSWERS, Workspace
 
 T = TypeVar("T")
 PLANNING = "plan"
-"""The name of the copy that planning agents read."""
+"""The name of the working copy that planning agents read."""
 
 
 @dataclass
 class Planner:
-    """Asks one agent after another for answers, each validated by whoever asked."""
+    """Asks agents for answers, one after another; the caller validates each answer."""
 
-    name: str  # what is planned
+    name: str  # the name of the target that is planned
     run: Run
     root: Path  # where the plan's files are
     _workflow: _Planning
@@ -60,7 +60,7 @@ class Planner:
         variables: Mapping[str, object],
         read: Callable[[bytes], T],
     ) -> T:
-        """An answer that `read` accepts; what it refuses goes back to the agent."""
+        """Return an answer that `read` accepts; send rejected answers back to the agent."""
         host = self._host = self._host or await self._open()
         name = f"{ANSWERS}/{work_id}-{self.name}"
         self._workflow.variables = {**variables, "answerFile": name}
@@ -77,7 +77,7 @@ class Planner:
         return await ask(self.run, host, work, host.project / name, read)
 
     async def _open(self) -> LocalHost:
-        """A checkout that is thrown away, of what the person has committed; without commits an empty folder."""
+        """Open a disposable checkout of the person's last commit; without commits, an empty folder."""
         run = self.run
         folder = run.workspace.review_copies / PLANNING
         try:
@@ -108,13 +108,14 @@ class Planner:
         )
 
     def _show_sources(self, host: LocalHost) -> None:
-        """The plan and what it is made from, as they are now: they need not be committed."""
+        """Copy the current plan and its sources into the checkout, because they may not be committed."""
         worktrees = self.run.workspace.worktrees
         sources = OwnFiles(names=(*self.run.workspace.own_files, *self._workflow.guarded, "specs/"))
         for root in dict.fromkeys((self.run.workspace.root, self.root)):
             for path in sources.on_disk(root):
                 data, target = (root / path).read_bytes(), host.project / path
-                safe_files.own_folder(worktrees, target.parent.relative_to(worktrees))  # the last agent's links go
+                # replace symlinks that the last agent left
+                safe_files.own_folder(worktrees, target.parent.relative_to(worktrees))
                 safe_files.remove_all(target)
                 target.write_bytes(data)
 
@@ -141,8 +142,11 @@ def planner(
     makes: tuple[str, ...] = (),
     branch: str = "",
 ) -> Iterator[Planner]:
-    """A planner for `target`, alone in this project while it is open; `makes`: files outside of `.ralph/` that
-    only Ralph may write with what it plans. A plan that is under way lives on `branch`, and is changed there."""
+    """Open a planner for `target`, with the project's lock.
+
+    `makes` lists files outside `.ralph/` that only Ralph may write. A plan that is under way is on `branch`, and is
+    changed there.
+    """
     check_installed(config.provider_for("planner"), workspace.root)
     run_id = new_run_id()
     owner = lock.me(run_id, target)
@@ -175,7 +179,7 @@ def planner(
 
 
 class _Nothing:
-    """A planning call has no plan file of its own to save."""
+    """A store for planning calls, which have no plan file to save."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan = plan
@@ -188,7 +192,7 @@ class _Nothing:
 
 @dataclass
 class _Planning:
-    """Planning calls as work for the engine: one agent step each, and an answer file it may write."""
+    """Planning calls as work for the engine: each has one agent step and one answer file."""
 
     target: str
     project: Path

@@ -1,4 +1,4 @@
-"""After a run that did not end by itself, nobody's word counts: what is said to have passed since is proved again."""
+"""Verifies again, after a killed run, the tasks that are recorded as passed since that run began."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ralph.verify.gates import explain
 
 
 async def prove_again(run: Run, since: str) -> None:
-    """Run the gates on the branch as it is; if they are red, what passed after `since` is to be done again."""
+    """Run the gates on the branch tip; if they are red, reopen the tasks that passed after `since`."""
     if not run.branch:
         return
     landed = await _landed(run, run.branch)
@@ -43,7 +43,7 @@ async def prove_again(run: Run, since: str) -> None:
 
 
 async def _landed(run: Run, branch: TargetBranch) -> set[str] | None:
-    """The tasks whose work is on the branch, each as a commit of its own; None: this branch has no such commits."""
+    """Return the tasks whose commits are on the branch; None if this branch has no commit for each task."""
     if branch.defers:
         return None
     prefix = f"{TRAILER}: {run.plan.target}/"
@@ -53,7 +53,7 @@ async def _landed(run: Run, branch: TargetBranch) -> set[str] | None:
 
 
 def _never_landed(task: Task, landed: set[str] | None) -> bool:
-    """Whether a task is said to have passed by its gates, and no commit of it is there: an agent may have said so."""
+    """Return whether a task is recorded as passed by gates but has no commit: an agent may have written that."""
     by_gates = task.state is TaskState.PASSED and task.result is not None and bool(task.result.gates)
     return by_gates and landed is not None and task.id not in landed
 

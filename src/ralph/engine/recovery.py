@@ -1,4 +1,4 @@
-"""What an earlier run left: its processes end, its agent's work is kept, its attempt goes on where it stopped."""
+"""Recovers from a killed run: ends its processes, keeps its agents' work and resumes its attempts."""
 
 from __future__ import annotations
 
@@ -30,25 +30,25 @@ VERIFYING = "verifying"
 
 
 async def end_orphans(left_by: Owner | None, folder: Path) -> int:
-    """End what killed runs' agents, gates and services left running; says how many processes that were."""
+    """End the processes that killed runs' agents, gates and services left; return how many there were."""
     dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
     return await _end(dead) + await end_verifying(folder)
 
 
 @contextmanager
 def verifying(folder: Path, run_id: str) -> Iterator[None]:
-    """A verification by hand, beside whatever run there may be: should it be killed, the next one knows of it."""
+    """Register a manual verification; if it is killed, the next command can end its processes."""
     with lock.hold(folder / VERIFYING / run_id, lock.me(run_id, "")):
         yield
 
 
 def verifiers(folder: Path) -> set[int]:
-    """The processes that verify by hand just now."""
+    """Return the process ids of the manual verifications that are running."""
     return {owner.pid for path in (folder / VERIFYING).glob("*") if (owner := lock.holder(path))}
 
 
 async def end_verifying(folder: Path) -> int:
-    """End what killed verifications by hand left running."""
+    """End the processes that killed manual verifications left; return how many there were."""
     dead = [path for path in (folder / VERIFYING).glob("*") if lock.holder(path) is None]
     count = await _end({path.name for path in dead})
     for path in dead:
@@ -63,7 +63,7 @@ async def _end(runs: set[str]) -> int:
 
 
 async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
-    """Bring the attempts that were under way to their ends; says what the last of them came to."""
+    """Finish the attempts that were running at the kill; return the outcome of the last one."""
     outcome = None
     for record in records.load(run.workspace.records, run.plan.target):
         outcome = await _recover(run, slots, record) or outcome
@@ -71,7 +71,7 @@ async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
 
 
 async def rescue(run: Run, slots: WorktreePool) -> None:
-    """Keep what killed attempts' agents had made so far, before anybody uses their slots again."""
+    """Keep the work that killed attempts' agents had made, before their slots are used again."""
     for record in records.load(run.workspace.records, run.plan.target):
         await _rescue(run, slots, record)
 
@@ -94,7 +94,7 @@ async def _rescue(run: Run, slots: WorktreePool, record: Record) -> None:
 
 
 async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> None:
-    """It may have landed without the plan having learnt as which commit."""
+    """Record the commit of work that landed before the kill, if the plan does not name it yet."""
     line = f"{TRAILER}: {record.target}/{work.id}/{record.number}"
     known = await branch.repo.exists(record.base)
     commit = await branch.repo.has_line(record.base, await branch.committed(), line) if known else ""
@@ -126,7 +126,7 @@ async def _recover(run: Run, slots: WorktreePool, record: Record) -> Outcome | N
 
 
 def _learned(run: Run, work: Work, record: Record) -> tuple[str, ...]:
-    """What the agent had said before the run was killed; its log is all that is left of it."""
+    """Return the learnings that the agent had printed before the kill, read from its log."""
     folder = run.workspace.logs / Path(record.run).name
     logs = sorted(folder.glob(f"{record.work}-{record.number}.*.log"), key=lambda path: path.stat().st_mtime)
     provider = run.config.provider_for(work.role)
@@ -134,13 +134,13 @@ def _learned(run: Run, work: Work, record: Record) -> tuple[str, ...]:
 
 
 def _without_judgements(work: Work, record: Record) -> Record:
-    """Only what agents made counts after a kill: anybody can have written down what gates and reviewers said."""
+    """Drop the results of gates and reviewers: after a kill, any process may have written them."""
     made = {spec.label for spec in work.steps if step_type(spec.type).runs_agent and not step_type(spec.type).read_only}
     return replace(record, steps=tuple(result for result in record.steps if result.step in made))
 
 
 async def _go_on(run: Run, slots: WorktreePool, work: Work, record: Record, commit: str) -> Outcome:
-    """The rest of an attempt, in whichever slot is free."""
+    """Run the rest of an attempt in any free slot."""
     number = slots.take()
     assert number, "attempts are recovered one after the other"
     try:

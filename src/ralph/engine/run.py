@@ -1,4 +1,4 @@
-"""One run: everything its attempts share. Breakers, limits and services live here, not in an attempt."""
+"""One run: the state that its attempts share, such as breakers, limits and the verifier."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ GIT_CONFIG = ".gitconfig"
 
 @dataclass
 class Run:
-    """What one `ralph run` has at hand."""
+    """The state of one `ralph run`."""
 
     id: str
     workspace: Workspace
@@ -63,26 +63,26 @@ class Run:
     journal: Journal
     owner: Owner
     branch: TargetBranch | None = None  # None: nothing is built, agents only answer
-    plans: PlanWorktree | None = None  # where the plan's files are, if they belong to the branch
+    plans: PlanWorktree | None = None  # the worktree with the plan's files, if they belong to the branch
     own: OwnFiles = field(default_factory=OwnFiles)
     browser: Browser | None = None  # None: no page is opened
-    model: str = ""  # asked for on the command line: comes before any that is configured
+    model: str = ""  # from the command line: overrides the configured model
     jobs: int = 1
-    keep_going: bool = False  # also if a gate cannot run at all
+    keep_going: bool = False  # continue even if a gate cannot run at all
     clock: Callable[[], float] = time.time
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
-    numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt that is kept, by work
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # whoever changes the plan or the branch has it
+    numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt number that is kept, by work
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # must be held to change the plan or the branch
     inspections: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(os.cpu_count() or 1))
-    """Limits how many attempts are inspected at once, so that the first of them is soon ready to land."""
-    guards: set[Guard] = field(default_factory=set)  # those that are watching just now
-    conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with others' work
-    verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # what the gates said, by tree
+    """Limits how many attempts are inspected at once, so that the first is ready to land soon."""
+    guards: set[Guard] = field(default_factory=set)  # the guards that are watching now
+    conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with other tasks' work
+    verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # gate results by tree
     _verifier: Verifier | None = None
-    _committed: Plan | None = None  # the plan as the branch has it
-    _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to what was provided that were told
+    _committed: Plan | None = None  # the plan as it is on the branch
+    _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to provided files that were already reported
 
     @property
     def verifier(self) -> Verifier:
@@ -95,7 +95,7 @@ class Run:
 
     @property
     def project(self) -> Path:
-        """Where the plan's files are."""
+        """The folder with the plan's files."""
         return self.plans.root if self.plans and self.own.held else self.workspace.root
 
     @property
@@ -104,22 +104,22 @@ class Run:
 
     @property
     def trace(self) -> Trace:
-        """Where git notes what agents, gates and hooks do with it."""
+        """The file in which git records the commands of agents, gates and hooks."""
         return Trace(self.logs / "git-trace.jsonl")
 
     @property
     def scratch_prefix(self) -> str:
-        """How the names of this project's temporary folders begin: short, for sockets have short names."""
+        """The prefix of this project's temporary folders; short, because socket paths have a length limit."""
         return f"ralph-{hashlib.sha256(bytes(self.workspace.root)).hexdigest()[:8]}-"
 
     @contextmanager
     def temporary(self) -> Iterator[Path]:
-        """A new temporary folder for one use; nobody finds in it what somebody else left."""
+        """Create a temporary folder for one use and remove it afterwards."""
         folder = Path(tempfile.mkdtemp(prefix=self.scratch_prefix))
         try:
             yield folder
         finally:
-            with suppress(OSError):  # the next run tries it again
+            with suppress(OSError):  # the next run tries again
                 safe_files.remove_all(folder)
 
     def emit(self, event: Event) -> None:
@@ -138,33 +138,34 @@ class Run:
         return copy
 
     async def provide(self, copy: WorkingCopy) -> Mapping[str, str]:
-        """Give a working copy what git ignores and gates need; returns the variables that go with it."""
+        """Add the ignored files that gates need to a working copy; return the variables that go with them."""
         destination = self.destination(copy)
         provided = await provide(destination)
         copy.provided = provided.paths
         for text in provided.notes:
             self.emit(Noted(text=f"{copy.folder.parent.name.strip('.')} {copy.folder.name}: {text}"))
-        above = str(copy.folder.parent)  # whoever breaks the repository there does not find the person's instead
+        # if code breaks the repository there, git must not find the person's repository above it
+        above = str(copy.folder.parent)
         return {"GIT_CEILING_DIRECTORIES": above, **self.git_variables(copy), **provided.variables}
 
     def git_variables(self, copy: WorkingCopy) -> dict[str, str]:
-        """What git is to know in a copy: where its trace goes, and a global configuration that is nobody else's."""
+        """Return the git variables for a copy: its trace file and its own global configuration."""
         path = self.logs / f"{_label(copy)}{GIT_CONFIG}"
         with safe_files.open_new(path) as file:
             file.write(with_persons(os.environ))
         return {"GIT_CONFIG_GLOBAL": str(path), **self.trace.variables}
 
     def remove_temporary(self) -> None:
-        """The run has ended: nobody's git needs these any more."""
+        """Remove the git trace and the git configurations of the run, which has ended."""
         with safe_files.folder(self.logs) as handle:
             for path in (self.trace.file, *self.logs.glob(f"*{GIT_CONFIG}")):
                 safe_files.remove(path.name, handle)
 
     async def restore_provided(self, copy: WorkingCopy) -> None:
-        """Undo what somebody's code did to what was provided."""
+        """Undo changes that agents, gates or hooks made to provided files."""
         changed = await restore(self.destination(copy))
         if changed and changed not in self._put_back:
-            self._put_back.add(changed)  # a gate such as `uv run` does it each time
+            self._put_back.add(changed)  # report it once: a gate such as `uv run` does it each time
             more = f" and {len(changed) - 1} more" if changed[1:] else ""
             text = f"Something changed what Ralph had provided, and Ralph put it back: {changed[0]}{more}."
             self.emit(Noted(text=text, warning=True))
@@ -181,12 +182,12 @@ class Run:
         )
 
     async def reset(self, copy: WorkingCopy, commit: str, tree: str = "") -> None:
-        """Reset a copy for an agent, who sees the plan as it is now."""
+        """Reset a copy for an agent, with the current plan."""
         plan = self.plans.shown() if self.plans and self.own.held else None
         await copy.reset(commit, tree, plan=plan)
 
     def take_artifacts(self, copy: WorkingCopy, paths: Iterable[str]) -> None:
-        """Bring files that a call may write from its copy to the plan."""
+        """Copy the files that a call may write from its working copy to the plan."""
         for path in paths if self.plans and self.own.held else ():
             source, target = copy.project / path, self.project / path
             if source.is_file() and not source.is_symlink():
@@ -198,7 +199,7 @@ class Run:
         self._expect_plan()
 
     async def pause(self, seconds: float) -> bool:
-        """Wait; False if a person cut it short."""
+        """Wait; return False if a person interrupted the wait."""
 
         async def wait() -> bool:
             await self.sleep(seconds)
@@ -215,7 +216,7 @@ class Run:
         )
 
     def ui_work(self, services: Services, task: Task | None, work: str, number: int) -> UiWork | None:
-        """What is checked beside the gates; None: this is no UI work."""
+        """Return what is checked beside the gates; None if this is not UI work."""
         if not self.workflow.is_ui(self.plan, task):
             return None
         look = None
@@ -232,11 +233,11 @@ class Run:
         return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)
 
     def ui_tasks(self, task: Task | None) -> list[Task]:
-        """Whose pages are opened: this task's, or those of all that have some."""
+        """Return the tasks whose pages are opened: the given task, or all UI tasks."""
         return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
 
     def note(self, record: Record) -> None:
-        """Write an attempt down; whoever guards Ralph's files meanwhile learns that it was us."""
+        """Save a record and tell the active guards that Ralph wrote it."""
         written = records.save(self.workspace.records, record)
         for guard in self.guards:
             guard.expect(written)
@@ -247,23 +248,24 @@ class Run:
             guard.expect(removed)
 
     def save(self, plan: Plan) -> None:
-        """Write the plan if it changed. It is committed with the next work that lands, or when the run ends."""
+        """Save the plan if it changed. It is committed with the next work that lands, or when the run ends."""
         if plan != self.plan:
             self.plan = self.workflow.store.save(plan) or plan
             self._expect_plan()
 
     def _expect_plan(self) -> None:
-        """Whoever guards the plan meanwhile learns that it was us."""
+        """Tell the active guards that Ralph wrote the plan."""
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
             for guard in self.guards:
                 guard.expect(self.project / path)
 
     def secure(self) -> None:
-        """The plan on disk is right: should Ralph be killed, the next run begins with it, whatever agents did."""
+        """Save a crash copy of the plan: after a kill, the next run starts with it, whatever agents changed."""
         plan = [self.project / path for path in self.workflow.plan_paths]
         for path in (self.project / name for name in self.workflow.guarded):
             plan += sorted(path.iterdir()) if path.is_dir() else [path]
-        if not self.own.held:  # agents are told where the plan is, and what decides about it lies beside it
+        # agents can find the plan in the project, and the files that configure its run are beside it
+        if not self.own.held:
             plan += [self.workspace.root / NAME, *sorted((self.workspace.ralph / "configs").glob("*.json"))]
         tip = self.branch.expected if self.branch else ""
         for written in crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip):
@@ -271,13 +273,13 @@ class Run:
                 guard.expect(written)
 
     async def commit_state(self) -> None:
-        """The plan alone, as a commit: state changed without any work."""
+        """Commit the plan alone, after the state changed without any work."""
         if not self.branch or not self.plans or not self.own.held or not self.config.commits.prd_changes:
             return
         tip = await self.branch.tip()
         tree = await self.plans.tree_with(tip, self.workflow.state_paths)
         known = self.verified.get(await self.branch.repo.tree_of(tip))
-        if known is not None:  # the same but for the plan
+        if known is not None:  # only the plan differs
             self.verified[tree] = known
         if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
             self.emit(Noted(text=f"{self.branch.name} was moved by somebody else.", warning=True))

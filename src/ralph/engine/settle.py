@@ -1,4 +1,4 @@
-"""All rules about passing, retrying, blocking and reopening, as one pure function."""
+"""All rules about passing, retrying, blocking and reopening, as pure functions."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CON
 
 @dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What a workflow decides about failures."""
+    """A workflow's rules about failures."""
 
     max_failures: int = 3  # attempts without success before a task is blocked; 0: no limit
-    max_idle: int = 0  # attempts in a row without any change before it counts as stuck; 0: not looked at
+    max_idle: int = 0  # attempts in a row without a change before a task counts as stuck; 0: not checked
     max_setup_failures: int = 3
-    holds: bool = False  # what passed waits, with its state, until its whole spec is committed
-    halts: bool = False  # once a task is blocked, nothing is begun any more
+    holds: bool = False  # passed work and its state stay pending until the whole spec is committed
+    halts: bool = False  # once a task is blocked, nothing else starts
     max_rounds: int = 2  # how often a review may send a task back before it is blocked
-    blocking: frozenset[Severity] = frozenset({Severity.CRITICAL, Severity.MAJOR})  # findings that send it back
+    blocking: frozenset[Severity] = frozenset({Severity.CRITICAL, Severity.MAJOR})  # findings that send a task back
 
 
 def settle(plan: Plan, work: Work, outcome: Outcome, policy: Policy) -> Plan:
-    """Take an outcome into the plan. The same outcome twice changes nothing the second time."""
+    """Apply an outcome to the plan. Applying the same outcome twice has no further effect."""
     if is_settled(plan, work, outcome.number):
         return plan
     plan = replace(plan, learnings=learn(plan.learnings, outcome.learnings))
@@ -81,7 +81,7 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
 
 
 def _halted(plan: Plan, at: str) -> Plan:
-    """The first task that is blocked halts the plan, for as long as it is blocked."""
+    """The first blocked task halts the plan for as long as it is blocked."""
     blocked = [task for task in plan if task.state is TaskState.BLOCKED]
     if not blocked:
         return replace(plan, failure=None)
@@ -96,7 +96,7 @@ def _without_failure_of(plan: Plan, task_id: str) -> Plan:
 
 
 def resume(plan: Plan) -> Plan:
-    """A person starts a halted plan again: what is blocked gets its attempts anew, and knows what was tried."""
+    """Resume a halted plan: blocked tasks get new attempts and keep their history."""
 
     def again(task: Task) -> Task:
         if task.state is not TaskState.BLOCKED:
@@ -135,7 +135,7 @@ def _failed_once_more(task: Task, reason: str, policy: Policy) -> Task:
 
 
 def _sent_back(task: Task, outcome: Outcome, policy: Policy) -> Task:
-    """Its gates were green, so it costs no failure; but a review may not go on for ever, nor in a circle."""
+    """Send a task back without counting a failure (its gates were green); limit rounds and detect stalemates."""
     found = outcome.findings or ()
     if task.rounds and _same(_blocking(task.findings, policy), _blocking(found, policy)):
         why = "Stalemate: two reviews in a row found the same. "
@@ -151,7 +151,7 @@ def _blocking(findings: tuple[Finding, ...], policy: Policy) -> tuple[Finding, .
 
 
 def _same(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> bool:
-    """Whether they name the same problems in the same files; lines move while one works."""
+    """Return whether both name the same problems in the same files; line numbers may differ."""
     return {_essence(finding) for finding in before} == {_essence(finding) for finding in after}
 
 
@@ -160,7 +160,7 @@ def _essence(finding: Finding) -> tuple[str, str]:
 
 
 def _unless_stuck(task: Task, policy: Policy) -> Task:
-    """A loop that changed something is not stuck, whatever it came to."""
+    """Block a task after too many attempts in a row that changed nothing."""
     if not policy.max_idle or task.idle < policy.max_idle:
         return task
     notes = f"Stuck: {task.idle} attempts in a row changed nothing. The last one: {task.notes}"
@@ -180,7 +180,7 @@ def _settle_setup(plan: Plan, outcome: Outcome) -> Plan:
 
 
 def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
-    """A spec whose work is committed is closed; one that cannot be stays open, and its work where it is."""
+    """Close a spec whose work is committed; if the commit failed, keep the spec open and its work pending."""
     spec = plan.find_spec(outcome.work_id)
     assert spec is not None, "is_settled has looked"
     settled = replace(spec, attempts=outcome.number)
@@ -198,7 +198,7 @@ def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
 
 
 def _with_commit(plan: Plan, spec_id: str, commit: str) -> Plan:
-    """Tasks whose work waited are in the commit of their spec."""
+    """Record the commit of a spec in its tasks that had pending commits."""
 
     def named(task: Task) -> Task:
         waited = task.spec == spec_id and task.state is TaskState.PASSED and task.result and not task.result.commit
@@ -208,7 +208,7 @@ def _with_commit(plan: Plan, spec_id: str, commit: str) -> Plan:
 
 
 def name_commit(plan: Plan, work: Work, commit: str) -> Plan:
-    """A run was killed after work had landed, and before the plan knew as which commit."""
+    """Record the commit of work that landed just before the run was killed."""
     known = progress_of(plan, work.kind, work.id)
     if not isinstance(known, Task | Spec) or not known.result or known.result.commit:
         return plan
@@ -221,7 +221,7 @@ def name_commit(plan: Plan, work: Work, commit: str) -> Plan:
 def _closed(spec: Spec, plan: Plan, outcome: Outcome) -> Spec:
     tasks = plan.of_spec(spec.id)
     open_ones = [task.id for task in tasks if task.state is not TaskState.PASSED]
-    commit = outcome.commit if len(open_ones) < len(tasks) else ""  # nothing passed: it has none of its own
+    commit = outcome.commit if len(open_ones) < len(tasks) else ""  # nothing passed: the spec has no commit of its own
     return replace(
         spec,
         failures=0,
@@ -248,14 +248,14 @@ def _settle_review(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
 
 
 def _reopen(task: Task, reason: str, policy: Policy) -> Task:
-    """A reviewer sent it back: it begins anew on what is there now, later tasks' work included."""
-    before = replace(task, failures=task.resets)  # what it failed before it had passed counts no more
+    """Reopen a task after the final verification: it starts from the current branch, including later tasks' work."""
+    before = replace(task, failures=task.resets)  # failures from before it passed no longer count
     reset = replace(_failed_once_more(before, f"Final verification: {reason}", policy), base="", rounds=0)
     return replace(reset, resets=task.resets + 1)
 
 
 def retry_manually(plan: Plan, task_id: str) -> Plan:
-    """A person wants a task tried again from the start."""
+    """Reset a task so that it starts from the beginning, as a person asked."""
 
     def again(task: Task) -> Task:
         fresh = replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
@@ -265,7 +265,7 @@ def retry_manually(plan: Plan, task_id: str) -> Plan:
 
 
 def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by: str = "") -> Plan:
-    """A person vouches for a task; no files go back for its sake any more."""
+    """Mark a task as accepted by a person; it no longer has a base to return to."""
     accepted = Acceptance(by=by, why=why)
     result = TaskResult(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}", accepted=accepted)
     plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
@@ -274,12 +274,12 @@ def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by
 
 
 def retry_spec_manually(plan: Plan, spec_id: str) -> Plan:
-    """A person has mended what kept a spec from being committed."""
+    """Allow a spec to be committed again, after a person fixed the cause."""
     return plan.change_spec(spec_id, lambda spec: replace(spec, failures=0, notes=""))
 
 
 def open_spec_of(plan: Plan, task_id: str) -> Plan:
-    """Something in a spec changed: it is to be closed anew."""
+    """Reopen the spec of a changed task, so that it is closed again."""
     task = plan.find(task_id)
     return plan.change_spec(
         task.spec if task else "", lambda spec: replace(spec, state=TaskState.PENDING, failures=0, notes="")
@@ -287,12 +287,12 @@ def open_spec_of(plan: Plan, task_id: str) -> Plan:
 
 
 def reopen_review(plan: Plan) -> Plan:
-    """Something changed by hand: the final verification is to be made again."""
+    """Require the final verification again after a manual change."""
     return replace(plan, review=FinalReview(attempts=plan.review.attempts))
 
 
 def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
-    """What attempts that did not pass came to, for the ones that follow; the last few, briefly."""
+    """Return short summaries of the last unsuccessful attempts, for the agents of later attempts."""
     if outcome.verdict not in UNSUCCESSFUL:
         return task.tried
     said = outcome.reason.strip().split("\n", 1)[0]

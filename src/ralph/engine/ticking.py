@@ -1,4 +1,4 @@
-"""A tick once a second while something is under way, so that views can show that time passes."""
+"""Ticks once a second while work is running, so that views can show elapsed time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Tick = Callable[[], None]
 
 @asynccontextmanager
 async def ticking(tick: Tick | None) -> AsyncIterator[None]:
-    """Call `tick` once a second for as long as this is open."""
+    """Call `tick` once a second while the context is open."""
     ticker = asyncio.create_task(_tick(tick)) if tick else None
     try:
         yield

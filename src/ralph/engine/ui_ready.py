@@ -1,4 +1,4 @@
-"""What UI work needs is here before anybody works on it: pages that can be opened, a browser, services, free ports."""
+"""Checks before a run that UI work has what it needs: reachable pages, a browser, services and free ports."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EXAMPLE = f'{{"name": "dev", "start": "npm run dev -- --port ${PORT}", "ready": 
 
 
 async def check_ui(run: Run) -> None:
-    """Refuse what would fail every attempt, or pass unseen although pages are required."""
+    """Refuse a run in which every attempt would fail, or would pass unseen although pages are required."""
     if not run.workflow.is_ui(run.plan, None) or not isinstance(run.workflow.next(run.plan), Work):
         return
     tasks = run.ui_tasks(None)
@@ -41,7 +41,7 @@ def _check_seen(config: Config, waiting: list[Task]) -> None:
 
 
 def _check_addresses(config: Config, tasks: list[Task]) -> None:
-    """A path that belongs to nothing cannot be opened, whatever an agent does."""
+    """Refuse a relative page if nothing defines its base URL; no agent could fix that."""
     for task in () if config.has_address else tasks:
         page = next((page for page in pages_in(task.criteria) if not page.resolve("")), None)
         if page:

@@ -1,4 +1,4 @@
-"""What an attempt came to, from what its steps came to. Pure."""
+"""Derives the outcome of an attempt from the results of its steps. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 
 
 def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0.0) -> Outcome:
-    """The outcome of an attempt whose steps have been made, all of them or up to the first that failed."""
+    """Return the outcome of an attempt whose steps have run, either all or up to the first failure."""
     verdict, reason, reopened = _judge(plan, work, record)
     usage = Usage()
     for result in record.steps:
@@ -56,7 +56,7 @@ def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[
 
 
 def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
-    """RESET comes before VERIFIED; VERIFIED is refused while the suite is red; neither is asked for again."""
+    """Judge a final review: RESET overrides VERIFIED, and VERIFIED is refused while the suite is red."""
     review = record.steps[-1]
     known = tuple(task_id for task_id in review.reset if plan.find(task_id))
     if review.verdict is not Verdict.PASSED:

@@ -1,6 +1,6 @@
-"""Verification: a commit is checked out into a copy that no agent ever writes to, and the gates run there.
+"""Verification: checks a commit out into a copy that no agent writes to, and runs the gates there.
 
-With `verify.where: "slot"` they run where the agent worked instead, and every result of theirs says so.
+With `verify.where: "slot"` the gates run in the agent's working copy instead, and each of their results says so.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ IN_PLACE = "slot"
 
 @dataclass
 class GateEnvironment:
-    """A working copy in which gates run, with services of its own."""
+    """A working copy in which gates run, with its own services."""
 
     copy: WorkingCopy
     services: Services
@@ -42,14 +42,14 @@ class GateEnvironment:
 
 @dataclass
 class ProtectedFilesWatch:
-    """Notices what gates do to protected files: an agent's code runs in them, and these files are to judge it."""
+    """Detects changes that gates make to protected files. Gates run the agent's code, which these files judge."""
 
     copy: WorkingCopy
     globs: tuple[str, ...]
     touched: set[str] = field(default_factory=set)
 
     async def fresh(self) -> None:
-        """Before the next gate, tracked files are as the commit has them."""
+        """Restore the tracked files to the commit before the next gate."""
         await self._look()
         await self.copy.restore()
 
@@ -66,7 +66,7 @@ class ProtectedFilesWatch:
 
 @dataclass
 class Verifier:
-    """The clean copies of a run: as many as attempts are made at the same time, made when they are first needed."""
+    """The clean copies of a run: one for each parallel attempt, created on first use."""
 
     run: Run
     count: int
@@ -74,7 +74,7 @@ class Verifier:
     _in_slots: dict[Path, GateEnvironment] = field(default_factory=dict)
     _made: int = 0
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
-    _services: asyncio.Lock = field(default_factory=asyncio.Lock)  # fixed ports: one UI check at a time
+    _services: asyncio.Lock = field(default_factory=asyncio.Lock)  # ports are fixed: one UI check at a time
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     def __post_init__(self) -> None:
@@ -87,7 +87,7 @@ class Verifier:
         await self.close()
 
     async def close(self) -> None:
-        """End all services: nobody uses the copies any more."""
+        """Stop all services."""
         await self._stack.aclose()
 
     async def check(
@@ -102,9 +102,10 @@ class Verifier:
         ui: int = -1,
         slot: WorkingCopy | None = None,
     ) -> SuiteResult:
-        """What the gates say of exactly this commit; `ui`: the attempt whose pages are looked at, -1: no UI checks.
+        """Run the gates on exactly this commit.
 
-        `slot`: where the agent worked, for gates that run in place.
+        `ui` is the attempt whose pages are opened; -1 means no UI checks. `slot` is the agent's working copy, for gates
+        that run in place.
         """
         is_in_place = self.run.config.verify.where == IN_PLACE
         async with self._in_slot(commit, slot) if is_in_place else self.clean_copy(commit) as where:
@@ -121,7 +122,7 @@ class Verifier:
                 return await watch.judge(checked)
 
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
-        """Open the pages of UI work as a commit has them; what they show decides nothing."""
+        """Open the pages of UI work at a commit, for screenshots only."""
         async with self.clean_copy(commit) as clean, self._services:
             made = self.run.ui_work(clean.services, task, work, 0)
             if made and made.look:
@@ -130,7 +131,7 @@ class Verifier:
 
     @asynccontextmanager
     async def clean_copy(self, commit: str) -> AsyncIterator[GateEnvironment]:
-        """A copy with the files of one commit, and nothing else but what Ralph provides."""
+        """Yield a copy with the files of one commit and the files that Ralph provides, nothing else."""
         async with self._turns:
             clean = self._free.pop() if self._free else await self._make_clean()
             try:
@@ -142,7 +143,7 @@ class Verifier:
 
     @asynccontextmanager
     async def _in_slot(self, commit: str, slot: WorkingCopy | None) -> AsyncIterator[GateEnvironment]:
-        """The slot where the agent worked, with all that it left there; or one that nobody uses, with this commit."""
+        """Yield the agent's slot with everything the agent left there; without one, a spare slot with this commit."""
         copy = slot or await self._spare_slot()
         if not await copy.holds(commit):
             await copy.reset(commit)
@@ -161,7 +162,7 @@ class Verifier:
                 await copy.clean(ignored=False)
 
     async def _spare_slot(self) -> WorkingCopy:
-        """The first slot in which no agent left work that is kept nowhere else."""
+        """Return the first slot that does not contain the only copy of an agent's work."""
         taken = {record.slot for record in records.load(self.run.workspace.records) if record.agent_at_work}
         number = next(number for number in counting(1) if number not in taken)
         copy = self.run.working_copy(self.run.workspace.slots / str(number))
@@ -177,7 +178,7 @@ class Verifier:
         self._give(clean, provided, temporary)
 
     def _give(self, where: GateEnvironment, provided: Mapping[str, str], temporary: Path) -> None:
-        """The variables that gates and services get; a service may outlive a verification, and so does its folder."""
+        """Set the variables of gates and services. Services can outlive a verification and have their own TMPDIR."""
         where.variables = {"TMPDIR": str(temporary), **provided}
         theirs = {**where.variables, "TMPDIR": str(where.services_temporary)}
         where.services.environment = gate_environment(self.run.config, theirs)
@@ -214,7 +215,7 @@ class Verifier:
     def command_run(
         self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int
     ) -> Iterator[GateRun]:
-        """For command steps, which belong to the work."""
+        """Yield the settings for a command step, which runs in the working copy."""
         with self.run.temporary() as temporary:
             yield self._gate_run(copy, {**variables, "TMPDIR": str(temporary)}, label, work, attempt, ui={})
 

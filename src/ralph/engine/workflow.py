@@ -1,4 +1,4 @@
-"""What the engine asks of a workflow: data and a few pure answers, never a loop of its own."""
+"""What the engine asks of a workflow: data and a few pure functions, never a loop."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class Store(Protocol):
     def load(self) -> Plan: ...
 
     def save(self, plan: Plan) -> Plan | None:
-        """Returns the plan as it is now, where others write it too."""
+        """Save the plan; return the current plan if other processes write it too."""
         ...
 
 
 class Workflow(Protocol):
-    """How a plan is worked on: what comes next, with which steps, prompts and gates."""
+    """Defines how a plan is worked on: what comes next, with which steps, prompts and gates."""
 
     name: str
     policy: Policy
-    guarded: tuple[str, ...]  # files and folders of a person's that no agent may change, below the project's root
-    already_red: tuple[str, ...]  # gates that failed before anybody did anything; set by the engine
+    guarded: tuple[str, ...]  # the person's files and folders that no agent may change, relative to the project root
+    already_red: tuple[str, ...]  # gates that failed before the first attempt; set by the engine
 
     @property
     def target(self) -> str: ...
@@ -36,47 +36,47 @@ class Workflow(Protocol):
 
     @property
     def plan_paths(self) -> tuple[str, ...]:
-        """The files that say what is done, relative to the project's root."""
+        """The files that record progress, relative to the project root."""
         ...
 
     @property
     def state_paths(self) -> tuple[str, ...]:
-        """What a state commit holds, likewise."""
+        """The files in a state commit, relative to the project root."""
         ...
 
     @property
     def state_message(self) -> str:
-        """What a state commit is called."""
+        """The message of a state commit."""
         ...
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
-        """What to begin while the tasks in `running` are under way."""
+        """Return what to start while the tasks in `running` are running."""
         ...
 
     def work(self, plan: Plan, kind: WorkKind, work_id: str) -> Work | None:
-        """The work that a record of an earlier run names, if it still exists."""
+        """Return the work that a record of an earlier run names; None if it no longer exists."""
         ...
 
     def prompt(self, occasion: PromptRequest) -> Prompt: ...
 
     def claimed(self, plan: Plan, work: Work, data: bytes) -> PlanClaims:
-        """What an agent claims by what it wrote into `work.claimable`."""
+        """Return the claims that an agent wrote into `work.claimable`."""
         ...
 
     def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
-        """Whether a step wrote what it owes (`work.duties`)."""
+        """Check whether a step fulfilled its contract (`work.duties`)."""
         ...
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        """The gates every task has; without a task, those of the whole suite."""
+        """Return the gates of a task; without a task, those of the whole suite."""
         ...
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        """The gates that need services and pages; empty for a task without any."""
+        """Return the gates that need services and pages; empty for a task that is not UI work."""
         ...
 
     def is_ui(self, plan: Plan, task: Task | None) -> bool:
-        """Whether services and pages are to be checked; without a task: for any task of the plan."""
+        """Return whether services and pages are checked; without a task, whether any task of the plan needs that."""
         ...
 
     def commit_message(self, plan: Plan, work: Work) -> str: ...

@@ -1,4 +1,4 @@
-"""Slots: working copies in which agents work, as many as tasks may be done in parallel, used again and again."""
+"""Slots: reusable working copies in which agents work, one for each parallel task."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ BOTH = "Both versions stand in {names}, with conflict markers: join them, then g
 
 @dataclass(frozen=True)
 class Start:
-    """Where an attempt begins."""
+    """The state in which an attempt starts."""
 
-    tip: str  # the commit it stands on
-    tree: str = ""  # what earlier attempts made, on top of it; empty: nothing
-    told: str = ""  # what its agent is told about that
+    tip: str  # the commit at its base
+    tree: str = ""  # earlier attempts' work on top of it; empty: none
+    told: str = ""  # a note about that work for its agent
 
 
 @dataclass
 class WorktreePool:
-    """A slot's working copy is made when it is first needed."""
+    """The slots of a run; each working copy is created on first use."""
 
     run: Run
     count: int
     _free: list[int] = field(default_factory=list)
     _hosts: dict[int, LocalHost] = field(default_factory=dict)
-    _last: dict[int, str] = field(default_factory=dict)  # what was last done in a slot
+    _last: dict[int, str] = field(default_factory=dict)  # the last work in each slot
 
     @classmethod
     @asynccontextmanager
@@ -56,14 +56,14 @@ class WorktreePool:
         yield slots
 
     def take(self) -> int | None:
-        """The number of a free slot; None: all are in use."""
+        """Return the number of a free slot; None if all are in use."""
         return self._free.pop() if self._free else None
 
     def give_back(self, number: int) -> None:
         self._free.append(number)
 
     async def start_of(self, work: Work) -> Start:
-        """Where an attempt begins: at the branch's newest state, with what earlier attempts made on top of it."""
+        """Return the start of an attempt: the branch tip with earlier attempts' work on top."""
         assert self.run.branch, "work that lands has a branch"
         tip = self.run.branch.expected or await self.run.branch.tip()
         ref, kept = await self._kept(work)
@@ -71,35 +71,35 @@ class WorktreePool:
         return Start(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
 
     async def prepare(self, number: int, start: Start, work: Work) -> LocalHost:
-        """A slot in which an attempt can begin."""
+        """Prepare a slot in which an attempt can start."""
         is_first = number not in self._hosts
         host = self.host(number)
         assert host.copy
         if is_first:
             await host.copy.save_strays()
-        host.copy.continues = self._last.get(number) == work.id  # what its earlier attempts left is its own
+        host.copy.continues = self._last.get(number) == work.id  # files that its earlier attempts left belong to it
         self._last[number] = work.id
         await self._reset(host, host.copy, start.tip, start.tree)
         return host
 
     async def at(self, number: int, base: str, commit: str, work: Work) -> LocalHost:
-        """A slot with what an attempt had made, to go on with it."""
+        """Prepare a slot with an attempt's work, to resume it."""
         host = self.host(number)
         assert host.copy
         await self._reset(host, host.copy, base, f"{commit}^{{tree}}")
-        if host.copy.own.held:  # what it had written beside its work is newer than the plan
+        if host.copy.own.held:  # files that the attempt wrote beside its work are newer than the plan
             await host.copy.checkout(commit, map(host.copy.own.name, work.writable))
         return host
 
     async def _reset(self, host: LocalHost, copy: WorkingCopy, commit: str, tree: str) -> None:
-        """Also without what a killed run, a hook or a gate left here: it is in no index, and nobody's work."""
+        """Reset a slot, and remove untracked files that a killed run, a hook or a gate left."""
         await self.run.reset(copy, commit, tree)
         if copy.is_littered:
             await copy.clean(ignored=False)
         host.variables.update(await self.run.provide(copy))
 
     async def _kept(self, work: Work) -> tuple[str, str]:
-        """The newest attempt since a task was begun from the start: its ref and its commit; empty: there is none."""
+        """Return the ref and commit of a task's newest attempt since it last started over; empty if there is none."""
         task = self.run.plan.find(work.id)
         if not task or not (task.base or work.was_tried) or not self.run.branch:
             return "", ""
@@ -108,7 +108,7 @@ class WorktreePool:
         return newest, refs.get(newest, "")
 
     async def _merged(self, tip: str, ref: str, kept: str) -> tuple[str, tuple[str, ...]]:
-        """Earlier work on top of the branch, unless it has landed; where the two conflict, both stand in the file."""
+        """Merge earlier work with the branch unless it has landed; conflicts stay in the files, with markers."""
         assert self.run.branch
         repo = self.run.branch.repo
         fork = await repo.merge_base(kept, tip)
@@ -142,7 +142,7 @@ class WorktreePool:
 
 
 def _free_slots(run: Run, count: int) -> list[int]:
-    """The first numbers, without those in which a killed run of another target left its agent's work."""
+    """Return the first slot numbers, except those with an agent's work from a killed run of another target."""
     others = [record for record in records.load(run.workspace.records) if record.target != run.plan.target]
     taken = {record.slot for record in others if record.agent_at_work}
     return list(islice((number for number in counting(1) if number not in taken), count))
