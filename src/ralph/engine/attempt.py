@@ -191,8 +191,7 @@ async def _timed(step: Step, context: Context) -> StepResult:
 async def _run(step: Step, context: Context) -> StepResult:
     try:
         result: object = await step.run(context)
-    # a step of another package can raise anything; bugs in our own steps are not hidden
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit) as error:  # another package's step can raise anything; our own bugs are not hidden
         if is_built_in(step) or isinstance(error, RalphError):
             raise
         return step.failed(f"The step {step.spec.label!r} broke: {type(error).__name__}: {error}")

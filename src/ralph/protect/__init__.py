@@ -1,1 +1,1 @@
-"""What agents must not change: noticed, undone and reported; and what a killed run's agents must not have changed."""
+"""Detects, undoes and reports changes that agents must not make, and restores plans after a killed run."""

@@ -1,4 +1,4 @@
-"""The file in which an agent answers: how it is read, and how it is taken away."""
+"""The file in which an agent answers: reading and clearing it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_BYTES = 16 << 20
 
 
 def read_answer(answer: Path) -> bytes:
-    """What an agent wrote there, if it is a file of a sensible size."""
+    """Return the agent's answer if it is a regular file of reasonable size; otherwise raise an error."""
     if answer.is_symlink() or not answer.is_file():
         raise RalphError(f"The file {answer} was not written.")
     if answer.stat().st_size > MAX_BYTES:
@@ -23,17 +23,17 @@ def read_answer(answer: Path) -> bytes:
 
 
 def clear(answer: Path) -> None:
-    """Make room for an answer; whatever lies there is not one."""
+    """Remove whatever is at this path, so that only a new answer can be there."""
     answer.parent.mkdir(parents=True, exist_ok=True)
     safe_files.remove_all(answer)
 
 
 def mistakes_text(error: RalphError) -> str:
-    """What is wrong with an answer, for the agent that is to write it again."""
+    """Return the mistakes in an answer, for the agent that must write it again."""
     return "\n".join((error.what, *(f"- {detail}" for detail in error.details)))
 
 
 def in_brief(error: RalphError) -> str:
-    """The same in a line, for a person."""
+    """Return the mistakes on one line, for the person."""
     first = error.details[0] if error.details else error.what
     return first + (f" (and {len(error.details) - 1} more)" if len(error.details) > 1 else "")

@@ -1,4 +1,4 @@
-"""What a call owes in files of its own: checked after it, and put back where it went wrong."""
+"""The contract of a call: checks the files that it must write, and restores them if the contract is broken."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_BYTES = 16 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class ContractCheck:
-    """The files a call may write, as they were before it was made for the first time."""
+    """The files that a call may write, as they were before its first try."""
 
     check: Callable[[str, FileTexts, FileTexts], ContractResult]
     root: Path
@@ -31,7 +31,8 @@ class ContractCheck:
     def judge(
         self, result: StepResult, earlier: tuple[StepResult, ...], *, is_last: bool, set_aside: Path
     ) -> StepResult:
-        """A call that ended well has kept its contract or is asked again; of any other, nothing stays."""
+        """Check the contract of a call that passed, and ask again if it is broken; after a failed call, restore all
+        files."""
         if result.verdict is not Verdict.PASSED:
             self._restore(tuple(self.before))
             return result
@@ -50,7 +51,7 @@ class ContractCheck:
         )
 
     def _set_aside(self, after: FileTexts, folder: Path) -> None:
-        """What was written in vain, for a person to look at."""
+        """Save the rejected files for the person."""
         for path, data in after.items():
             if data is not None and data != self.before[path]:
                 atomic.write(folder / Path(path).name, data, sync=False)
@@ -68,7 +69,7 @@ class ContractCheck:
 
 
 def _overruled(kept: ContractResult, earlier: tuple[StepResult, ...]) -> tuple[str, ...]:
-    """Nobody can find good what Ralph itself has found wrong."""
+    """A verdict of PASSED is a mistake if an earlier step did not pass."""
     wrong = next((result for result in earlier if result.verdict is not Verdict.PASSED), None)
     if wrong is None or kept.verdict is not Verdict.PASSED:
         return ()
@@ -80,7 +81,7 @@ def _read(root: Path, paths: tuple[str, ...]) -> FileTexts:
 
 
 def _content(path: Path) -> bytes | None:
-    """A plain file of a sensible size; anything else is not what was asked for."""
+    """Return the content of a regular file of reasonable size; None for anything else."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
         return None
     return path.read_bytes()

@@ -1,4 +1,4 @@
-"""Crash copies of a plan, made whenever it is right: after a kill the next run begins with them."""
+"""Crash copies of a plan, saved whenever it is valid; after a kill the next run starts with them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN, Workspace
 
 FOLDER = "trusted"
 COPIES = "[0-9a-f]*"  # named by a digest of their paths; half-written files of a killed run begin with a dot
-MISSING = "missing"  # below it: what was not there, so that nobody else can have made it
-TIP = "tip"  # where the branch stood
+MISSING = "missing"  # a subfolder that lists files which did not exist, so that later ones are known to be forged
+TIP = "tip"  # the branch tip
 
 
 def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = "") -> list[Path]:
-    """Copy the plan's files, as soon as they are right.
+    """Copy the plan's files while they are valid.
 
-    The plan itself comes last, then the tip: a kill in between leaves a plan that knows less, never more, than is so.
+    The plan itself is written last, then the tip. A kill in between leaves a plan that lags behind, never one that is
+    ahead.
     """
     folder = workspace.records / target / FOLDER
     written = [folder / TIP]
@@ -45,7 +46,7 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = 
 
 
 def tip_of(workspace: Workspace, target: str) -> str:
-    """Where the branch stood when the copies were made; empty: there are none, the last run ended by itself."""
+    """Return the branch tip at the time of the copies; "" if there are none because the last run ended by itself."""
     try:
         return (workspace.records / target / FOLDER / TIP).read_text()
     except OSError:
@@ -53,20 +54,20 @@ def tip_of(workspace: Workspace, target: str) -> str:
 
 
 def forget(workspace: Workspace, target: str) -> None:
-    """A run has come to its own end: from now on what is on disk is what a person wants."""
+    """Delete the copies after a run ended by itself; from now on, the files on disk count."""
     safe_files.remove_all(workspace.records / target / FOLDER)
 
 
 def put_back(workspace: Workspace, *, locked: bool = False) -> list[str]:
-    """Bring plans of killed runs back to what they were when they were right; the names of those that had changed.
+    """Restore the plans of killed runs from their crash copies; return the names of the files that had changed.
 
-    `locked`: whoever calls holds the lock.
+    `locked`: the caller holds the lock.
     """
     if not locked and lock.holder(workspace.lock):
         return []
     for record in records.load(workspace.records):
         if record.agent_at_work:
-            tree.stop(tree.marked(f"{record.run}."))  # its agent may have outlived it, and would write on
+            tree.stop(tree.marked(f"{record.run}."))  # its agent may have survived and would continue to write
     folders = sorted(workspace.records.glob(f"*/{FOLDER}"))
     return [name for folder in folders for name in _put_back(folder, workspace.root)]
 
@@ -76,13 +77,13 @@ def _name(path: Path) -> str:
 
 
 def _sealed(path: Path, data: bytes) -> bytes:
-    """A copy as it is written: a digest, then where the file belongs, then the file."""
+    """Return the content of a copy: a digest, the file's path, then the file."""
     whole = quote(os.fsencode(path)).encode() + b"\n" + data
     return hashlib.sha256(whole).hexdigest().encode() + b"\n" + whole
 
 
 def _known(copy: Path) -> tuple[Path, bytes] | None:
-    """What a copy holds; None if it is not there, or not as it was written: a power cut can leave any half of it."""
+    """Return the path and content of a copy; None if it is missing or incomplete, as after a power cut."""
     found = copy.read_bytes() if copy.is_file() and not copy.is_symlink() else b""
     _, _, rest = found.partition(b"\n")
     name, _, data = rest.partition(b"\n")
@@ -91,7 +92,7 @@ def _known(copy: Path) -> tuple[Path, bytes] | None:
 
 
 def _is_ours(current: Path, root: Path) -> bool:
-    """Whether a file is one of Ralph's own; the agent of a killed run can have written copies of any other."""
+    """Return whether a file is Ralph's own; the agent of a killed run may have forged copies of other files."""
     real, here = Path(os.path.realpath(current.parent)) / current.name, Path(os.path.realpath(root))
     if not real.is_relative_to(here):
         return False
@@ -115,13 +116,13 @@ def _put_back(folder: Path, root: Path) -> list[str]:
 
 
 def _copies(folder: Path, root: Path) -> list[tuple[Path, bytes]]:
-    """What can be believed: whole copies of files in the project."""
+    """Return the valid copies: complete ones, of Ralph's own files."""
     found = (_known(copy) for copy in sorted(folder.glob(COPIES)))
     return [pair for pair in found if pair and _is_ours(pair[0], root)]
 
 
 def _set_aside(current: Path, folder: Path) -> None:
-    """What is there may be a person's all the same: keep it."""
+    """Keep the current file, which may still be the person's."""
     if current.is_file() and not current.is_symlink():
         atomic.write(folder.parent / "found" / f"{_name(current)[:8]}-{current.name}", current.read_bytes())
     if current.is_dir() and not current.is_symlink():

@@ -1,7 +1,7 @@
-"""Whether git was run in the person's repository by an agent, a gate or a hook: git itself keeps the trace.
+"""Detects git commands that agents, gates or hooks ran in the person's repository, from git's own trace.
 
-Every program that Ralph starts for them inherits git's own tracing variables, and so does every git below it. The
-trace tells their commands from the person's, which are in nobody's trace.
+Every program that Ralph starts for them inherits git's tracing variables, and so does every git below it. The person's
+own commands do not appear in the trace.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from ralph.git.repo import Repo
 
 MAX_READ = 32 << 20
 Span = tuple[float, float]
-"""From when to when, in seconds since 1970."""
+"""Start and end, in seconds since 1970."""
 LOOKS = re.compile(
     "blame|cat-file|count-objects|describe|diff|diff-files|diff-index|diff-tree|for-each-ref|fsck|grep|help|log|ls-files"
     "|ls-tree|merge-base|name-rev|rev-list|rev-parse|shortlog|show|show-ref|status|var|version|whatchanged"
 )
-"""Commands that change nothing: an agent may well look at the person's checkout."""
+"""Commands that change nothing: an agent may read the person's checkout."""
 
 
 @dataclass(frozen=True)
 class Trace:
-    """The file that git writes its events to, from one position on."""
+    """The file to which git writes its events, read from one position on."""
 
     file: Path
     start: int = 0
@@ -45,14 +45,14 @@ class Trace:
         }
 
     def from_here(self) -> Trace:
-        """The same file, with only what comes from now on."""
+        """Return the same trace, starting at its current end."""
         try:
             return Trace(self.file, self.file.stat().st_size)
         except OSError:
             return Trace(self.file)
 
     def changes_in(self, repo: Repo, own: Path) -> list[Span]:
-        """When somebody's git commands worked in the person's repository, outside of `own`, and did not only look."""
+        """Return when traced commands ran in the person's repository, outside `own`, that were not read-only."""
         places = tuple(_places(repo))
         commands: dict[object, _Command] = {}
         for event in self._events():
@@ -81,10 +81,10 @@ class Trace:
 
 @dataclass
 class _Command:
-    """One git command, as far as its events tell of it."""
+    """One git command, as far as its events describe it."""
 
     looks: bool = False
-    folder: str = ""  # where it was started
+    folder: str = ""  # the folder in which it started
     named: list[str] = field(default_factory=list)
     began: float = 0.0
     ended: float = math.inf
@@ -107,7 +107,7 @@ class _Command:
             self.named.append(str(value))
 
     def paths(self) -> Iterator[Path]:
-        """What it named, as paths: most are none, and lead nowhere."""
+        """Return the command's arguments and folders as paths; most are not paths and match nothing."""
         for text in (self.folder, *self.named):
             yield Path(os.path.normpath(Path(self.folder or "/", text)))
 
@@ -124,7 +124,7 @@ def _is_in(path: Path, places: Iterable[Path]) -> bool:
 
 
 def _places(repo: Repo) -> Iterator[Path]:
-    """Where the person works with their repository."""
+    """Return the folders of the person's repository and its worktrees."""
     yield repo.top
     yield repo.git_dir
     if repo.git_dir.name == ".git":

@@ -1,4 +1,4 @@
-"""The files no agent may touch: Ralph's own are remembered before a call and put back after it."""
+"""Guards Ralph's own files: saves them before a call and restores them after it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ralph.workspace import RALPH
 
 MAX_CLAIM = 16 << 20
 UNGUARDED = frozenset({"logs", "screenshots", "worktrees", "ralph.lock", "run_state.json"})
-"""Below `.ralph/`: what Ralph itself writes while an agent runs, and what decides nothing."""
+"""Below `.ralph/`: files that Ralph writes while an agent runs, and files that decide nothing."""
 
 
 @dataclass(frozen=True)
@@ -29,31 +29,32 @@ class _Known:
 
 @dataclass(eq=False)
 class Guard:
-    """Remembers Ralph's files in one or more project folders, then notices and undoes changes to them."""
+    """Saves Ralph's files in one or more project folders, then detects and undoes changes to them."""
 
     roots: tuple[Path, ...]
-    files: tuple[str, ...] = (NAME,)  # Ralph's files and folders outside of `.ralph/`, below each root
+    files: tuple[str, ...] = (NAME,)  # Ralph's files and folders outside `.ralph/`, below each root
     writable: frozenset[Path] = frozenset()
-    claimable: Path | None = None  # put back like the others, but writing there is no wrong
-    extra: tuple[Path, ...] = ()  # a person's files and folders that are protected as well
-    claimed: bytes | None = None  # what was written there
-    _known: dict[str, _Known] = field(default_factory=dict)  # by plain names: this is done before and after each gate
+    claimable: Path | None = None  # restored like the others, but writing it is not a violation
+    extra: tuple[Path, ...] = ()  # the person's files and folders that are protected as well
+    claimed: bytes | None = None  # what the agent wrote to `claimable`
+    # by str paths, for speed: this runs before and after each gate
+    _known: dict[str, _Known] = field(default_factory=dict)
 
     def remember(self) -> None:
         self._known = {path: _look(path) for path in self._guarded()}
 
     def expect(self, path: Path) -> None:
-        """Ralph itself has just written or removed a file while somebody is watched."""
+        """Accept a change that Ralph itself has just made while an agent is watched."""
         try:
             self._known[str(path)] = _look(str(path))
         except FileNotFoundError:
             self._known.pop(str(path), None)
 
     def undo(self, keep_in: Path) -> tuple[Path, ...]:
-        """Put back what changed; the agent's version is kept, and nothing a person made is lost with it."""
+        """Restore changed files and keep the agent's versions in `keep_in`; return the paths."""
         for folder in sorted(self._folders()):
             if os.path.islink(folder):
-                os.unlink(folder)  # one that was moved away and linked back: what is behind it is not ours any more
+                os.unlink(folder)  # it was moved away and linked back: the files behind the link are no longer Ralph's
         changed = [Path(path) for path, known in self._known.items() if not _unchanged(path, known)]
         if self.claimable and self.claimable in changed:
             changed.remove(self.claimable)
@@ -69,7 +70,7 @@ class Guard:
         return tuple(sorted((*changed, *added)))
 
     def is_extra(self, path: Path) -> bool:
-        """Whether a path is a person's, and not Ralph's own."""
+        """Return whether a path is the person's, not Ralph's own."""
         return any(path == extra or extra in path.parents for extra in self.extra)
 
     def claims(self) -> tuple[Path, ...]:
@@ -85,7 +86,7 @@ class Guard:
             yield from _below(path)
 
     def _folders(self) -> set[str]:
-        """Where the known files lie, below the innermost root of each."""
+        """Return the folders of the known files, below the innermost root of each."""
         roots = {str(root) for root in self.roots}
         folders: set[str] = set()
         for path in self._known:
@@ -114,7 +115,7 @@ class Guard:
 
 
 def _below(path: str, besides: frozenset[str] = frozenset()) -> Iterator[str]:
-    """All that lies in a folder, links and odd things too, or what is there instead of one."""
+    """Return all paths in a folder, including links and special files; or the path itself if it is not a folder."""
     try:
         if os.path.islink(path):
             raise NotADirectoryError
@@ -146,7 +147,10 @@ def _look(path: str) -> _Known:
 
 
 def _unchanged(path: str, known: _Known) -> bool:
-    """The kernel's change time cannot be set back: the same mark means the same bytes. What it forbids is set right."""
+    """Compare a file with its saved state; restore permissions that were only reduced.
+
+    The kernel's change time cannot be set back, so the same mark means the same bytes.
+    """
     try:
         if _mark(os.lstat(path)) == known.mark:
             return True
@@ -154,7 +158,7 @@ def _unchanged(path: str, known: _Known) -> bool:
         now = _look(path)
         if (now.data, stat.S_IFMT(now.mode)) != (known.data, stat.S_IFMT(known.mode)) or now.mode & ~known.mode:
             return False
-        if now.mode != known.mode:  # it forbids more, as `chmod -R a-w` does to everything
+        if now.mode != known.mode:  # permissions were removed, as `chmod -R a-w` does to everything
             os.chmod(path, stat.S_IMODE(known.mode))
     except OSError:
         return False
@@ -162,7 +166,7 @@ def _unchanged(path: str, known: _Known) -> bool:
 
 
 def _put_back(path: Path, known: _Known) -> None:
-    """A file takes its place by a rename, so that at no instant it is missing."""
+    """Restore a file by renaming, so that it is never missing."""
     safe_files.make_accessible(path.parent)
     if known.is_link or path.is_dir():
         safe_files.remove_all(path)
@@ -175,7 +179,7 @@ def _put_back(path: Path, known: _Known) -> None:
 
 
 def _content(path: Path) -> bytes:
-    """What an agent wrote, if it is a file of a sensible size."""
+    """Return the content of a regular file of reasonable size; b"" for anything else."""
     try:
         status = path.lstat()
         return path.read_bytes() if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_CLAIM else b""

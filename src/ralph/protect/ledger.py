@@ -1,9 +1,9 @@
-"""A ledger of what the person's repository holds, from before an agent's code runs to after it.
+"""The ledger: compares the person's repository before and after an agent's code runs.
 
-Agents, gates and hooks have small repositories of their own, so none of them has any business in the person's. What
-they did there is undone, kept, and told; what cannot be undone without touching the person's files is left, and told
-with the command that puts it right. What the person does meanwhile stays. Git tells the two apart: its trace shows
-what agents' commands did, and its reflogs whether a ref was moved by git at all.
+Agents, gates and hooks work in small repositories of their own and must not change the person's. Ralph undoes, keeps
+and reports what they changed there. What Ralph cannot undo without touching the person's files stays, and the report
+names the command that fixes it. The person's own changes stay. Git tells the two apart: its trace shows what agents'
+commands did, and its reflogs show whether git moved a ref at all.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ralph.protect.repository_snapshot import SYMBOLIC, VALUE, RepositorySnapsho
 from ralph.safe_files import open_new
 
 AGENT_EMAIL = "agent@ralph.invalid"
-"""Who commits in an agent's, a gate's or a hook's name: reflogs tell them from the person."""
+"""The committer of agents, gates and hooks; reflogs distinguish them from the person by it."""
 
 HARMLESS = re.compile(
     r"(advice|branch|color|fetch|gc|index|init|maintenance|pull|push|rebase|rerere|stash|status|user)\..*"
@@ -35,23 +35,23 @@ SETTING = re.compile(r"([A-Za-z][\w-]*)(?:\s*=.*)?(?<!\\)")
 FOLDERS = ("hooks", "info")
 SPARSE = "info/sparse-checkout"
 BY_GIT = (SPARSE, "shallow")
-"""Files that everyday commands write: only the trace tells whose they are."""
+"""Files that everyday commands write: only the trace shows who did."""
 OWN_REFS = "refs/ralph/"
 PASSING = ("refs/remotes/", "refs/bisect/", "refs/rewritten/")
-"""Refs that everyday commands remove, and that nobody misses."""
+"""Refs that everyday commands remove and that need no restoring."""
 STASH = "refs/stash"
 MOVED_AT = re.compile(rb"> (\d+) [+-]\d{4}\t")
 PERHAPS_YOU = "if that was you, do it again"
 LEFT = "left as it is"
-"""Stands in each text about what was not undone."""
+"""Part of each text about a change that was not undone."""
 
 
 @dataclass(frozen=True)
 class LedgerResult:
-    """What had changed in the person's repository."""
+    """What changed in the person's repository."""
 
-    undone: tuple[str, ...] = ()  # what agents did; the text says so where it was left
-    left: tuple[str, ...] = ()  # what the person seems to have done, and cannot easily get back if they did not
+    undone: tuple[str, ...] = ()  # what agents did; the text says so if it was not undone
+    left: tuple[str, ...] = ()  # what the person probably did, but could not easily undo otherwise
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,9 @@ class Ledger:
 
     repo: Repo
     trace: Trace
-    own: Path  # where Ralph's working copies are
+    own: Path  # the folder of Ralph's working copies
     before: RepositorySnapshot
-    branch: str = ""  # the ref that only Ralph moves during a run; it looks after that itself
+    branch: str = ""  # the ref that only Ralph moves during a run; `TargetBranch` watches it
 
     @classmethod
     def of(cls, repo: Repo, trace: Trace, own: Path, branch: str = "") -> Ledger:
@@ -70,7 +70,7 @@ class Ledger:
         return cls(repo=repo, trace=trace.from_here(), own=own, before=before, branch=branch)
 
     async def settle(self, keep_in: Path) -> LedgerResult:
-        """Undo what agents did since; says what it was."""
+        """Undo what agents have changed since; return the report."""
         now = RepositorySnapshot.of(self.repo.git_dir, self.own)
         if now == self.before:
             return LedgerResult()
@@ -85,7 +85,7 @@ class Ledger:
         return LedgerResult(undone=(*undone, *moved), left=left)
 
     def _settle_form(self, now: RepositorySnapshot) -> list[str]:
-        """What no git command does, and what git cannot read: it would stop every command of the person's."""
+        """Undo what no git command does and what git cannot read, since it would break the person's commands."""
         git_dir, texts = self.repo.git_dir, []
         for name in sorted(now.links - self.before.links):
             (git_dir / name).unlink(missing_ok=True)
@@ -105,7 +105,7 @@ class Ledger:
         return texts
 
     def _settle_files(self, now: RepositorySnapshot, keep_in: Path, *, by_agents: bool) -> list[str]:
-        """Put files back; submodules and worktrees that came or went meanwhile stay as they are."""
+        """Restore files; leave submodules and worktrees alone that appeared or disappeared meanwhile."""
         texts = []
         for place in sorted(now.places.keys() & self.before.places):
             old, new = self.before.places[place], now.places[place]
@@ -118,7 +118,7 @@ class Ledger:
                 if after and not after.is_link:
                     with open_new(keep_in / "git" / shown) as file:
                         file.write(after.data)
-                if not is_behind_link(self.repo.git_dir, shown):  # what is there is not the repository's
+                if not is_behind_link(self.repo.git_dir, shown):  # files behind a link do not belong to the repository
                     _put_back(self.repo.git_dir / shown, before)
                 if after and after.is_link and name in FOLDERS:
                     (self.repo.git_dir / shown).mkdir(exist_ok=True)
@@ -134,7 +134,7 @@ class Ledger:
         return f"it changed which files {where} has, {LEFT}: `{git} sparse-checkout {how}` puts that right"
 
     def _settle_heads(self, now: RepositorySnapshot, *, by_agents: bool) -> list[str]:
-        """What is checked out is files and an index as well, so only the person switches it back."""
+        """Report switched checkouts; only the person can switch back, because that changes files and an index."""
         texts = []
         for place, before in self.before.heads.items():
             after = now.heads.get(place, before)
@@ -147,7 +147,7 @@ class Ledger:
         return texts
 
     def _checkout(self, place: str) -> tuple[str, str]:
-        """A worktree in words, and how git is run there."""
+        """Return the description of a worktree and the git command for it."""
         git_dir = self.repo.git_dir
         folder = Path((git_dir / place / "gitdir").read_text().strip()).parent if place else git_dir.parent
         return ("your checkout", "git") if folder == self.repo.top else (str(folder), f"git -C {folder}")
@@ -181,7 +181,7 @@ class Ledger:
     async def _undo(self, moves: list[tuple[str, str, str | None]], texts: list[str]) -> list[str]:
         plain = [move for move in moves if not move[1].startswith(SYMBOLIC)]
         done = not plain or await self.repo.move(*plain)
-        if not done:  # one of them is in the way: the others all the same
+        if not done:  # one of them fails: move the others one by one
             done = all([await self.repo.move(move) for move in plain])
         for ref, value, _ in moves:
             if value.startswith(SYMBOLIC):
@@ -189,13 +189,13 @@ class Ledger:
         return texts if done else [text if LEFT in text else f"{text}, which could not be undone" for text in texts]
 
     def _is_by_agent(self, ref: str, now: RepositorySnapshot, spans: list[Span]) -> bool:
-        """Whether an agent moved a ref: one of their git commands ran just then, or no git command moved it at all.
+        """Return whether an agent moved a ref: a traced command ran at that moment, or no git command moved it.
 
-        Git removes the reflog with its ref, and keeps none for tags. There only the trace can tell.
+        Git deletes the reflog with its ref and keeps none for tags; there only the trace can tell.
         """
         before, after = self.before.refs.get(ref, ""), now.refs.get(ref, "")
         if after.startswith(SYMBOLIC) and (self._is_own(ref) or (before and not before.startswith(SYMBOLIC))):
-            return True  # git has no everyday command for that
+            return True  # no everyday git command does that
         moves = self._moves(f"logs/{ref}")
         if not moves:
             return bool(spans)
@@ -209,11 +209,11 @@ class Ledger:
         return ref == self.branch or ref.startswith(OWN_REFS)
 
     def _last_move(self, log: str) -> bytes:
-        """The newest line of a reflog."""
+        """Return the newest line of a reflog."""
         return (self._moves(log) or [b""])[-1]
 
     def _moves(self, log: str) -> list[bytes]:
-        """The lines of a reflog, the newest last."""
+        """Return the lines of a reflog, the newest last."""
         try:
             data = (self.repo.git_dir / log.lstrip("/")).read_bytes()
         except OSError:
@@ -221,7 +221,7 @@ class Ledger:
         return [line for line in data.split(b"\n") if line]
 
     def _is_stacked(self, before: str) -> bool:
-        """Whether the stash that was there before is still among them."""
+        """Return whether the earlier stash still exists."""
         try:
             return not before or before.encode() in (self.repo.git_dir / "logs" / STASH).read_bytes()
         except OSError:
@@ -229,9 +229,9 @@ class Ledger:
 
 
 def _move_to(commit: str, moves: list[bytes], before: str) -> bytes:
-    """The line of a reflog that tells how a ref came from one commit to another; empty: no git moved it.
+    """Return the reflog line that moved a ref to this commit; b"" if no git command did.
 
-    It need not be the last: git writes the reflog first and then the ref, and whoever commits on does not wait for us.
+    It need not be the last line: git writes the reflog before the ref, and the person may commit again meanwhile.
     """
     for move in reversed(moves):
         to = move.split(b" ", 2)[1:2]
@@ -262,7 +262,7 @@ def _put_back(path: Path, before: SavedFile | None) -> None:
 
 
 def _is_harmless(before: SavedFile | None, after: SavedFile | None, place: str) -> bool:
-    """Whether two configurations differ only in what everyday commands write, such as where a submodule's files are."""
+    """Return whether two configurations differ only in what everyday commands write, such as a submodule's worktree."""
     old, new = (_settings(kept.data) if kept else [] for kept in (before, after))
     if place.startswith("modules/"):
         old, new = ([text for text in texts if not text.startswith("core: worktree =")] for texts in (old, new))
@@ -270,7 +270,7 @@ def _is_harmless(before: SavedFile | None, after: SavedFile | None, place: str) 
 
 
 def _settings(data: bytes) -> list[str]:
-    """The settings of a configuration that are not harmless, and every line that is not plainly one setting."""
+    """Return the settings that are not harmless, and every line that is not a simple setting."""
     kept, section = [], ""
     for line in data.decode(errors="replace").splitlines():
         text = line.strip()

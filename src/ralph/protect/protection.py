@@ -1,4 +1,4 @@
-"""What an agent may not touch, from before its call to after it: noticed, undone, and told."""
+"""Protection around an agent's call: detects, undoes and reports changes to what the agent must not touch."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from ralph.workspace import RALPH, Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class Violations:
-    """What had to be undone."""
+    """The violations that were undone."""
 
     paths: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
     kept_in: Path = field(default_factory=Path)
-    claimed: bytes | None = None  # no violation: what the agent wrote where it may claim something
+    claimed: bytes | None = None  # not a violation: what the agent wrote to the file that takes claims
 
     def reason(self, who: str) -> str:
-        """Why the attempt does not count; empty if nothing was wrong."""
+        """Return why the attempt does not count; "" if there were no violations."""
         return violation_text(f"{who} did what it must not", self.texts) if self.texts else ""
 
 
 def violation_text(what: str, texts: tuple[str, ...]) -> str:
-    """What somebody did, and whether it was undone; some of it only the person can put right."""
+    """Describe violations and whether they were undone; some only the person can undo."""
     left = sum(LEFT in text for text in texts)
     end = " This was undone." if not left else " The rest was undone." if left < len(texts) else ""
     return f"{what}: {'; '.join(texts)}.{end}"
@@ -49,11 +49,11 @@ class ProtectionScope:
     """Where an agent, a gate or a hook is about to run, and what must not change there."""
 
     workspace: Workspace
-    project: Path  # Ralph's own files, as whoever runs here sees them
-    plan: tuple[Path, ...]  # the plan itself, wherever its files are
-    plan_paths: tuple[str, ...]  # its files, below a project's root
+    project: Path  # the folder with Ralph's own files, as the program that runs here sees them
+    plan: tuple[Path, ...]  # the plan's files
+    plan_paths: tuple[str, ...]  # the same, relative to the project root
     guarded: tuple[str, ...]  # the workflow's other protected files and folders
-    guards: set[Guard]  # all that are watching in this run; Ralph's own writes are announced to them
+    guards: set[Guard]  # all active guards of this run; Ralph announces its own writes to them
     trace: Trace
     emit: Callable[[Event], None]
     repo: Repo | None = None  # the person's repository; None: there is none
@@ -68,7 +68,7 @@ class ProtectionScope:
 
 @dataclass
 class Protection:
-    """Ralph's own files by their bytes, and the person's repository by its ledger."""
+    """Protects Ralph's own files by their content, and the person's repository by its ledger."""
 
     scope: ProtectionScope
     guard: Guard
@@ -89,7 +89,7 @@ class Protection:
             ),
         )
         guard.remember()
-        if not scope.guards:  # no other agent is at work, so the trace so far is of no use
+        if not scope.guards:  # no other agent is running, so the old trace is not needed
             scope.trace.file.unlink(missing_ok=True)
         scope.guards.add(guard)
         ledger = _ledger(scope)
@@ -97,7 +97,7 @@ class Protection:
 
     @asynccontextmanager
     async def until_end(self, keep_in: Path) -> AsyncIterator[Protection]:
-        """Watch what runs inside the block, also if it is cut short: gates, commands and hooks run agents' code."""
+        """Watch what runs inside the block, even if it is cancelled: gates, commands and hooks run agents' code."""
         try:
             yield self
         finally:
@@ -121,13 +121,13 @@ class Protection:
         return Violations(paths=tuple(own + sources), texts=tuple(texts), kept_in=keep_in, claimed=self.guard.claimed)
 
     async def _settle(self, keep_in: Path) -> list[str]:
-        """What was done to the person's repository; with others at work nobody knows by whom, so nobody is blamed."""
+        """Return violations in the person's repository; with other agents running, only report them, without blame."""
         settled = await self.ledger.settle(keep_in) if self.ledger else LedgerResult()
         found = list(settled.undone)
         for text in settled.left:
             self.scope.emit(Noted(text=f"While it was at work, {text}."))
         for text in found:
-            if LEFT in text:  # in full, for only the person can put it right
+            if LEFT in text:  # in full, because only the person can fix it
                 self.scope.emit(Noted(text=f"While it was at work, {text}.", warning=True))
         if not found or not self.scope.guards:
             return found
@@ -157,12 +157,12 @@ def _ledger(scope: ProtectionScope) -> Ledger | None:
 
 
 def _outside(roots: tuple[Path, ...], *paths: Path) -> tuple[Path, ...]:
-    """The write-ahead records and the plan itself, where no guarded root holds them already."""
+    """Return the write-ahead records and the plan's files that are not below a guarded root."""
     return tuple(path for path in paths if not any(root in path.parents for root in roots))
 
 
 async def _are_written_otherwise(repo: Repo, base: str, tree: str, globs: list[str]) -> bool:
-    """Whether other attributes make other files of the same protected content, such as line ends or an encoding."""
+    """Return whether changed attributes would write protected files differently, such as their line ends."""
 
     async def written(revision: str) -> tuple[int, bytes]:
         with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
@@ -186,7 +186,7 @@ def _is_attributes(path: str) -> bool:
 async def undo_protected(
     copy: WorkingCopy, base: str, taken: TakenWork, globs: tuple[str, ...], keep_in: Path
 ) -> tuple[str, ...]:
-    """Put back what an agent did to the person's `protect` globs, in its copy; returns those paths."""
+    """Undo an agent's changes to the person's `protect` globs in its copy; return the paths."""
     if not globs or not taken.changes:
         return ()
     prefix = copy.repo.prefix

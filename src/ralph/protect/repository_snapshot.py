@@ -1,4 +1,4 @@
-"""A repository at one moment, from git's own files: no process for that."""
+"""A snapshot of a repository, read from git's own files without starting a process."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ from pathlib import Path
 
 SYMBOLIC = "ref: "
 GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
-"""What git writes by itself, or never reads."""
+"""Files that git generates, or never reads."""
 VALUE = re.compile(r"ref: refs/\S+|(?!0+$)([0-9a-f]{40}|[0-9a-f]{64})")
-"""What a ref and HEAD hold."""
+"""The valid content of a ref or HEAD."""
 PACKED = re.compile(rb"#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs/.+")
 
 
 @dataclass(frozen=True)
 class SavedFile:
-    """One file of the repository as it was."""
+    """One saved file of the repository."""
 
-    data: bytes  # where it leads, if it is a link
+    data: bytes  # the target, if it is a link
     mode: int
     is_link: bool = False
 
 
 @dataclass(frozen=True)
 class RepositorySnapshot:
-    """What decides about a repository: configuration, hooks, `info/`, refs, and what is checked out."""
+    """What determines how a repository works: configuration, hooks, `info/`, refs and the checked-out branches."""
 
-    places: dict[str, dict[str, SavedFile]]  # files of the repository (""), its submodules and its worktrees
+    places: dict[str, dict[str, SavedFile]]  # the files of the repository (""), its submodules and its worktrees
     refs: dict[str, str]  # commits, or "ref: " with another ref
-    heads: dict[str, str]  # HEAD of each worktree, likewise, by its place
-    links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself makes none
-    broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files that name nothing
-    packed: bytes = b""  # the file of packed refs
+    heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `places`
+    links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself creates none
+    broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files without a valid value
+    packed: bytes = b""  # the content of `packed-refs`
 
     @classmethod
     def of(cls, git_dir: Path, own: Path) -> RepositorySnapshot:
-        """`own`: where Ralph's worktrees are; they do not count."""
+        """Read the snapshot, without Ralph's own worktrees, which are in `own`."""
         worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
         places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
         refs, links, broken = _refs(git_dir)
@@ -52,7 +52,7 @@ class RepositorySnapshot:
         )
 
     def commit(self, ref: str) -> str:
-        """Where a ref leads in the end; empty: nowhere."""
+        """Resolve a ref to its commit; "" if it leads nowhere."""
         value = self.refs.get(ref, "")
         for _ in range(5):  # git follows no more either
             if not value.startswith(SYMBOLIC):
@@ -62,7 +62,7 @@ class RepositorySnapshot:
 
     @property
     def is_packed_well(self) -> bool:
-        """Whether git can read the file of packed refs."""
+        """Whether git can read `packed-refs`."""
         return all(PACKED.fullmatch(line) for line in self.packed.splitlines())
 
     def is_checked_out(self, ref: str) -> bool:
@@ -79,7 +79,7 @@ def _name(path: Path, git_dir: Path) -> str:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes() if path.is_file() else b""  # nobody waits for a pipe
+        return path.read_bytes() if path.is_file() else b""  # do not block on a pipe
     except OSError:
         return b""
 
@@ -89,7 +89,7 @@ def _text(path: Path) -> str:
 
 
 def _modules(folder: Path) -> Iterator[Path]:
-    """The repositories of submodules, also of those inside of others."""
+    """Return the repositories of submodules, including nested ones."""
     for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
         if (path / "HEAD").is_file():
             yield path
@@ -122,7 +122,7 @@ def _below(path: Path) -> Iterator[Path]:
 
 
 def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
-    """Every ref, the links among them, and files that are none."""
+    """Return every ref, the symlinks below refs/, and the files that are not refs."""
     found: dict[str, str] = {}
     links, broken = set(), set()
     for line in _text(git_dir / "packed-refs").splitlines():

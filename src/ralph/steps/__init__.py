@@ -1,4 +1,4 @@
-"""All that a package needs to add a step type: subclass `Step`, name it under the entry point group `ralph.steps`."""
+"""The API for packages that add a step type: subclass `Step` and name it under the entry point group `ralph.steps`."""
 
 from ralph.plan.attempt import StepResult
 from ralph.plan.work import Verdict

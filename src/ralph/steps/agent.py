@@ -1,4 +1,4 @@
-"""The agent step: one call, then a look at what it really did. Its words only start a verification."""
+"""The agent step: one call, then an inspection of what the agent really did. Its claims only start a verification."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ class Inspection:
     violations: tuple[str, ...] = ()
     commit: str = ""
     summary: str = ""
-    has_work: bool = True  # there is something to show since the task began
-    moved: bool = False  # this very attempt changed something
-    touched: tuple[str, ...] = ()  # what the task's work has changed so far
+    has_work: bool = True  # there are changes since the task began
+    moved: bool = False  # this attempt changed something
+    touched: tuple[str, ...] = ()  # the files that the task's work has changed so far
     left_out: tuple[str, ...] = ()  # what is not part of the commit, and why
 
 
 class AgentStep(Step):
     Settings: ClassVar[type[base.StepSettings]] = AgentSettings
     runs_agent = True
-    may_claim = True  # what it marks in the plan counts as its word
-    _contract: ContractCheck | None = None  # asked again, it goes on from what it has written
+    may_claim = True  # marks in the plan count as its claims
+    _contract: ContractCheck | None = None  # kept between retries, which continue from what the agent has written
 
     def role(self, work: Work) -> str:
         return work.role
@@ -78,7 +78,7 @@ class AgentStep(Step):
         return work.claims
 
     def provider(self, context: Context) -> Provider:
-        """The agent that plays the role, with the step's own model and time limit."""
+        """Return the agent for the role, with the step's own model and time limit."""
         role, asking = self.role(context.work), self.settings(CallSettings)
         provider = context.host.config.provider_for(role)
         asked_for = context.attempt.model if role == "executor" else ""
@@ -86,7 +86,7 @@ class AgentStep(Step):
         return provider.model_copy(update={key: value for key, value in own.items() if value})
 
     def prompt_request(self, context: Context) -> PromptRequest:
-        """What its prompt is wanted for."""
+        """Build the request for this step's prompt."""
         return PromptRequest(
             plan=context.host.plan,
             work=context.work,
@@ -97,7 +97,7 @@ class AgentStep(Step):
         )
 
     def guarded(self, context: Context) -> Work:
-        """The work, with what this step's agent may write of Ralph's own files."""
+        """Return the work with the files of Ralph's own that this step's agent may write."""
         return context.work if self.may_claim else replace(context.work, claimable="")
 
     async def run(self, context: Context) -> StepResult:
@@ -105,7 +105,7 @@ class AgentStep(Step):
         owed = self._contract = self._contract or _contract(context)
         heard = await self._call(context)
         context.host.agent_ended()
-        return await finished(self._after(context, heard, protection, owed))  # whoever stops us now gets it whole
+        return await finished(self._after(context, heard, protection, owed))  # a cancellation must not cut this short
 
     async def _after(
         self, context: Context, heard: AgentResult | None, protection: Protection, owed: ContractCheck | None
@@ -130,21 +130,22 @@ class AgentStep(Step):
             is_last=context.turn > resilience.max_retries,
             set_aside=context.host.logs / f"{context.label}-refused",
         )
-        if judged is not result and context.copy and judged.commit:  # files went back: what is kept has them so
+        # the contract put files back, so take the commit again
+        if judged is not result and context.copy and judged.commit:
             return replace(judged, commit=(await self._take(context, context.copy)).commit)
         return judged
 
     def _name(self, context: Context) -> str:
-        """What a call's prompt and log are named after."""
+        """Return the base name of a call's prompt and log."""
         return f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
 
     def _learned(self, context: Context) -> tuple[str, ...]:
-        """What the agent had said before it was stopped."""
+        """Return the learnings that the agent had printed before it was stopped."""
         path = context.host.logs / self._name(context)
         return call.learnings_in(self.provider(context), Path(f"{path}.prompt.md"), Path(f"{path}.log"))
 
     async def _call(self, context: Context) -> AgentResult | None:
-        """What the agent said; None if the call was cut short."""
+        """Call the agent; return None if the call was interrupted."""
         host, provider = context.host, self.provider(context)
         name = self._name(context)
         wanted = host.prompt(self.prompt_request(context))
@@ -216,7 +217,7 @@ class AgentStep(Step):
         )
 
     def _with_claim(self, context: Context, heard: AgentResult, data: bytes) -> AgentResult:
-        """What it wrote into the plan is one more claim; the plan itself has been put back."""
+        """Add the claims that the agent wrote into the plan; the plan itself has been restored."""
         claimed = context.host.claims_in(context.work, data)
         if claimed.note:
             context.note(claimed.note, warning=True)
@@ -227,7 +228,7 @@ class AgentStep(Step):
         return replace(heard, claims=heard.claims | claimed.claims, reason=heard.reason or claimed.reason)
 
     async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Inspection]:
-        """Put right what it must not have done, take what it made; only then is judged what it said."""
+        """Undo the agent's violations and commit its work, before judging what it said."""
         copy, base = context.copy, context.base
         keep_in = context.host.logs / f"{context.label}-undone"
         violations = await protection.end(keep_in)
@@ -318,12 +319,13 @@ class AgentStep(Step):
         return self._accept(context, heard, findings)
 
     def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
-        """It says that it is done: is there anything to be verified at all?"""
+        """The agent says that it is done: check that there is work to verify."""
         if context.work.kind is WorkKind.TASK and not findings.has_work:
             said = "The agent said that it was done, but changed nothing."
             if findings.left_out:
                 return Verdict.FAILED, f"{said} {not_committed(findings.left_out)}"
-            if context.work.duties:  # a report alone can be the work: its contract wants it, and the reviewer decides
+            # a report alone can be the work: its contract requires it, and the reviewer decides
+            if context.work.duties:
                 return Verdict.PASSED, ""
             accept = f'ralph accept {context.attempt.target} {context.work.id} --why "…"'
             return Verdict.FAILED, f"{said} If the task needs no work, a person can say so: {accept}"
@@ -331,7 +333,7 @@ class AgentStep(Step):
 
 
 async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
-    """Whether a person has committed work on the branch since the task's first attempt began."""
+    """Return whether a person has committed work on the branch since the task's first attempt began."""
     task, repo, tip = context.task, copy.repo, context.base
     if context.work.kind is not WorkKind.TASK or not task or task.base in ("", tip) or not await repo.exists(task.base):
         return False
@@ -343,7 +345,7 @@ async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
 
 
 def _contract(context: Context) -> ContractCheck | None:
-    """None: this work owes nothing beside itself."""
+    """Return the contract of the work; None if it has none."""
     host, work = context.host, context.work
     if not work.duties:
         return None
@@ -351,7 +353,7 @@ def _contract(context: Context) -> ContractCheck | None:
 
 
 def _variables(context: Context) -> dict[str, str]:
-    """What an agent and its tools can know about where they are."""
+    """Return the variables that describe the attempt to an agent and its tools."""
     return {
         **context.host.variables,
         "RALPH_ROOT": str(context.host.root),

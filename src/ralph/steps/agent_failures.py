@@ -1,4 +1,4 @@
-"""Why a call of an agent does not count, whatever the agent said, and how to say so."""
+"""Explains why a call of an agent does not count, whatever the agent said."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ralph.plan.work import Verdict, Work
 from ralph.process.spawn import ExitKind
 from ralph.protect.protection import violation_text
 
-CANNOT_RUN = (126, 127)  # what a shell says of a program that is not there or cannot be executed
+CANNOT_RUN = (126, 127)  # a shell's exit codes for a program that is missing or not executable
 LAST_WORDS = 800
 
 
 def failure(heard: AgentResult, provider: Provider, violations: tuple[str, ...]) -> tuple[Verdict, str] | None:
-    """Why a call does not count, whatever the agent said."""
+    """Return why a call does not count; None if it does."""
     report, ended = heard.report, heard.ended
     match report.trouble:
         case Trouble.LIMIT | Trouble.OVERLOAD:
@@ -42,7 +42,7 @@ def failure(heard: AgentResult, provider: Provider, violations: tuple[str, ...])
 
 
 def never_ran(heard: AgentResult) -> bool:
-    """Whether a shell or `env` had no program to run: that is no agent's mistake, and no attempt."""
+    """Return whether the shell or `env` found no program to run; this is not the agent's mistake, nor an attempt."""
     return heard.ended.how is ExitKind.EXITED and heard.ended.code in CANNOT_RUN and not heard.tail.strip()
 
 

@@ -1,4 +1,4 @@
-"""Attempts as JSON and back: the form in which one is stored or sent."""
+"""Encodes attempts as JSON, to store or send them, and decodes them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def _adapter() -> TypeAdapter[Attempt]:
 
 
 def encode(attempt: Attempt) -> dict[str, Any]:
-    """What `json.dumps` accepts; `decode` makes the same attempt of it again."""
+    """Return data for `json.dumps`; `decode` restores the same attempt from it."""
     encoded: dict[str, Any] = _adapter().dump_python(attempt, mode="json")
     return encoded
 
 
 def decode(data: object) -> Attempt:
-    """An attempt from its JSON; raises a ValueError for anything else."""
+    """Decode an attempt; raise a ValueError if the data is invalid."""
     attempt = _adapter().validate_python(data, strict=False)
     work = attempt.work
     return replace(attempt, work=replace(work, steps=tuple(map(_with_settings, work.steps))))
 
 
 def _with_settings(spec: StepSpec) -> StepSpec:
-    """What a step is configured with is understood by its type alone."""
+    """Parse the settings with the model of the step type."""
     if spec.settings is None:
         return spec
     return replace(spec, settings=step_type(spec.type).Settings.model_validate(spec.settings))

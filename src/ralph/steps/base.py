@@ -1,4 +1,4 @@
-"""What a step is: given an attempt's context, it does one thing and says what came of it."""
+"""The base class of steps: a step does one thing in the context of an attempt and returns the result."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ class Context:
     attempt: Attempt
     host: Host
     record: Record
-    turn: int = 1  # which try of the step this is
-    mistakes: str = ""  # why its last try was not accepted
+    turn: int = 1  # the number of this try of the step
+    mistakes: str = ""  # why the last try was not accepted
 
     @property
     def copy(self) -> WorkingCopy | None:
-        """The working copy that the work is done in; None: nothing is built."""
+        """The working copy in which the agent works; None if nothing is built."""
         return self.host.copy
 
     @property
     def cwd(self) -> Path:
-        """Where the work is done."""
+        """The folder in which the agent works."""
         return self.host.cwd
 
     @property
@@ -43,11 +43,11 @@ class Context:
 
     @property
     def base(self) -> str:
-        """The commit that the attempt began on."""
+        """The commit on which the attempt began."""
         return self.attempt.base
 
     async def work_commit(self) -> str:
-        """The attempt's work so far, as a commit; taken anew if a step has run since that may have changed it."""
+        """Return the attempt's work as a commit; create a new one if a later step may have changed the files."""
         last = self.record.steps[-1] if self.record.steps else None
         if last and last.commit:
             return last.commit
@@ -67,7 +67,7 @@ class Context:
         return self.attempt.label
 
     def note(self, text: str, *, warning: bool = False) -> None:
-        """Tell what a person should know about this attempt."""
+        """Emit a note about this attempt for the person."""
         self.host.emit(Noted(text=text, warning=warning, work=self.work.id, attempt=self.attempt.number))
 
     def after(self, record: Record) -> Context:
@@ -89,17 +89,17 @@ S = TypeVar("S", bound=StepSettings)
 class Step(ABC):
     """One part of an attempt."""
 
-    Settings: ClassVar[type[StepSettings]] = StepSettings  # what `config` may hold in a step configuration
-    repeatable = False  # doing it again after a crash changes nothing, so its end need not be written down
-    runs_agent = False  # it lets an agent loose on the project
-    read_only = False  # and that is to change nothing there
+    Settings: ClassVar[type[StepSettings]] = StepSettings  # the model for `config` in a step configuration
+    repeatable = False  # running it again after a crash is harmless, so its result need not be recorded
+    runs_agent = False  # it runs an agent on the project
+    read_only = False  # its agent must not change anything there
     offered = True  # a step configuration may name it
 
     def __init__(self, spec: StepSpec) -> None:
         self.spec = spec
 
     def settings(self, model: type[S]) -> S:
-        """What was configured, or the defaults."""
+        """Return the configured settings, or the defaults."""
         given = self.spec.settings
         return given if isinstance(given, model) else model()
 

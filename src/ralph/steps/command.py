@@ -1,4 +1,4 @@
-"""The command step: any shell command, where the work is done. It can fail an attempt; only gates pass one."""
+"""The command step: runs any shell command in the working copy. It can fail an attempt; only gates can pass one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class CommandStep(Step):
         return self.failed(reason) if reason else self.passed()
 
     async def _put_back(self, context: Context, copy: WorkingCopy) -> str:
-        """What a command makes lands with the work, so it may change as little as an agent; says what it did."""
+        """Undo changes to protected files, because a command's changes land with the work; return what it did."""
         globs, base = context.attempt.protect, context.base
         if not globs:
             return ""

@@ -1,4 +1,4 @@
-"""The final review of a feature: an agent says VERIFIED, or RESET and which stories. It cannot pass a red gate."""
+"""The final review of a feature: an agent says VERIFIED, or RESET with the stories. It cannot pass a red gate."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ class FinalReviewStep(ReadOnlyAgentStep):
         return frozenset({"VERIFIED", "RESET"})
 
     def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
-        """What it said is judged with the plan: a RESET names stories."""
+        """Accept the call here; `engine/verdict.py` judges the claims with the plan."""
         return Verdict.PASSED, ""

@@ -19,7 +19,7 @@ class GitCommitStep(Step):
     repeatable = True
 
     async def run(self, context: Context) -> StepResult:
-        """The commit that lands is Ralph's own; here it is made once with the hooks, which may refuse or change it."""
+        """Make the commit once with the hooks, which may refuse or change it; the commit that lands is Ralph's own."""
         copy, host = context.copy, context.host
         assert copy is not None, "work that commits has a working copy"
         commit, base = await context.work_commit(), await host.commit_base(context.attempt)
@@ -28,7 +28,8 @@ class GitCommitStep(Step):
         passed = replace(self.passed(), commit=commit, summary=said or message.split("\n", 1)[0])
         if not copy.repo.hooks() or commit == base:
             return passed
-        await copy.reset(base, f"{commit}^{{tree}}")  # now: the guard is to see only what hooks do
+        # reset before the guard starts, so that it sees only what hooks change
+        await copy.reset(base, f"{commit}^{{tree}}")
         undone = host.logs / f"{context.label}-undone-by-hooks"
         with host.temporary() as temporary:
             variables = {**host.variables, **copy.repo.ident.variables, "TMPDIR": str(temporary)}
@@ -47,7 +48,7 @@ class GitCommitStep(Step):
         return replace(passed, commit=made.commit, hooked_subject=made.subject, trailers=made.trailers)
 
     async def _touched_protected(self, context: Context, copy: WorkingCopy, base: str, commit: str) -> str:
-        """Hooks may format files; what no agent may change, they may not either."""
+        """Return a reason if hooks changed protected files; hooks may format any others."""
         globs = context.attempt.protect
         if not globs:
             return ""

@@ -1,4 +1,4 @@
-"""What an attempt's steps need from where they run. The engine's own host is `engine/host.py`; tests bring another."""
+"""What steps need from the machine they run on. The engine's host is `engine/host.py`; tests bring another."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from ralph.verify.suite import SuiteResult
 
 
 class Host(Protocol):
-    """A working copy, the variables that belong to it, and the run around it."""
+    """A working copy, its variables and the run around it."""
 
     @property
     def config(self) -> Config: ...
 
     @property
     def root(self) -> Path:
-        """The person's project folder. Nothing is written there but Ralph's own files."""
+        """The person's project folder; Ralph writes only its own files there."""
         ...
 
     @property
     def copy(self) -> WorkingCopy | None:
-        """Where the work is done; None: the agent only answers."""
+        """The agent's working copy; None if the agent only answers."""
         ...
 
     @property
@@ -41,7 +41,7 @@ class Host(Protocol):
 
     @property
     def project(self) -> Path:
-        """Where Ralph's own files are, as an agent here sees them."""
+        """The folder with Ralph's own files, as an agent here sees them."""
         ...
 
     @property
@@ -60,22 +60,22 @@ class Host(Protocol):
     def emit(self, event: Event) -> None: ...
 
     def temporary(self) -> AbstractContextManager[Path]:
-        """A new temporary folder for one use."""
+        """Create a temporary folder for one use."""
         ...
 
     @property
     def plan(self) -> Plan:
-        """The plan as it is now."""
+        """The current plan."""
         ...
 
     def prompt(self, request: PromptRequest) -> Prompt: ...
 
     def claims_in(self, work: Work, data: bytes) -> PlanClaims:
-        """What an agent claims by what it wrote into `work.claimable`."""
+        """Return the claims that an agent wrote into `work.claimable`."""
         ...
 
     def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
-        """Whether a step wrote what it owes."""
+        """Check whether a step fulfilled its contract."""
         ...
 
     def protect(self, work: Work) -> Protection:
@@ -83,21 +83,21 @@ class Host(Protocol):
         ...
 
     def inspecting(self) -> AbstractAsyncContextManager[object]:
-        """A turn at inspecting what an agent left: few at a time, so that the first is soon ready to land."""
+        """Limit how many attempts are inspected at once, so that the first is ready to land soon."""
         ...
 
     def agent_ended(self) -> None:
-        """An agent may have removed the run's lock: take it again."""
+        """Renew the run's lock, which the agent may have removed."""
         ...
 
     async def reading_host(self, commit: str, paths: tuple[str, ...]) -> Host:
-        """Another host, with a checkout of a commit that is thrown away, and the given files of Ralph's own."""
+        """Return another host with a disposable checkout of a commit and the given files of Ralph's own."""
         ...
 
     async def tree_of(self, commit: str) -> str: ...
 
     def known_green(self, tree: str) -> tuple[GateResult, ...] | None:
-        """What the gates said of this very tree, if they have passed it already."""
+        """Return the gate results for exactly this tree, if the gates have already passed it."""
         ...
 
     async def verify(self, attempt: Attempt, commit: str) -> SuiteResult:
@@ -105,13 +105,13 @@ class Host(Protocol):
         ...
 
     def command_run(self, attempt: Attempt, label: str) -> AbstractContextManager[GateRun]:
-        """What a command step needs to run in the working copy."""
+        """Yield the settings with which a command step runs in the working copy."""
         ...
 
     async def commit_base(self, attempt: Attempt) -> str:
-        """The commit that the attempt's own commit will stand on."""
+        """Return the parent of the attempt's own commit."""
         ...
 
     async def screenshots(self, attempt: Attempt) -> None:
-        """Open the pages of UI work as the base has them; what they show decides nothing."""
+        """Open the pages of UI work at the base commit, for screenshots only."""
         ...

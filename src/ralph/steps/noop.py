@@ -1,4 +1,4 @@
-"""The noop step: does nothing, to try a pipeline."""
+"""The noop step: does nothing, for trying out a pipeline."""
 
 from __future__ import annotations
 

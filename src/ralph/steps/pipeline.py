@@ -1,4 +1,4 @@
-"""Step configurations, `.ralph/configs/*.json`: which steps an attempt has, validated against the registry."""
+"""Step configurations, `.ralph/configs/*.json`: the steps of an attempt, validated against the registry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = ("prompt_file", "prd_file", "marker_file")
 STEP_NAME = r"^[A-Za-z0-9][A-Za-z0-9_-]*$"
 
 STEP_SECONDS, CALL_SECONDS = 1200.0, 900.0
-"""How long a step and its agent's call may take if the configuration does not say so."""
+"""The default time limits of a step and of its agent's call, in seconds."""
 
 
 class PipelineSection(BaseModel):
@@ -91,8 +91,8 @@ class Pipeline:
     stuck_after: int
     once: tuple[StepSpec, ...]
     each: tuple[StepSpec, ...]
-    plan: str  # the plan's file, relative to the project's root
-    declines_review: bool = False  # it names a review, and has switched it off
+    plan: str  # the plan's file, relative to the project root
+    declines_review: bool = False  # the file contains a review step that is disabled
 
     @property
     def steps(self) -> tuple[StepSpec, ...]:
@@ -104,7 +104,7 @@ class Pipeline:
 
 
 def load(workspace: Workspace, name: str, variables: Mapping[str, str] | None = None) -> Pipeline:
-    """The configuration of this name, or an error with all of its mistakes."""
+    """Load the configuration with this name; raise an error that lists all of its mistakes."""
     path = f"{CONFIGS}/{name}.json"
     if not is_inside(name) or not (workspace.root / path).is_file():
         known = names(workspace)
@@ -118,7 +118,7 @@ def load(workspace: Workspace, name: str, variables: Mapping[str, str] | None = 
 
 
 def names(workspace: Workspace) -> list[str]:
-    """Every configuration there is."""
+    """Return the names of all configurations."""
     return sorted(path.stem for path in (workspace.root / CONFIGS).glob("*.json"))
 
 
@@ -181,7 +181,7 @@ def _spec(step: StepFile) -> StepSpec:
 
 
 def _seconds(step: StepFile, settings: object) -> float | None:
-    """How long a step may take that does not say so; longer than the limit of what it runs, if that has its own."""
+    """Return the default time limit of a step: longer than the limit of its call or command; None for `verify`."""
     if step.type == "verify":
         return None  # each gate has its own time limit
     own = getattr(settings, "timeout", None) or CALL_SECONDS  # of an agent's call, or of a command
@@ -189,17 +189,17 @@ def _seconds(step: StepFile, settings: object) -> float | None:
 
 
 def _after_last_agent(specs: list[StepSpec]) -> int:
-    """Where gates belong in a pipeline that does not name them: nothing is done without being verified."""
+    """Return where to insert the gates if the pipeline does not name them, so that all work is verified."""
     return max((number for number, spec in enumerate(specs, 1) if _works(step_type(spec.type))), default=len(specs))
 
 
 def _works(kind: type[Step]) -> bool:
-    """Whether a step of this kind works on the task, and does not only look at it."""
+    """Return whether steps of this type change the task's work, rather than review it."""
     return kind.runs_agent and not issubclass(kind, ReviewStep)
 
 
 def _rules(document: Json) -> Iterable[str]:
-    """What the shape alone cannot say."""
+    """Check what the models cannot express."""
     listed = document.get("steps")
     steps = [step if isinstance(step, dict) else {} for step in listed] if isinstance(listed, list) else []
     works = verified = reviewed = -1
@@ -236,7 +236,7 @@ def _rules(document: Json) -> Iterable[str]:
 
 
 def _kind(step: Json, index: int) -> tuple[type[Step] | None, list[str]]:
-    """A step's type, and what is wrong with it and with its own configuration."""
+    """Return a step's type, and the mistakes in it and in its configuration."""
     name = step.get("type")
     if not isinstance(name, str):
         return None, []
@@ -258,7 +258,7 @@ def _outside(config: Json, index: int) -> Iterator[str]:
 
 
 def schema() -> dict[str, object]:
-    """The published JSON Schema: the file, and for each step type what its `config` may hold."""
+    """Return the published JSON Schema: the file, and the `config` of each step type."""
     made: dict[str, Any] = PipelineFile.model_json_schema(by_alias=True)
     step = made["$defs"]["StepFile"]
     step["properties"]["type"]["enum"] = step_names()

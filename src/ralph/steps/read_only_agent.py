@@ -1,4 +1,4 @@
-"""What steps share whose agent changes nothing: it works in a checkout that is thrown away."""
+"""The base class of steps with a read-only agent, which works in a disposable checkout."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReadOnlyAgentStep(AgentStep):
     read_only = True
 
     async def run(self, context: Context) -> StepResult:
-        """Show it the attempt's work in a copy of its own; only what it may write comes back."""
+        """Show the agent the attempt's work in a copy of its own; bring back only the files that it may write."""
         if context.copy is None:
             return await super().run(context)
         shown = await context.work_commit()
@@ -35,7 +35,7 @@ class ReadOnlyAgentStep(AgentStep):
         return result
 
     async def _kept(self, context: Context, shown: str) -> str:
-        """The attempt's work is what the agent was shown, with what it may write."""
+        """Return the attempt's work: the commit that the agent saw, with the files that it may write."""
         assert context.copy
         if not context.work.writable:
             return shown

@@ -1,4 +1,4 @@
-"""The readme-check step: the project has a README with something in it."""
+"""The readme-check step: the project must have a README that is not empty."""
 
 from __future__ import annotations
 

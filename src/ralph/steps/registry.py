@@ -1,4 +1,4 @@
-"""The step types: one visible table, open to other packages through the entry point group `ralph.steps`."""
+"""The table of step types; other packages add to it through the entry point group `ralph.steps`."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ GROUP = "ralph.steps"
 
 
 def step_type(name: str) -> type[Step]:
-    """The step type of this name."""
+    """Return the step type with this name."""
     return STEPS[name] if name in STEPS else offered_type(name)
 
 
 def offered_type(name: str) -> type[Step]:
-    """The step type that a configuration names, or an error that names the nearest."""
+    """Return the step type that a configuration names; raise an error that suggests the nearest name."""
     if name in STEPS and STEPS[name].offered:
         return STEPS[name]
     found = _added()
@@ -53,7 +53,7 @@ def offered_type(name: str) -> type[Step]:
 
 
 def step_names() -> list[str]:
-    """Every step type that a configuration may name, ours first."""
+    """Return every step type that a configuration may name, Ralph's own first."""
     return [*(name for name, kind in STEPS.items() if kind.offered), *(name for name in _added() if name not in STEPS)]
 
 
@@ -68,7 +68,7 @@ def _added() -> dict[str, EntryPoint]:
 def _load(point: EntryPoint) -> type[Step]:
     try:
         loaded = point.load()
-    except Exception as error:  # another package can fail in any way when it is imported
+    except Exception as error:  # importing another package can raise anything
         raise RalphError(
             f"The step type {point.name!r} could not be loaded from {point.value}: {error}.",
             remedy="Mend or uninstall the package that provides it.",

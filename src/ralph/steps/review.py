@@ -1,4 +1,4 @@
-"""The review step: when the gates are green, another agent reads the work. It cannot pass a red gate."""
+"""The review step: another agent reads the work once its gates are green. It cannot pass a red gate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ReviewStep(ReadOnlyAgentStep):
         return frozenset()
 
     async def run(self, context: Context) -> StepResult:
-        """Ask until there is an answer that can be used, a few times; without one the work has not passed."""
+        """Ask up to three times for a usable answer; without one, the work has not passed."""
         if any(counts_against(context.work, result) for result in context.record.steps):
             return self.failed("Not reviewed: an earlier step failed.")
         used, learned, mistakes = Usage(), tuple[str, ...](), context.mistakes
@@ -69,7 +69,7 @@ class ReviewStep(ReadOnlyAgentStep):
         return replace(super().prompt_request(context), review=assignment)
 
     def _verdict(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
-        """Whether the call counts; what it says about the work stands in its answer and nowhere else."""
+        """Judge only whether the call counts; its opinion of the work is in the answer file alone."""
         return failure(heard, self.provider(context), findings.violations) or (Verdict.PASSED, "")
 
     def _judge(self, context: Context, heard: AgentResult | None, findings: Inspection) -> StepResult:
@@ -111,5 +111,5 @@ def _copy(context: Context) -> WorkingCopy:
 
 
 def _answer(context: Context) -> Path:
-    """Where the reviewer's answer goes: in the copy that it reads, which no other reviewer has."""
+    """Return the path of the reviewer's answer, in the copy that only this reviewer reads."""
     return _copy(context).project / ANSWERS / f"{context.work.id}-{context.attempt.number}.review.json"

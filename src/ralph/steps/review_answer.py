@@ -1,4 +1,4 @@
-"""What a reviewer answers, judged before anybody believes it."""
+"""A reviewer's answer, validated before it is used."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Answer:
 
     @property
     def gist(self) -> str:
-        """The summary in one plain line, without a full stop."""
+        """The summary on one line, without a full stop."""
         return one_line(self.summary).rstrip(".")
 
 
@@ -49,7 +49,7 @@ ANSWER = Format(
 
 
 def parse(data: bytes, blocking: Iterable[Severity]) -> Answer:
-    """A reviewer's answer, or all of its mistakes; a verdict that its own findings contradict is one of them."""
+    """Parse a reviewer's answer or raise all of its mistakes; a verdict that contradicts its findings is one."""
     judged = replace(ANSWER, rules=_rules({one.value for one in blocking}))
     return judged.load(data, name="the review")[1]
 

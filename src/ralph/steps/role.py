@@ -1,4 +1,4 @@
-"""The role step: an agent that writes files of its own, and only reads the project. Its contract judges it."""
+"""The role step: an agent that writes its own files and only reads the project; its contract is then checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The screenshot step: how the pages of UI work look before an agent has worked on it. It decides nothing."""
+"""The screenshot step: captures the pages of UI work before an agent changes them. It decides nothing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class ScreenshotStep(Step):
     repeatable = True
 
     async def run(self, context: Context) -> StepResult:
-        """Before a retry it is what the attempt before left; in parallel, services are needed for checks."""
+        """Skip retries, which show earlier work, and parallel runs, whose checks need the services."""
         if context.attempt.number == 1 and not context.host.shares_services:
             try:
                 await context.host.screenshots(context.attempt)

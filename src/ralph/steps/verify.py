@@ -1,4 +1,4 @@
-"""The verify step: the project's gates, on a clean checkout of the attempt's commit. Only this makes a task pass."""
+"""The verify step: runs the project's gates on a clean checkout of the attempt's commit. Only this passes a task."""
 
 from __future__ import annotations
 
