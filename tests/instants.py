@@ -8,6 +8,7 @@ of a run of its own up to each instant. Instants that the next run cannot tell a
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -30,7 +31,9 @@ COPIES = "/.ralph/worktrees/."
 UNREAD = re.compile(r"/project/\.git/objects/(?!info)|/project/\.ralph/logs/")
 """What the next run does not read: objects before something names them, and what was told to people."""
 TEMPORARY = re.compile(r"\.tmp$|\.lock$|/tmp_obj_|/ralph-index-|^/(?!project/|home/)")
-RANDOM = re.compile(r"(?<=\.)[0-9a-f]{8}(?=\.tmp$)|(?<=tmp_obj_)\w+|(?<=^/)(?!project/|home/).+|(?<=ralph-index-).+")
+RANDOM = re.compile(
+    r"(?<=\.)[0-9a-f]{16}(?=\.tmp$)|(?<=/objects/)../tmp_obj_.+|(?<=^/)(?!project/|home/).+|(?<=ralph-index-).+"
+)
 CACHE = "/home/.cache/"
 Stats = dict[str, tuple[int, ...]]
 
@@ -64,6 +67,12 @@ def states(project: Project, *command: str, least: int) -> Iterator[str]:
         shutil.rmtree(project.folder)
         state.rename(project.folder)
         yield state.name
+
+
+def cut_short(project: Project) -> set[str]:
+    """The work whose first agent had begun when Ralph was killed, and had not ended as far as Ralph knew."""
+    records = (json.loads(path.read_bytes()) for path in project.path.glob(".ralph/run/*/*.attempt.json"))
+    return {record["work"] for record in records if record["agent_at_work"] and not record["steps"]}
 
 
 def _watched(project: Project, call: str, *command: str) -> Any:

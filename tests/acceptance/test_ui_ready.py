@@ -54,11 +54,12 @@ def test_a_run_that_is_refused_after_a_kill_leaves_the_killed_run_s_plan(ready: 
     wait_for((ready.home / "begun").exists)
     run.kill()
     run.communicate()
-    kept = {path.name: path.read_bytes() for path in ready.path.glob(".ralph/run/auth/trusted/*") if path.is_file()}
+    copies = ready.path / ".ralph/run/auth/crash-copies"
+    kept = copies.read_bytes()
 
     ready.config("true")
     told = ready.ralph("run", "auth", code=1).stderr
-    now = {path.name: path.read_bytes() for path in ready.path.glob(".ralph/run/auth/trusted/*") if path.is_file()}
+    now = copies.read_bytes()
     ready.config("true", browser={"enabled": False})
     ready.ralph("run", "auth")
 

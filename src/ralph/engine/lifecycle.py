@@ -36,7 +36,7 @@ from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.process import environment, tree
 from ralph.protect import crash_copies
-from ralph.stores import atomic, lock
+from ralph.stores import atomic, crash_file, lock
 from ralph.verify.browser import Browser
 from ralph.verify.urls import why_unseen
 from ralph.workspace import Workspace
@@ -125,7 +125,7 @@ async def run_plan(
 async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, run_id: str) -> tuple[OpenCheckout, str]:
     """Open the branch and its plan; also return the branch tip that a killed run recorded with its last plan."""
     crash_copies.put_back(workspace, locked=True)
-    known_tip = crash_copies.tip_of(workspace, wanted.target)
+    known_tip = crash_file.tip_of(workspace, wanted.target)
     opened = await open_checkout(
         workspace,
         wanted,
@@ -143,7 +143,7 @@ async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> Non
     """Close a run that ended by itself: its plan is on the branch, and Ralph releases the branch."""
     run.remove_temporary()
     has_begun = bool(run.branch and run.branch.expected)
-    if not has_begun and (opened.plans.was_left or crash_copies.tip_of(run.workspace, wanted.target)):
+    if not has_begun and (opened.plans.was_left or crash_file.tip_of(run.workspace, wanted.target)):
         return  # the run was refused at the start: leave a killed run's plan for the next run
     await opened.close(committed=run.config.commits.prd_changes)
     crash_copies.forget(run.workspace, wanted.target)

@@ -10,6 +10,7 @@ from pathlib import Path
 from ralph.checkout.open import CheckoutRequest, OpenCheckout, open_checkout
 from ralph.config import Config
 from ralph.protect import crash_copies
+from ralph.stores import crash_file
 from ralph.workspace import Workspace
 
 
@@ -27,7 +28,7 @@ def plan_files(
         return
     wanted = CheckoutRequest(target=target, branch=branch, defers=target == "specs")
     crash_copies.put_back(workspace, locked=True)
-    known = crash_copies.tip_of(workspace, target)
+    known = crash_file.tip_of(workspace, target)
     opened = asyncio.run(
         open_checkout(workspace, wanted, run_id, known_tip=known, committed=config.commits.prd_changes)
     )

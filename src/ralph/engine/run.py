@@ -268,9 +268,9 @@ class Run:
         if not self.own.held:
             plan += [self.workspace.root / NAME, *sorted((self.workspace.ralph / "configs").glob("*.json"))]
         tip = self.branch.expected if self.branch else ""
-        for written in crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip):
-            for guard in self.guards:
-                guard.expect(written)
+        written = crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip)
+        for guard in self.guards:
+            guard.expect(written)
 
     async def commit_state(self) -> None:
         """Commit the plan alone, after the state changed without any work."""

@@ -6,56 +6,38 @@ import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from urllib.parse import quote, unquote_to_bytes
 
 from ralph import safe_files
 from ralph.config import NAME
 from ralph.process import tree
-from ralph.stores import atomic, lock, records
+from ralph.stores import atomic, crash_file, lock, records
+from ralph.stores.crash_file import Copies, opened, sealed
 from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN, Workspace
 
-FOLDER = "trusted"
-COPIES = "[0-9a-f]*"  # named by a digest of their paths; half-written files of a killed run begin with a dot
-MISSING = "missing"  # a subfolder that lists files which did not exist, so that later ones are known to be forged
-TIP = "tip"  # the branch tip
+FOUND = "found"  # beside it: what was there when copies were put back
 
 
-def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = "") -> list[Path]:
-    """Copy the plan's files while they are valid.
-
-    The plan itself is written last, then the tip. A kill in between leaves a plan that lags behind, never one that is
-    ahead.
-    """
-    folder = workspace.records / target / FOLDER
-    written = [folder / TIP]
-    for source in dict.fromkeys(reversed(tuple(plan))):
-        copy, mark = folder / _name(source), folder / MISSING / _name(source)
+def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = "") -> Path:
+    """Copy the plan's files, as soon as they are right; says which file was written."""
+    kept = crash_file.file_of(workspace, target)
+    found = crash_file.content(kept)
+    files: dict[Path, bytes | None] = {}
+    for source in plan:
         if not os.path.lexists(source):
-            if _known(mark) != (source, b""):
-                atomic.write(mark, _sealed(source, b""), sync=False)
-            copy.unlink(missing_ok=True)
-        elif source.is_file() and not source.is_symlink():
-            data = source.read_bytes()
-            if _known(copy) != (source, data):
-                atomic.write(copy, _sealed(source, data))
-            mark.unlink(missing_ok=True)
-        written += [copy, mark]
-    if tip_of(workspace, target) != tip:
-        atomic.write(folder / TIP, tip.encode())
-    return written
-
-
-def tip_of(workspace: Workspace, target: str) -> str:
-    """Return the branch tip at the time of the copies; "" if there are none because the last run ended by itself."""
-    try:
-        return (workspace.records / target / FOLDER / TIP).read_text()
-    except OSError:
-        return ""
+            files[source] = None
+        elif safe_files.is_file(source):
+            files[source] = source.read_bytes()
+        elif source in (last := opened(found) or Copies()).files:  # a link is none of ours
+            files[source] = last.files[source]
+    data = sealed(Copies(tip=tip, files=files))
+    if data != found:
+        atomic.write(kept, data)
+    return kept
 
 
 def forget(workspace: Workspace, target: str) -> None:
-    """Delete the copies after a run ended by itself; from now on, the files on disk count."""
-    safe_files.remove_all(workspace.records / target / FOLDER)
+    """A run has come to its own end: from now on what is on disk is what a person wants."""
+    safe_files.remove_all(crash_file.file_of(workspace, target))
 
 
 def put_back(workspace: Workspace, *, locked: bool = False) -> list[str]:
@@ -67,28 +49,9 @@ def put_back(workspace: Workspace, *, locked: bool = False) -> list[str]:
         return []
     for record in records.load(workspace.records):
         if record.agent_at_work:
-            tree.stop(tree.marked(f"{record.run}."))  # its agent may have survived and would continue to write
-    folders = sorted(workspace.records.glob(f"*/{FOLDER}"))
-    return [name for folder in folders for name in _put_back(folder, workspace.root)]
-
-
-def _name(path: Path) -> str:
-    return hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
-
-
-def _sealed(path: Path, data: bytes) -> bytes:
-    """Return the content of a copy: a digest, the file's path, then the file."""
-    whole = quote(os.fsencode(path)).encode() + b"\n" + data
-    return hashlib.sha256(whole).hexdigest().encode() + b"\n" + whole
-
-
-def _known(copy: Path) -> tuple[Path, bytes] | None:
-    """Return the path and content of a copy; None if it is missing or incomplete, as after a power cut."""
-    found = copy.read_bytes() if copy.is_file() and not copy.is_symlink() else b""
-    _, _, rest = found.partition(b"\n")
-    name, _, data = rest.partition(b"\n")
-    path = Path(os.fsdecode(unquote_to_bytes(name)))
-    return (path, data) if found == _sealed(path, data) else None
+            tree.stop(tree.marked(f"{record.run}."))  # its agent may have outlived it, and would write on
+    kept = sorted(workspace.records.glob(f"*/{crash_file.FILE}"))
+    return [name for path in kept for name in _put_back(path, workspace.root)]
 
 
 def _is_ours(current: Path, root: Path) -> bool:
@@ -97,33 +60,33 @@ def _is_ours(current: Path, root: Path) -> bool:
     if not real.is_relative_to(here):
         return False
     name = real.relative_to(here)
-    return name.parts[0] in (RALPH, SESSIONS) or str(name) in (NAME, SPECS_PLAN, PROGRESS)
+    return name.parts[:1] in ((RALPH,), (SESSIONS,)) or str(name) in (NAME, SPECS_PLAN, PROGRESS)
 
 
-def _put_back(folder: Path, root: Path) -> list[str]:
+def _put_back(kept: Path, root: Path) -> list[str]:
     changed = []
-    for current, known in _copies(folder, root):
-        if current.is_symlink() or not current.is_file() or current.read_bytes() != known:
-            _set_aside(current, folder)
-            atomic.write(current, known)
-            changed.append(current.name)
-    for current, _ in _copies(folder / MISSING, root):
-        if os.path.lexists(current):
-            _set_aside(current, folder)
+    for current, known in crash_file.read(kept).files.items():
+        if not _is_ours(current, root) or _is_as_known(current, known):
+            continue
+        _set_aside(current, kept.parent / FOUND)
+        if known is None:
             current.unlink(missing_ok=True)
-            changed.append(current.name)
+        else:
+            atomic.write(current, known)
+        changed.append(current.name)
     return changed
 
 
-def _copies(folder: Path, root: Path) -> list[tuple[Path, bytes]]:
-    """Return the valid copies: complete ones, of Ralph's own files."""
-    found = (_known(copy) for copy in sorted(folder.glob(COPIES)))
-    return [pair for pair in found if pair and _is_ours(pair[0], root)]
+def _is_as_known(current: Path, known: bytes | None) -> bool:
+    if known is None:
+        return not os.path.lexists(current)
+    return safe_files.is_file(current) and current.read_bytes() == known
 
 
 def _set_aside(current: Path, folder: Path) -> None:
-    """Keep the current file, which may still be the person's."""
-    if current.is_file() and not current.is_symlink():
-        atomic.write(folder.parent / "found" / f"{_name(current)[:8]}-{current.name}", current.read_bytes())
+    """What is there may be a person's all the same: keep it."""
+    if safe_files.is_file(current):
+        name = hashlib.sha256(os.fsencode(current)).hexdigest()[:8]
+        atomic.write(folder / f"{name}-{current.name}", current.read_bytes())
     if current.is_dir() and not current.is_symlink():
         safe_files.remove_all(current)

@@ -15,7 +15,6 @@ from ralph.git import read as git_read
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Plan
 from ralph.process.table import lineage, mark_of
-from ralph.protect import crash_copies
 from ralph.stores import lock
 from ralph.stores.lock import Owner
 from ralph.workflows.plan_source import BRANCH_PREFIX
@@ -77,7 +76,7 @@ def _check_outside(workspace: Workspace) -> None:
 
 def _check_ended(workspace: Workspace, target: Target, left_by: Owner | None) -> None:
     """An agent that killed Ralph may have outlived it, with no mark left on it."""
-    if left_by or crash_copies.tip_of(workspace, target.name):
+    if left_by or crash_file.tip_of(workspace, target.name):
         raise RalphError(
             "The last run here was killed, and what its agent did since cannot be told from what you do.",
             remedy=f"First let Ralph clean up: `{target.command}`, or stop it again with Ctrl-C. Then accept.",

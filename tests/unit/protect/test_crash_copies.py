@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 
@@ -11,7 +10,8 @@ import pytest
 from ralph.plan.attempt import Record
 from ralph.plan.work import WorkKind
 from ralph.protect import crash_copies
-from ralph.stores import records
+from ralph.stores import atomic, crash_file, records
+from ralph.stores.crash_file import Copies
 from ralph.workspace import Workspace
 
 PLAN = json.dumps({"userStories": ["one"]})
@@ -24,7 +24,7 @@ def killed(tmp_path: Path) -> Workspace:
     plan = plan_of(workspace)
     plan.parent.mkdir(parents=True)
     plan.write_text(PLAN)
-    crash_copies.keep(workspace, "auth", [plan, plan.with_name("later.json")])
+    crash_copies.keep(workspace, "auth", [plan, plan.with_name("later.json")], tip="abc")
     record = Record(
         run="20260101-000000-00000000", target="auth", kind=WorkKind.TASK, work="US-001", number=1, base="", branch="b",
         began=0.0, agent_at_work=True,
@@ -37,8 +37,8 @@ def plan_of(workspace: Workspace) -> Path:
     return workspace.ralph / "2026-01-01-auth" / "prd.json"
 
 
-def copy_of(workspace: Workspace, path: Path) -> Path:
-    return workspace.records / "auth" / crash_copies.FOLDER / hashlib.sha256(bytes(path)).hexdigest()[:32]
+def copies_of(workspace: Workspace) -> Path:
+    return crash_file.file_of(workspace, "auth")
 
 
 def test_what_the_agent_changed_comes_back_and_what_it_made_goes(killed: Workspace) -> None:
@@ -51,21 +51,68 @@ def test_what_the_agent_changed_comes_back_and_what_it_made_goes(killed: Workspa
 
 
 @pytest.mark.parametrize("left", [b"", b"\0" * 80, "half", b"not a copy of anything"])
-def test_a_copy_that_is_not_whole_is_never_put_back(killed: Workspace, left: bytes | str) -> None:
-    copy = copy_of(killed, plan_of(killed))
-    whole = copy.read_bytes()
-    copy.write_bytes(whole[: len(whole) - 3] if isinstance(left, str) else left)
+def test_copies_that_are_not_whole_are_never_put_back(killed: Workspace, left: bytes | str) -> None:
+    copies = copies_of(killed)
+    whole = copies.read_bytes()
+    copies.write_bytes(whole[: len(whole) - 3] if isinstance(left, str) else left)
+    plan_of(killed).write_text("newer")
     assert crash_copies.put_back(killed) == []
-    assert plan_of(killed).read_text() == PLAN
+    assert plan_of(killed).read_text() == "newer"
+    assert crash_file.tip_of(killed, "auth") == ""
 
 
-def test_a_copy_that_is_not_whole_is_made_anew(killed: Workspace) -> None:
+def test_copies_that_are_not_whole_are_made_anew(killed: Workspace) -> None:
+    plan, copies = plan_of(killed), copies_of(killed)
+    whole = copies.read_bytes()
+    copies.write_bytes(b"")
+    crash_copies.keep(killed, "auth", [plan, plan.with_name("later.json")], tip="abc")
+    assert copies.read_bytes() == whole
+
+
+def test_copies_are_all_of_one_moment(killed: Workspace) -> None:
+    """However many files a plan has, what a killed writer leaves is all of the old plan or all of the new one."""
     plan = plan_of(killed)
-    copy = copy_of(killed, plan)
-    whole = copy.read_bytes()
-    copy.write_bytes(b"")
-    crash_copies.keep(killed, "auth", [plan])
-    assert copy.read_bytes() == whole
+    other = plan.with_name("other.json")
+    other.write_text("old")
+    crash_copies.keep(killed, "auth", [plan, other], tip="old")
+    before = copies_of(killed).stat().st_ino
+    plan.write_text("new")
+    other.write_text("new")
+    crash_copies.keep(killed, "auth", [plan, other], tip="new")
+    assert copies_of(killed).stat().st_ino != before, "replaced, not changed"
+    names = {path.name for path in copies_of(killed).parent.iterdir()}
+    assert names == {crash_file.FILE, "US-001.attempt.json"}, "nothing of it lies anywhere else"
+
+
+def test_the_same_plan_is_not_written_again(killed: Workspace) -> None:
+    plan = plan_of(killed)
+    before = copies_of(killed).stat()
+    crash_copies.keep(killed, "auth", [plan, plan.with_name("later.json")], tip="abc")
+    after = copies_of(killed).stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_of_a_file_that_a_link_replaced_the_last_copy_stays(killed: Workspace) -> None:
+    plan = plan_of(killed)
+    plan.unlink()
+    plan.symlink_to("/etc/passwd")
+    crash_copies.keep(killed, "auth", [plan], tip="abc")
+    assert crash_copies.put_back(killed) == ["prd.json"]
+    assert plan.read_text() == PLAN and not plan.is_symlink()
+
+
+def test_what_a_run_has_forgotten_is_not_put_back(killed: Workspace) -> None:
+    crash_copies.forget(killed, "auth")
+    plan_of(killed).write_text("a person's")
+    assert crash_copies.put_back(killed) == []
+    assert plan_of(killed).read_text() == "a person's"
+    assert crash_file.tip_of(killed, "auth") == ""
+
+
+def test_copies_of_the_project_itself_are_none_of_ours(killed: Workspace) -> None:
+    atomic.write(copies_of(killed), crash_file.sealed(Copies(files={killed.root: None, killed.root / "..": b""})))
+    assert crash_copies.put_back(killed) == []
+    assert killed.root.is_dir()
 
 
 def test_an_empty_file_comes_back_empty(killed: Workspace) -> None:

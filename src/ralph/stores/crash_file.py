@@ -1,0 +1,78 @@
+"""The file that holds crash copies of a plan: all of them at once, so that they are of one moment.
+
+A plan can be several files. Were each copied by itself, a kill between two of them would leave a plan that never was:
+one file would say that an attempt is settled, another that its task is still open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from ralph import safe_files
+from ralph.workspace import Workspace
+
+FILE = "crash-copies"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Copies:
+    """The files of a plan as they were at one moment."""
+
+    tip: str = ""  # where the branch stood
+    files: dict[Path, bytes | None] = field(default_factory=dict)  # None: it was not there, so whoever made it goes
+
+
+def sealed(copies: Copies) -> bytes:
+    """Copies as they are written: a digest, then all of them."""
+    files = {os.fsdecode(path): None if data is None else _text(data) for path, data in copies.files.items()}
+    whole = json.dumps({"tip": copies.tip, "files": files}).encode()
+    return hashlib.sha256(whole).hexdigest().encode() + b"\n" + whole
+
+
+def opened(found: bytes) -> Copies | None:
+    """Copies as they were made; None if this is not how they were written: a power cut can leave any half of it."""
+    digest, _, whole = found.partition(b"\n")
+    if digest != hashlib.sha256(whole).hexdigest().encode():
+        return None
+    try:
+        document = json.loads(whole)
+        files = {_path(name): None if text is None else _data(text) for name, text in document["files"].items()}
+        return Copies(tip=str(document["tip"]), files=files)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an agent can write a right digest
+        return None
+
+
+def _text(data: bytes) -> str:
+    return data.decode(errors="surrogateescape")
+
+
+def _data(text: str) -> bytes:
+    return text.encode(errors="surrogateescape")
+
+
+def _path(name: str) -> Path:
+    if "\0" in name:
+        raise ValueError("no file can have this name")
+    return Path(name)
+
+
+def file_of(workspace: Workspace, target: str) -> Path:
+    return workspace.records / target / FILE
+
+
+def content(kept: Path) -> bytes:
+    return kept.read_bytes() if safe_files.is_file(kept) else b""
+
+
+def read(kept: Path) -> Copies:
+    """What can be believed of a file of copies: all of it or nothing."""
+    return opened(content(kept)) or Copies()
+
+
+def tip_of(workspace: Workspace, target: str) -> str:
+    """Where the branch stood when the copies were made; empty: there are none, the last run ended by itself."""
+    return read(file_of(workspace, target)).tip
