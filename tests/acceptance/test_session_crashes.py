@@ -24,6 +24,7 @@ from tests.acceptance.sessions import (
     work,
 )
 from tests.conftest import Project, processes_in, wait_for
+from tests.instants import cut_short, states
 
 HALVES = {  # who is at work, and what it has written when it ends
     "INITIALIZE": "initialize; mark plan-research x; echo spoiled > app.txt",
@@ -113,3 +114,25 @@ def test_a_file_that_a_killed_writer_left_is_none_of_the_session_s(project: Proj
     project.write(f".ralph/worktrees/{ID}/{FOLDER}/.progress.md.0a1b2c3d4e5f6071.tmp", "- [x] task-1: Do")
     session(project)
     check(project)
+
+
+def test_killed_at_any_instant_it_resumes_and_nothing_is_lost_or_repeated(project: Project) -> None:
+    plays(project)
+    plan(project, "task-1", "task-2 task-1")
+    project.write("notes.txt", "a person's\n")
+    for _ in states(project, "session", "--no-baseline", least=60):
+        may_repeat, has_ended = cut_short(project), BUILT[-1] in calls(project) and not under_way(project)
+        done = project.run("session", "--no-baseline")
+        told = done.stdout + done.stderr
+        assert done.returncode == (1 if has_ended else 0), told
+        assert ("There is no unfinished session" if has_ended else f"`git merge {BRANCH}`") in told
+        assert set(calls(project)) == set(BUILT), "no attempt but the first of each"
+        executed = [call.split()[1] for call in calls(project) if call.startswith("execute ")]
+        repeated = {task for task in executed if executed.count(task) > 1}
+        assert repeated <= may_repeat, "an executor that had finished is not called again"
+        check(project)
+
+
+def under_way(project: Project) -> bool:
+    """Whether a killed run had more to do than its last words."""
+    return any(project.path.glob(".ralph/run/*/crash-copies"))

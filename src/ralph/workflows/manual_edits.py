@@ -15,7 +15,7 @@ from ralph.git import read as git_read
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Plan
 from ralph.process.table import lineage, mark_of
-from ralph.stores import lock
+from ralph.stores import crash_file, lock
 from ralph.stores.lock import Owner
 from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workflows.registry import find

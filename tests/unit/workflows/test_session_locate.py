@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from ralph.errors import RalphError
-from ralph.workflows.session.locate import begin, check_id, find, ids, new_id
+from ralph.protect import crash_copies
+from ralph.workflows.session.locate import begin, check_id, find, ids, is_finished, new_id
 from ralph.workspace import Workspace
 
 NOW = datetime(2026, 2, 1, 12, 30, 5, tzinfo=UTC)
@@ -43,3 +44,18 @@ def test_a_session_that_was_begun_is_known_before_it_has_a_folder(tmp_path: Path
     assert find(workspace, "weather").request == "How warm is it?"
     with pytest.raises(RalphError, match="weather"):
         find(workspace, "wether")
+
+
+def test_a_session_is_finished_when_its_last_run_has_ended_too(tmp_path: Path) -> None:
+    workspace = Workspace(root=tmp_path)
+    folder = tmp_path / ".ralph-sessions/weather"
+    folder.mkdir(parents=True)
+    (folder / "progress.md").write_text("- [x] plan-init: Do it\n- [x] task-1: Do it\n")
+    (folder / "progress.review1.md").write_text("task-1\n\n**Verdict**: Complete\n")
+    assert is_finished(find(workspace, "weather"))
+
+    crash_copies.keep(workspace, "weather", folder.iterdir(), tip="abc")
+    assert not is_finished(find(workspace, "weather")), "nobody knows whether the branch has all of it"
+
+    crash_copies.forget(workspace, "weather")
+    assert is_finished(find(workspace, "weather"))

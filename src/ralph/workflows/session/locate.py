@@ -11,7 +11,7 @@ from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.reader import last_ending
 from ralph.plan.work import Ending
-from ralph.stores import atomic
+from ralph.stores import atomic, crash_file
 from ralph.validation import nearest
 from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source
 from ralph.workflows.session.files import PLAN, PROGRESS
@@ -31,6 +31,7 @@ class LocatedSession:
     session: Session
     request: str  # as a person gave it to Ralph; empty: it began elsewhere
     touched: float
+    is_under_way: bool = False  # its last run has not ended, or was killed: what that did may not be on the branch yet
 
     @property
     def title(self) -> str:
@@ -101,6 +102,7 @@ def read(workspace: Workspace, session_id: str) -> LocatedSession:
         session=session_of(source.files_in(f"{SESSIONS}/{session_id}"), session_id),
         request=kept.read_text(encoding="utf-8", errors="replace").strip() if kept.is_file() else "",
         touched=max(touched, default=0.0),
+        is_under_way=bool(crash_file.tip_of(workspace, session_id)),
     )
 
 
@@ -122,9 +124,9 @@ def everything(workspace: Workspace) -> list[LocatedSession]:
 
 
 def is_finished(found: LocatedSession) -> bool:
-    """What cannot be read is not finished."""
+    """What cannot be read is not finished, nor is what a killed run did not bring to its end."""
     try:
-        return found.session.is_finished
+        return found.session.is_finished and not found.is_under_way
     except RalphError:
         return False
 
