@@ -19,8 +19,8 @@ from ralph.git.repo import Repo
 from ralph.journal.writer import new_run_id
 from ralph.stores import lock
 from ralph.views.lines import say
-from ralph.workflows.registry import everything as all_targets
 from ralph.workflows.registry import find
+from ralph.workflows.registry import unfinished as unfinished_targets
 from ralph.workspace import Workspace
 
 
@@ -96,7 +96,7 @@ async def _find(
 ) -> list[Leftover]:
     if all_:
         return await everything(workspace, repos, force=force)
-    unfinished = frozenset(one.name for one in all_targets(workspace) if not one.is_finished)
+    unfinished = frozenset(one.name for one in unfinished_targets(workspace))
     found = await leftovers(workspace, repos, PruneRequest(unfinished=unfinished, older=older, only=only))
     if only and not found:
         find(workspace, only)  # what is gone may have left something all the same

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 from ralph.errors import RalphError
 from ralph.plan.model import Plan, Task
+from ralph.stores import crash_file
 from ralph.validation import nearest
 from ralph.workflows.target import Target
 from ralph.workspace import TARGETS, Workspace
@@ -105,10 +106,16 @@ def everything(workspace: Workspace) -> list[Target]:
     return [target for name in SHOWN for target in WORKFLOWS[name].targets.everything(workspace)]
 
 
+def unfinished(workspace: Workspace) -> list[Target]:
+    """The plans that a run can do something for: also what a killed run had done and not committed yet."""
+    known = everything(workspace)
+    return [target for target in known if not target.is_finished or crash_file.tip_of(workspace, target.name)]
+
+
 def only_target(workspace: Workspace) -> Target:
     """The one plan of a project, for a command without a name; an error that lists them if there are several."""
     known = everything(workspace)
-    found = [target for target in known if not target.is_finished] or known
+    found = unfinished(workspace) or known
     first = next((target for target in known if target.workflow == NAMELESS), None)
     if first or len(found) == 1:
         return first or found[0]
