@@ -1,1 +1,1 @@
-"""Working copies: folders of Ralph's own in which agents work and gates run. The person's checkout is never one."""
+"""Ralph's own folders in which agents work and gates run; never the person's checkout."""

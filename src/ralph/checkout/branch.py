@@ -1,4 +1,4 @@
-"""The branch that a target's work lands on, and work that has passed and waits for its commit."""
+"""The branch on which a target's work lands, and its pending commits."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ STRAYS = "refs/ralph/strays"
 
 @dataclass
 class TargetBranch:
-    """`ralph/<target>`: only Ralph moves it while a run is under way."""
+    """`ralph/<target>`: only Ralph moves it during a run."""
 
     repo: Repo
     name: str
     target: str
-    defers: bool = False  # passed work waits on a ref of its own until all that belongs together has passed
-    expected: str = ""  # where Ralph left its tip; empty: not known yet
-    _left: dict[str, str] = field(default_factory=dict)  # and each of its refs
+    defers: bool = False  # passed work stays on a pending ref until its whole spec has passed
+    expected: str = ""  # the tip as Ralph left it; empty: not known yet
+    _left: dict[str, str] = field(default_factory=dict)  # each of its refs as Ralph left it
 
     @property
     def ref(self) -> str:
@@ -32,16 +32,16 @@ class TargetBranch:
         return f"{PENDING}/{self.target}"
 
     async def tip(self) -> str:
-        """What the next work begins on: the branch, with pending work on top of it."""
+        """Return the base of the next work: the pending commits if there are any, else the branch."""
         pending = await self._at(self.pending_ref) if self.defers else ""
         return pending or await self._at(self.ref)
 
     async def committed(self) -> str:
-        """Where the branch itself stands."""
+        """Return the branch's own commit."""
         return await self._at(self.ref)
 
     async def watch(self) -> None:
-        """From now on nobody else moves it."""
+        """Record the current refs; `reclaim` undoes any later move that Ralph did not make."""
         self.expected = await self.tip()
         self._left = {ref: await self._at(ref) for ref in self._refs}
 
@@ -50,7 +50,7 @@ class TargetBranch:
         return (self.ref, self.pending_ref) if self.defers else (self.ref,)
 
     async def land(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
-        """Move to `commit` if nothing else has moved since `old`."""
+        """Move to `commit` if the tip is still `old`."""
         ref = self.pending_ref if self.defers else self.ref
         known = await self._at(ref)
         source = known if known == old or self.defers else old
@@ -60,7 +60,7 @@ class TargetBranch:
         return True
 
     async def land_state(self, tree: str, message: str, own: OwnFiles) -> bool:
-        """Commit files of Ralph's own: with the work that waits, or on the branch itself where none does."""
+        """Commit Ralph's own files: on top of the pending work, or on the branch itself if there is none."""
         tip, base = await self.tip(), await self.committed()
         waits = tip != base and any(path not in own for path in await self.repo.between(base, tree))
         parent = tip if waits else base
@@ -70,7 +70,7 @@ class TargetBranch:
         return await (self.land(commit, tip) if waits or not self.defers else self.close(commit, base))
 
     async def close(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
-        """Move the branch itself, and drop the pending work that `commit` contains."""
+        """Move the branch itself and drop the pending commits, which `commit` contains."""
         pending = [(self.pending_ref, "", None)] if await self._at(self.pending_ref) else []
         if not await self.repo.move((self.ref, commit, old), *pending, *moves):
             return False
@@ -79,14 +79,14 @@ class TargetBranch:
         return True
 
     async def catch_up(self, commit: str) -> None:
-        """Begin where a person has gone on; nothing happens where the two have parted."""
+        """Fast-forward the branch to a person's newer commit; do nothing if the two have diverged."""
         tip = await self.committed()
         waits = await self._at(self.pending_ref)
         if tip and not waits and tip != commit and await self.repo.is_ancestor(tip, commit):
             await self.repo.move((self.ref, commit, tip))
 
     async def reclaim(self) -> str:
-        """Undo a move that somebody else made during a run, and keep what they put there; says under which ref."""
+        """Undo a move that another process made during a run; return the ref under which its commit is kept."""
         if not self.expected:
             return ""
         kept, moves = "", list[tuple[str, str, str | None]]()
@@ -101,11 +101,11 @@ class TargetBranch:
         return kept
 
     async def _at(self, ref: str) -> str:
-        """Where a ref points, read from its file where it has one: no process for that."""
+        """Return the commit of a ref, read from its file if possible, without starting a process."""
         return _line_in(self.repo.git_dir / ref, len(self.repo.zero)) or await self.repo.tip(ref)
 
     def _is_symbolic(self, ref: str) -> bool:
-        """Whether it only names another ref: Ralph makes none of these."""
+        """Whether it is a symbolic ref or a link, which Ralph never creates."""
         path = self.repo.git_dir / ref
         return path.is_file() and (path.is_symlink() or path.read_bytes().startswith(b"ref:"))
 

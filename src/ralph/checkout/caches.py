@@ -1,4 +1,4 @@
-"""What tools leave behind in a checkout, and make again when it is gone."""
+"""Names of files that tools leave in a checkout and recreate when needed."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ CACHES = frozenset(
         ".parcel-cache",
     ]
 )
-"""Names of what tools leave behind: nobody misses them in a commit."""
+"""Names of caches and build output, which do not belong in a commit."""
 CACHE_ENDINGS = (".pyc", ".pyo", ".egg-info", ".log", ".tmp", ".swp", ".o", ".tsbuildinfo")
 
 
 def is_cache(path: str) -> bool:
-    """Whether tools leave such a path behind, and make it again when it is gone."""
+    """Return whether a path looks like a cache or build output."""
     return any(part in CACHES or part.endswith(CACHE_ENDINGS) for part in path.split("/"))

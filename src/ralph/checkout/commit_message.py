@@ -1,4 +1,4 @@
-"""What a commit of Ralph's says: the subject, what was asked for, what the gates said, and where it came from."""
+"""Composes Ralph's commit messages: the subject, the criteria, the gate results and the attempt."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from ralph.plan.work import Outcome
 
 TRAILER = "Ralph-Attempt"
 VERIFIED = "Ralph-Verified"
-"""Only there where gates did not run on a clean checkout of the commit."""
+"""Present only if gates did not run on a clean checkout of the commit."""
 MAX_SUBJECT = 120
 
 
 def commit_message(
     subject: str, *, task: Task | None, outcome: Outcome, attempt: str, config: Config, model: str, trailer: str = ""
 ) -> str:
-    """The whole message; `subject` may have a body of its own."""
+    """Return the whole message; `subject` may include a body."""
     head, _, body = "\n".join(line for line in subject.strip().splitlines() if not _is_ours(line)).partition("\n")
     parts = [head[:MAX_SUBJECT] or attempt, body.strip()]
     if task and not body.strip():
@@ -32,7 +32,7 @@ def commit_message(
 
 
 def _is_ours(line: str) -> bool:
-    """What only Ralph may say: whether an attempt has landed is read from there."""
+    """Return whether a line is a trailer that only Ralph may write: Ralph reads from it what has landed."""
     return line.strip().lower().startswith("ralph-")
 
 

@@ -1,4 +1,4 @@
-"""What an agent called its own last commit, read from its small repository without starting git there."""
+"""Reads the subject of an agent's last commit from its small repository, without starting git there."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import zlib
 from pathlib import Path
 
 SHOWN = "chore(ralph): the plan as it is now"
-"""The newest commit of a working copy when an agent begins: Ralph's, not the agent's."""
+"""The subject of Ralph's own commit, which is the newest in a working copy when an agent starts."""
 MAX_COMMIT = 1 << 20
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 def subject_of(folder: Path, base: str) -> str:
-    """The subject of the commit that is checked out; empty if that is `base`, or cannot be read."""
+    """Return the subject of the checked-out commit; "" if it is `base`, Ralph's own, or cannot be read."""
     head = head_of(folder)
     if not head or head == base:
         return ""
@@ -32,7 +32,7 @@ def subject_of(folder: Path, base: str) -> str:
 
 
 def head_of(folder: Path) -> str:
-    """The commit that a small repository stands on; empty if its files do not say."""
+    """Return the checked-out commit of a small repository; "" if its files do not say."""
     line = _line(folder / ".git" / "HEAD")
     name = line.removeprefix("ref: ")
     if name != line and ".." not in name and not name.startswith("/"):

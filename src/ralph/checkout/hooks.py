@@ -1,4 +1,4 @@
-"""The person's commit hooks, run in a working copy on the work that is to be committed."""
+"""Runs the person's commit hooks in a working copy, on the work to be committed."""
 
 from __future__ import annotations
 
@@ -20,23 +20,24 @@ TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*: \S")
 
 @dataclass(frozen=True, kw_only=True)
 class HookedCommit:
-    """What came of a commit with hooks."""
+    """The result of a commit with hooks."""
 
     commit: str = ""
-    refused: str = ""  # why there is none
+    refused: str = ""  # why there is no commit
     output: str = ""
-    subject: str = ""  # the message's first line, which hooks may have changed
-    trailers: tuple[str, ...] = ()  # what they added to the message, such as a Change-Id
+    subject: str = ""  # the first line of the message, which hooks may have changed
+    trailers: tuple[str, ...] = ()  # lines that hooks added to the message, such as a Change-Id
 
 
 async def commit_with_hooks(
     copy: WorkingCopy, base: str, work: str, message: str, env: Mapping[str, str], *, owner: str
 ) -> HookedCommit:
-    """Commit `work` on `base` as a person would; hooks may change files and the message. The copy has those of `work`.
+    """Commit `work` on `base` as a person would; hooks may change files and the message.
 
-    A hook that formats files and refuses gets what it changed staged, and is asked once more: as people do.
+    The copy must contain the files of `work`. If a hook changes files and refuses, as formatters do, stage its changes
+    and try once more.
     """
-    repo, copy.is_littered = copy.repo, True  # hooks may leave anything
+    repo, copy.is_littered = copy.repo, True  # hooks may leave any files
     marked = {**env, "GIT_TERMINAL_PROMPT": "0"}
     git = ("git", "-c", f"core.hooksPath={repo.hooks()}", "-c", "commit.gpgSign=false", "-c", "gc.auto=0")
 
@@ -69,7 +70,7 @@ async def commit_with_hooks(
 
 
 async def _changed(copy: WorkingCopy, work: str, made: str) -> dict[str, TreeEntry | None]:
-    """What the hooks' commit has otherwise than `work`, brought over from the copy's own store, each file hashed."""
+    """Return the entries that the hooks changed in `work`, and copy their blobs into the project's store."""
     repo, entries = copy.repo, dict[str, TreeEntry | None]()
     listed = await _ask(copy, "diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", work, made)
     files: list[tuple[str, str, str]] = []
@@ -88,7 +89,7 @@ async def _changed(copy: WorkingCopy, work: str, made: str) -> dict[str, TreeEnt
 
 
 async def _ask(copy: WorkingCopy, *args: str, stdin: bytes = b"") -> bytes:
-    """What Ralph's own git says with the copy's objects beside the project's."""
+    """Run Ralph's own git with the copy's objects as well as the project's."""
     done = await copy.repo.ask(*args, stdin=stdin, borrows=copy.folder / ".git" / "objects")
     if done.code:
         raise failed(args, copy.folder, done)

@@ -1,4 +1,4 @@
-"""What a repository has of some files: in one commit, or spread over several, as after a squash merge or a rebase."""
+"""Finds out which files of a tree are in commits: in one, or in several, as after a squash merge or a rebase."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ HEADS = "refs/heads"
 
 @dataclass(frozen=True)
 class KeptWork:
-    """What branches, tags and remotes of one repository have, and the attempts that Ralph keeps beside them."""
+    """The work in one repository's branches, tags and remotes, and the attempts that Ralph keeps."""
 
     repo: Repo
-    own: OwnFiles  # Ralph's own files are no work
-    tips: dict[str, str]  # the newest commits of branches, by their refs
-    landed: dict[str, str]  # the commits in which attempts have landed, by their names: the id, and a ref that has it
-    attempts: dict[str, str]  # the commits of all attempts, by their names
+    own: OwnFiles  # Ralph's own files do not count as work
+    tips: dict[str, str]  # the commits of branches, by name
+    landed: dict[str, str]  # by attempt: the commit in which it landed, as "id (ref)"
+    attempts: dict[str, str]  # the commits of all attempts, by name
 
     @classmethod
     async def look(cls, repo: Repo, own: OwnFiles) -> KeptWork:
@@ -42,7 +42,7 @@ class KeptWork:
         return cls(repo, own, tips, landed, attempts)
 
     async def where(self, tree: str) -> tuple[str, tuple[str, ...]]:
-        """Why nothing is lost with a copy of these files, in words; or the files that would be lost."""
+        """Return why removing a copy of these files loses nothing, or the files that would be lost."""
         branch = await self._same(tree, self.tips)
         if branch:
             return f"its files are those of commit {self.tips[branch][:7]} ({branch})", ()
@@ -55,7 +55,7 @@ class KeptWork:
         return "" if lost else "every file in it is in a commit, as after a squash merge or a rebase", lost
 
     async def _same(self, tree: str, commits: Mapping[str, str]) -> str:
-        """The name of a commit that has these files, but for Ralph's own; empty if none has."""
+        """Return the name of a commit with these files, apart from Ralph's own; "" if there is none."""
         for name, commit in commits.items():
             changes = await changes_between(self.repo, tree, await self.repo.tree_of(commit))
             if all(change.path in self.own for change in changes):
@@ -63,7 +63,7 @@ class KeptWork:
         return ""
 
     async def missing(self, tree: str, *refs: str) -> tuple[str, ...]:
-        """The files of a tree that no commit of some refs has just so."""
+        """Return the files of a tree whose exact content is in no commit of these refs."""
         head = await self.repo.head()
         out = await self.repo.git("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", head, tree)
         wanted = {(path, blob) for mode, blob, path in RAW.findall(out) if mode != GONE and path not in self.own}
@@ -78,9 +78,9 @@ class KeptWork:
         return tuple(sorted({path for path, _ in wanted - known}))
 
     async def superseded(self) -> frozenset[str]:
-        """The attempts whose work people's own commits have: landed there, or with all of their files.
+        """Return the attempts whose work is in people's own commits: landed there, or with all of their files.
 
-        Where an attempt's files are all there, so is what had landed before it: it was built on that.
+        If all files of an attempt are there, so is the work that had landed before it, because it was built on that.
         """
         kept = set(self.landed)
         for name, commit in self.attempts.items():

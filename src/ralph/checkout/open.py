@@ -1,4 +1,4 @@
-"""Opening what a run works on: the repository, the target's branch, and the plan that lives on it."""
+"""Opens what a run works on: the repository, the target's branch and the plan on it."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ BRANCH_PREFIX = "ralph/"
 
 @dataclass(frozen=True, kw_only=True)
 class CheckoutRequest:
-    """Which branch a target's work lands on, and what of the person's checkout comes along."""
+    """Which branch a target's work lands on, and which files of the person's checkout are copied to it."""
 
     target: str
     branch: str
-    carry: tuple[str, ...] = ()  # files of a plan that is not committed, relative to the project's root
-    own_files: tuple[str, ...] = ()  # Ralph's files outside of `.ralph/`, likewise; folders end in "/"
-    defers: bool = False  # passed work waits for the rest of its spec
-    folder: str = ""  # where the application is, likewise; it may be a repository of its own
+    carry: tuple[str, ...] = ()  # files of an uncommitted plan, relative to the project root
+    own_files: tuple[str, ...] = ()  # Ralph's files outside `.ralph/`, relative to the project root; folders end in "/"
+    defers: bool = False  # passed work stays pending until its spec is complete
+    folder: str = ""  # the application's folder, relative to the project root; it may be a repository of its own
 
     @property
     def name(self) -> str:
-        """What its worktree is called."""
+        """The name of its worktree."""
         return self.branch.removeprefix(BRANCH_PREFIX).replace("/", "-")
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCheckout:
-    """All that a run needs of git."""
+    """What a run needs from git."""
 
     branch: TargetBranch
     plans: PlanWorktree
     own: OwnFiles
-    project: Path  # where the plan's files are
+    project: Path  # the folder with the plan's files
     notes: tuple[str, ...] = ()
 
     async def close(self, *, committed: bool) -> None:
-        """The branch is the person's again. A plan that is not committed stays where it is."""
+        """Release the branch to the person; a plan that is not committed keeps its files."""
         if self.own.held and not committed:
             self.branch.expected = self.branch.expected or await self.branch.tip()
             self.plans.release()
@@ -63,10 +63,9 @@ async def open_checkout(
     committed: bool = True,
     catch_up: bool = False,
 ) -> OpenCheckout:
-    """Hold the branch, made from what the person has committed; nothing of theirs is touched.
+    """Open the branch, created from the person's last commit if it is new; the person's files are not touched.
 
-    `catch_up`: where they have gone on from the branch by themselves, it begins with that, unless a killed run's
-    plan belongs to where it stands now.
+    `catch_up`: fast-forward the branch to the person's newer commits, unless a killed run's plan belongs to its tip.
     """
     repo = await open_repo(workspace.root / wanted.folder)
     repo.owner = owner
@@ -80,7 +79,7 @@ async def open_checkout(
         repo=repo, folder=workspace.worktrees / wanted.name, branch=branch, own=own, committed=committed
     )
     for lock in (*workspace.worktrees.glob("*/*.index*.lock"), *workspace.clean_copies.glob("*.index*.lock")):
-        lock.unlink(missing_ok=True)  # one that a killed git left; only this run uses them
+        lock.unlink(missing_ok=True)  # a killed git left it; only this run uses these indexes
     if catch_up and not known_tip:
         await branch.catch_up(head)
     theirs = await follow(branch, own)
@@ -108,7 +107,7 @@ def _own_files(workspace: Workspace, repo: Repo, wanted: CheckoutRequest) -> Own
 
 
 async def fast_forward(repo: Repo, branch: str) -> str:
-    """Let the branch that the person has checked out follow, as `git merge --ff-only` does; says why it could not."""
+    """Fast-forward the person's current branch, as `git merge --ff-only` does; return why it failed, or ""."""
     current = await repo.current()
     if not current:
         return f"No branch is checked out in {repo.top}, so none was fast-forwarded to {branch}."
@@ -129,6 +128,6 @@ async def fast_forward(repo: Repo, branch: str) -> str:
         return ""
     message = done.err.decode(errors="replace").strip().splitlines()
     why = message[0].removeprefix("fatal: ").removeprefix("error: ") if message else "git refused."
-    files = ", ".join(line.strip() for line in message if line.startswith("\t"))  # those that are in the way
+    files = ", ".join(line.strip() for line in message if line.startswith("\t"))  # the files that block the merge
     why += f" {files}." if files else ""
     return f"Your branch {current} was not fast-forwarded to {branch}: {why} Merge it when you like."

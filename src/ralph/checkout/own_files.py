@@ -1,4 +1,4 @@
-"""Which files are Ralph's own: the plans and everything beside them. They are never an agent's work."""
+"""Defines which files are Ralph's own, such as the plans; they are never an agent's work."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from ralph.workspace import RALPH
 
 @dataclass(frozen=True)
 class OwnFiles:
-    """Ralph's own files in a repository, as git names them."""
+    """Ralph's own files in a repository, by their git paths."""
 
-    prefix: str = ""  # the project's root as git names it
-    names: tuple[str, ...] = ()  # files and folders (`name/`) outside of `.ralph/`, below that root
-    held: bool = True  # False: the plan lies outside of the repository that is worked in
+    prefix: str = ""  # the git path of the project root
+    names: tuple[str, ...] = ()  # files and folders (`name/`) outside `.ralph/`, relative to the project root
+    held: bool = True  # False: the plan is outside the application's repository
 
     @cached_property
     def _folders(self) -> tuple[str, ...]:
@@ -30,18 +30,18 @@ class OwnFiles:
 
     @property
     def pathspecs(self) -> tuple[str, ...]:
-        """All of them, as arguments of git."""
+        """The arguments for git that match all of them."""
         return (*(folder.rstrip("/") for folder in self._folders), *sorted(self._files)) if self.held else ()
 
     def on_disk(self, root: Path) -> list[str]:
-        """Those that are plain files below a project's root, relative to it; not what a run writes for itself."""
+        """Return the regular files among them, relative to the project root, except what a run writes for itself."""
         found: list[str] = []
         for name in (RALPH, *(name.rstrip("/") for name in self.names)) if self.held else ():
             found += _files_below(root, root / name)
         return [path for path in found if not path.startswith(RUNS)]
 
     def name(self, path: str) -> str:
-        """A path below the project's root, as git names it."""
+        """Return the git path of a path below the project root."""
         return f"{self.prefix}{path}"
 
 

@@ -1,6 +1,7 @@
-"""A folder of Ralph's own that others work in, and Ralph's own index of it.
+"""A folder that belongs to Ralph and that agents work in, with Ralph's own index of it.
 
-Whoever works there can replace it, close it or write the index: none of that may lead Ralph anywhere else.
+An agent can replace the folder, remove its permissions or write the index. None of that may lead Ralph to another
+folder.
 """
 
 from __future__ import annotations
@@ -26,25 +27,25 @@ class OwnFolder:
     repo: Repo
     folder: Path
     own: OwnFiles
-    branch: str  # what whoever works here is shown as the branch
-    provided: frozenset[str] = frozenset()  # what Ralph put here beside the commit's files: never anybody's work
-    index_file: Path | None = None  # where Ralph's own index of it is, if not beside it
+    branch: str  # the branch name that the agent sees
+    provided: frozenset[str] = frozenset()  # files that Ralph added to the commit's files; they never count as work
+    index_file: Path | None = None  # Ralph's own index, if it is not beside the folder
     _own_index: OwnIndex | None = None
-    _parent: Path | None = None  # where the folder above it really is
+    _parent: Path | None = None  # the resolved parent folder
 
     @property
     def root(self) -> Path:
-        """Where work is done in it."""
+        """The folder in which agents and gates start."""
         return self.folder / self.repo.prefix
 
     @property
     def project(self) -> Path:
-        """Where Ralph's own files are in it; the application may be in a folder below."""
+        """The folder with Ralph's own files; the application may be in a folder below it."""
         return self.folder / self.own.prefix
 
     @property
     def index(self) -> Path:
-        """Ralph's own index of it, beside the folder."""
+        """Ralph's own index, beside the folder."""
         return self.index_file or self.folder.with_name(f"{self.folder.name}.index")
 
     @property
@@ -55,7 +56,7 @@ class OwnFolder:
     async def _with_index(
         self, *args: str, literal: bool = True, stdin: bytes = b"", borrows: bool = False
     ) -> Captured:
-        """Run git with Ralph's own index, which is then as Ralph left it."""
+        """Run git with Ralph's own index and remember the index afterwards."""
         store = self._git / "objects" if borrows else None
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)  # only a killed git can have left it
         done = await self.repo.ask(
@@ -65,7 +66,7 @@ class OwnFolder:
         return done
 
     async def _insist(self, *args: str, literal: bool = True, stdin: bytes = b"") -> str:
-        """The same, and it has to succeed: if need be, Ralph takes back what permissions somebody took away."""
+        """Run git with Ralph's own index; on failure restore permissions, retry once, then raise an error."""
         done = await self._with_index(*args, literal=literal, stdin=stdin)
         if done.code:
             safe_files.make_writable(self.folder)
@@ -75,13 +76,13 @@ class OwnFolder:
         return done.out.decode(errors="surrogateescape")
 
     async def _repair_index(self, tree: str) -> None:
-        """If somebody else wrote Ralph's index, make it anew: without any flags, so that git looks at every file."""
+        """Rebuild Ralph's index if another process wrote it; without flags, so that git checks every file."""
         if self._index.was_changed():
             self._index.discard()
             await self._insist("read-tree", tree)
 
     def check_folder(self) -> None:
-        """The folder is Ralph's own, and no link to somewhere else; if it was one, nothing here is anybody's work."""
+        """Replace a link with a folder of Ralph's own, and discard the index of what was behind the link."""
         for path in (self.folder.parent.parent, self.folder.parent, self.folder):
             if path.is_symlink():
                 path.unlink()
@@ -95,11 +96,11 @@ class OwnFolder:
 
     @property
     def _git(self) -> Path:
-        """The small repository for whoever works here."""
+        """The small repository that agents see."""
         return self.folder / ".git"
 
     def _make_writable(self) -> bool:
-        """Perhaps somebody took away permissions."""
+        """Restore permissions that an agent may have removed."""
         safe_files.make_writable(self.folder, besides={self.folder / path for path in self.provided})
         return True
 
@@ -108,7 +109,7 @@ class OwnFolder:
         self._index.discard()
 
     def _set_aside(self) -> bool:
-        """Out of the way, and gone as far as Ralph may remove it; False: it is not where it was, or cannot be moved."""
+        """Move the folder away and delete as much of it as possible; return False if it cannot be moved."""
         aside = self.folder.with_name(f"{self.folder.name}.broken-{os.urandom(4).hex()}")
         try:
             if self.folder.parent.resolve() != self._parent:
@@ -135,7 +136,7 @@ REMEDIES = (
     (r"filter", "Correct the filter that git names (`git config --get-regexp '^filter'`), then run again."),
     (r"promisor|could not fetch", "Some objects are only in the remote: make `git fetch` work, then run again."),
 )
-"""What helps, by what git says."""
+"""Remedies, by a pattern in git's message."""
 FREE_SPACE = "Free some space or correct the permissions, then run again. Nothing is lost."
 
 

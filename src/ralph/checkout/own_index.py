@@ -1,4 +1,4 @@
-"""Ralph's own index of a working copy. Whoever works there can reach it, so it is believed only as Ralph left it."""
+"""Ralph's own index of a working copy. Agents can reach it, so Ralph trusts it only if it is unchanged."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ Signature = tuple[int, int, int, int]
 
 @dataclass
 class OwnIndex:
-    """One index file, and what it was when Ralph last wrote it; in memory, where nobody else can change it."""
+    """One index file and its state after Ralph's last write, kept in memory where no other process can change it."""
 
     path: Path
     _left: Signature | None = None
 
     def remember(self) -> None:
-        """It is as Ralph wants it."""
+        """Record the current state as Ralph's own."""
         self._left = _signature(self.path)
 
     def is_as_left(self) -> bool:
-        """Whether nobody else wrote it since; not known of what another process left."""
+        """Return whether the index is known to be unchanged; False for one that another process left."""
         return self._left is not None and _signature(self.path) == self._left
 
     def was_changed(self) -> bool:
-        """Whether somebody else certainly did."""
+        """Return whether the index is known to have been changed."""
         return self._left is not None and _signature(self.path) != self._left
 
     def exists(self) -> bool:
         return _signature(self.path) is not None
 
     def discard(self) -> None:
-        """Remove it; a link, and not what it leads to."""
+        """Remove the index; if it is a link, remove the link itself."""
         safe_files.remove_all(self.path)
 
 
 def _signature(path: Path) -> Signature | None:
-    """What tells a plain file from any other that bears its name later; None: there is none."""
+    """Return values that identify this version of a regular file; None if there is none."""
     try:
         status = path.lstat()
     except OSError:

@@ -1,4 +1,4 @@
-"""Passed work that waits: made anew where the branch has moved below it, or where a part of it is open again."""
+"""Rebuilds pending commits when the branch has moved below them, or when one of their tasks is open again."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ralph.git.repo import Repo
 
 @dataclass(frozen=True, kw_only=True)
 class Remade:
-    """Waiting work as it would be on top of the branch."""
+    """Pending commits, rebuilt on top of the branch."""
 
     tip: str
-    left_out: tuple[str, ...] = ()  # the ids of commits that it does not contain any more
-    conflicts: tuple[str, ...] = ()  # files that stay as the branch has them
+    left_out: tuple[str, ...] = ()  # the ids of dropped commits
+    conflicts: tuple[str, ...] = ()  # files that keep the branch's version
 
 
 async def follow(branch: TargetBranch, own: OwnFiles) -> tuple[str, ...]:
-    """Bring waiting work on top of what a person has committed since; says in which files theirs was preferred."""
+    """Rebase pending commits onto a person's newer commits; return the files in which the person's version won."""
     pending, base = await _ends(branch)
     if not pending or await branch.repo.is_ancestor(base, pending):
         return ()
@@ -31,7 +31,7 @@ async def follow(branch: TargetBranch, own: OwnFiles) -> tuple[str, ...]:
 
 
 async def leave_out(branch: TargetBranch, own: OwnFiles, is_open: Callable[[str], bool]) -> tuple[str, ...]:
-    """Take commits out of the waiting work, by their messages; those that later work is built on stay in it."""
+    """Drop pending commits by their messages, unless later work conflicts with that; return the dropped ids."""
     pending, base = await _ends(branch)
     if not pending:
         return ()
@@ -64,27 +64,27 @@ async def _remade(
         conflicts += code
         new = repo.write_commit(tree, (new,), message)
     state = [path for path in await repo.between(new, pending) if path in own]
-    if state:  # what was left out was the newest
+    if state:  # the newest commit was dropped: keep its state
         new = repo.write_commit(await _with(repo, new, pending, state), (new,), "The plan")
     return Remade(tip=new, left_out=tuple(left_out), conflicts=tuple(dict.fromkeys(conflicts)))
 
 
 async def _chain(repo: Repo, base: str, pending: str) -> list[tuple[str, str, str]]:
-    """The waiting commits, oldest first: each with its parent and its message."""
+    """Return the pending commits, oldest first, each with its parent and message."""
     out = await repo.git("log", "-z", "--reverse", "--format=%H%n%P%n%B", f"{base}..{pending}")
     entries = [entry.split("\n", 2) for entry in out.split("\0") if entry]
     return [(commit, parents.split(" ", 1)[0], message) for commit, parents, message in entries]
 
 
 async def _onto(repo: Repo, new: str, commit: str, parent: str) -> tuple[str, tuple[str, ...]]:
-    """What `commit` made of its parent, on top of `new`; both are shown to git as made from that parent."""
+    """Apply the changes of `commit` on top of `new`; the merge uses the commit's parent as its base."""
     ours = repo.write_commit(await repo.tree_of(new), (parent,), "Ours")
     theirs = repo.write_commit(await repo.tree_of(commit), (parent,), "Theirs")
     return await repo.merged(ours, theirs)
 
 
 async def _with(repo: Repo, tree: str, source: str, paths: Iterable[str]) -> str:
-    """A tree with some paths as another has them; absent there: removed."""
+    """Return a tree with these paths as in `source`; paths that are missing there are removed."""
     listed = await repo.git("ls-tree", "-r", "-z", "--full-tree", source)
     entries = {line.partition("\t")[2]: line for line in listed.split("\0") if line}
     info = "".join(f"{entries.get(path) or f'0 {repo.zero}{chr(9)}{path}'}\0" for path in paths)

@@ -1,6 +1,6 @@
-"""The folder that holds a target's branch while Ralph works on it. Only the plan's own files are in it.
+"""The integration worktree: holds a target's branch during a run, with only the plan's files in it.
 
-It is a worktree of the person's repository, so git lets nobody check the branch out elsewhere meanwhile.
+It is a worktree of the person's repository, so git refuses to check the branch out elsewhere meanwhile.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
 
 @dataclass
 class PlanWorktree:
-    """A target's plan files on disk, and the branch they belong to."""
+    """A target's plan files on disk, and their branch."""
 
     repo: Repo
     folder: Path
     branch: TargetBranch
     own: OwnFiles
-    committed: bool = True  # the plan is part of the branch; else it stays here between runs
-    is_new: bool = False  # the branch was made just now
-    was_left: bool = False  # a run that did not end by itself left it
+    committed: bool = True  # the plan is part of the branch; otherwise it stays here between runs
+    is_new: bool = False  # the branch was just created
+    was_left: bool = False  # a killed run left it
 
     @property
     def root(self) -> Path:
-        """The project's root in it."""
+        """The project root in it."""
         return self.folder / self.own.prefix
 
     @property
@@ -46,9 +46,9 @@ class PlanWorktree:
         return self.folder.with_name(f"{self.folder.name}.index")
 
     async def open(self, *, known_tip: str = "") -> None:
-        """Hold the branch. The plan's files are those of the branch, unless a killed run left newer ones here.
+        """Attach the branch and load the plan from it, unless a killed run left a newer plan here.
 
-        `known_tip`: where the branch stood when those were written.
+        `known_tip`: the branch tip at the time of that plan.
         """
         self.is_new = not await self.branch.committed()
         self._check_place()
@@ -63,26 +63,26 @@ class PlanWorktree:
             await self.load(tip)
 
     def _sweep(self) -> None:
-        """Remove what a killed writer left: where the plan is a folder, it would be taken for one of its files."""
+        """Remove temporary files of a killed run; in a plan that is a folder, they would count as plan files."""
         for path in self.own.on_disk(self.root):
             if atomic.is_temporary(Path(path).name):
                 (self.root / path).unlink(missing_ok=True)
 
     async def _attach(self) -> bool:
-        """Take the branch again in a folder that was left by an earlier run; False: it has to be made anew."""
+        """Attach the branch to an existing folder; return False if the folder must be created again."""
         holder = await self.repo.holder(self.branch.name)
         if holder == self.folder.resolve():
             return True
         if self._is_released and not self.is_new:
             if holder:
                 raise _elsewhere(self.branch.name, str(holder))
-            self.committed = False  # the only plan there is, also if it is to be committed from now on
+            self.committed = False  # it is the only copy of the plan, even if plans are to be committed from now on
             return self._point_at(f"ref: {self.branch.ref}")
         await self.remove()
         return False
 
     def _point_at(self, head: str) -> bool:
-        """What is checked out here, by git's own file: nothing else of a worktree without files changes."""
+        """Change HEAD by writing git's own file; a worktree without files needs nothing else."""
         if not self._head.is_file():
             return False
         self._head.write_text(f"{head}\n")
@@ -90,7 +90,7 @@ class PlanWorktree:
 
     @property
     def _head(self) -> Path:
-        """Found from the repository's side: what lies in the folder itself is within agents' reach."""
+        """HEAD, found through the repository: agents can change the pointer in the folder."""
         wanted = self.folder.parent.resolve() / self.folder.name / ".git"
         for pointer in (self.repo.git_dir / "worktrees").glob("*/gitdir"):
             with suppress(OSError):
@@ -116,7 +116,7 @@ class PlanWorktree:
             raise _elsewhere(self.branch.name, found[1]) if found else _not_made(self.folder, message)
 
     async def load(self, commit: str) -> None:
-        """Write the plan's files as a commit has them."""
+        """Write the plan's files as they are in a commit."""
         wanted = await self.repo.paths_in(commit, *self.own.pathspecs) if self.own.pathspecs else []
         for path in self.own.on_disk(self.root):
             if self.own.name(path) not in wanted:
@@ -134,8 +134,10 @@ class PlanWorktree:
             )
 
     def carry(self, source: Path, paths: Iterable[str], *, over: bool) -> list[str]:
-        """Bring files of the person's checkout here; `over`: also where the branch has some, and those that the
-        person has removed go. Says which differed."""
+        """Copy files from the person's checkout; return those that differed.
+
+        `over`: also replace files that the branch has, and delete those that the person has deleted.
+        """
         carried = []
         for path in paths:
             theirs, ours = source / path, self.root / path
@@ -152,17 +154,17 @@ class PlanWorktree:
         return carried
 
     def release(self) -> None:
-        """Let go of the branch and leave the files: for plans that are not committed."""
+        """Detach from the branch and keep the files, for plans that are not committed."""
         self._point_at(self.branch.expected)
 
     def _check_place(self) -> None:
-        """The folder is Ralph's own, and nothing that a link leads to."""
+        """Remove links, so that the folder is really Ralph's own."""
         for path in (self.folder.parent, self.folder):
             if path.is_symlink():
                 path.unlink()
 
     async def remove(self) -> None:
-        """Let go of the branch: everything here is on it."""
+        """Detach from the branch and delete the folder; everything in it is on the branch."""
         self._check_place()
         await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
         safe_files.remove_all(self.folder)
@@ -170,12 +172,12 @@ class PlanWorktree:
         await self.repo.ask("worktree", "prune")
 
     async def tree_with(self, base: str, paths: Iterable[str]) -> str:
-        """The tree of a commit with these files (below the project's root) as they are here; absent: removed."""
+        """Return a commit's tree with the current versions of these files; missing ones are removed."""
         entries = {self.own.name(path): file_entry(self.repo, self.root / path) for path in paths}
         return await with_entries(self.repo, await self.repo.tree_of(base), entries)
 
     def shown(self) -> dict[str, Path]:
-        """All of the plan's files as they are here, by git's names for them: to be shown in a working copy."""
+        """Return all of the plan's files by git path, to show them in a working copy."""
         return {self.own.name(path): self.root / path for path in self.own.on_disk(self.root)}
 
 

@@ -1,4 +1,4 @@
-"""What work leaves behind: working copies, logs, screenshots and attempts; and why some of it stays."""
+"""Finds and removes what runs leave behind: working copies, logs, screenshots and attempts."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from ralph.workspace import IGNORED, Workspace
 OWN_REFS = "refs/ralph"
 NOWHERE_ELSE = "its work is kept nowhere else"
 REMADE = (*IGNORED, NAME, ".gitignore", "*.schema.json")
-"""What runs write for themselves, and what `ralph init` makes again."""
+"""Files that runs write for themselves and that `ralph init` recreates."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Leftover:
-    """One thing that can go, or the reason why it stays."""
+    """Something that can be removed, or the reason why it stays."""
 
     kind: str  # working copy, log, screenshot, attempt, ref, file
     name: str
@@ -37,17 +37,17 @@ class Leftover:
     stays: str = ""
     path: Path | None = None
     ref: str = ""
-    repo: Repo | None = None  # which has the ref, or the working copy's work
+    repo: Repo | None = None  # the repository with the ref, or with the working copy's work
     worktree: Worktree | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class PruneRequest:
-    """What a person wants to be rid of."""
+    """What the person wants to remove."""
 
     unfinished: frozenset[str]  # targets of which everything stays
-    only: str = ""  # this target's alone
-    older: float = 0.0  # at least so many seconds old
+    only: str = ""  # only this target
+    older: float = 0.0  # the minimum age in seconds
     now: float = field(default_factory=time.time)
 
     def has(self, target: str, when: float) -> bool:
@@ -58,7 +58,7 @@ class PruneRequest:
 
 
 async def leftovers(workspace: Workspace, repos: list[Repo], wanted: PruneRequest) -> list[Leftover]:
-    """What runs of finished targets left; of others, the working copies, which the next run makes again."""
+    """Return the leftovers of finished targets; of others, only the working copies, which the next run recreates."""
     copies = await _copies(workspace, repos, lambda one: wanted.has(one.target, one.used))
     found = [*copies, *_logs(workspace, wanted), *_screenshots(workspace, wanted)]
     for repo in repos:
@@ -91,7 +91,7 @@ def _logs(workspace: Workspace, wanted: PruneRequest) -> Iterator[Leftover]:
 
 
 def _screenshots(workspace: Workspace, wanted: PruneRequest) -> Iterator[Leftover]:
-    """A screenshot belongs to the target whose journal names it; to none, once that is gone."""
+    """Return screenshots; each belongs to the target whose journal names it, or to none if that journal is gone."""
     folder = workspace.ralph / "screenshots"
     if not folder.is_dir() or folder.is_symlink():
         return
@@ -136,9 +136,9 @@ async def _kept(workspace: Workspace, repo: Repo) -> KeptWork:
 
 
 async def everything(workspace: Workspace, repos: list[Repo], *, force: bool = False) -> list[Leftover]:
-    """All that Ralph ever made here but commits on branches and files under version control.
+    """Return everything that Ralph made here, except commits on branches and tracked files.
 
-    `force`: also what is kept nowhere else.
+    `force`: include the only copy of any work.
     """
     found = await _copies(workspace, repos, lambda _: True)
     used = any(one.stays for one in found) and not force
@@ -152,7 +152,7 @@ async def everything(workspace: Workspace, repos: list[Repo], *, force: bool = F
 
 
 async def _refs(workspace: Workspace, repo: Repo) -> list[Leftover]:
-    """Attempts, strays, work that waits: those go whose files people's own commits have."""
+    """Return Ralph's refs; those can go whose files are in people's own commits."""
     refs = await repo.refs(OWN_REFS)
     kept = await _kept(workspace, repo)
     elsewhere = await kept.superseded()
@@ -165,7 +165,7 @@ async def _refs(workspace: Workspace, repo: Repo) -> list[Leftover]:
 
 
 async def _files(workspace: Workspace, repos: list[Repo]) -> AsyncIterator[Leftover]:
-    """Ralph's files that git does not track. Plans go only if some commit has them, in whatever version."""
+    """Return Ralph's files that git does not track; a plan can go only if some commit has any version of it."""
     own = (workspace.root / name.rstrip("/") for name in workspace.own_files)
     here = sorted(workspace.ralph.iterdir()) if workspace.ralph.is_dir() and not workspace.ralph.is_symlink() else []
     paths = [path for path in (*here, *own, workspace.root / NAME) if os.path.lexists(path)]
@@ -176,7 +176,7 @@ async def _files(workspace: Workspace, repos: list[Repo]) -> AsyncIterator[Lefto
         name = str(path.relative_to(workspace.root))
         if path in in_head:
             continue
-        size = size_of(path) if path != workspace.worktrees else 0  # what is in it has its own lines
+        size = size_of(path) if path != workspace.worktrees else 0  # its contents are listed separately
         stays = ""
         if path == workspace.records and records.load(workspace.records):
             stays = "an attempt was cut short; the next run goes on with it"
@@ -190,7 +190,7 @@ def _is_remade(name: str) -> bool:
 
 
 async def _known(repo: Repo | None, args: tuple[str, ...], paths: Iterable[Path]) -> set[Path]:
-    """At which of these paths the files that git lists lie, or below which of them."""
+    """Return which of these paths are, or contain, files that git lists."""
     if repo is None or not await repo.head():
         return set()
     top = repo.top.resolve()
@@ -203,7 +203,7 @@ async def _known(repo: Repo | None, args: tuple[str, ...], paths: Iterable[Path]
 
 
 async def clear_away(found: Iterable[Leftover]) -> None:
-    """Remove what does not stay."""
+    """Remove everything that need not stay."""
     refs: dict[Path, tuple[Repo, list[tuple[str, str, str | None]]]] = {}
     for one in found:
         if one.stays:
@@ -220,14 +220,14 @@ async def clear_away(found: Iterable[Leftover]) -> None:
 
 
 def remove_empty(workspace: Workspace, repos: Iterable[Repo]) -> None:
-    """Remove the folders that nothing is left in; whoever calls holds no lock any more, for that is a file too."""
+    """Remove folders that are now empty. The caller must have released the lock, which is a file in one of them."""
     in_git = (repo.git_dir / name for repo in repos for name in ("ralph/locks", "ralph"))
     for folder in (workspace.ralph, *in_git):
-        with suppress(OSError):  # something stays in it
+        with suppress(OSError):  # the folder is not empty
             folder.rmdir()
 
 
 def _remove(path: Path) -> None:
     safe_files.remove_all(path)
-    with suppress(OSError):  # it holds something else
+    with suppress(OSError):  # the folder is not empty
         path.parent.rmdir()

@@ -1,4 +1,4 @@
-"""A slot is moved away from its path while gates run, so that nothing in the work can refer to it."""
+"""Moves a slot away from its path while gates run, so that the work cannot depend on that path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ASIDE = ".aside"
 
 @contextmanager
 def set_aside(folder: Path) -> Iterator[None]:
-    """While gates run, the slot is not at its path: what refers to it does not work, as in a clone."""
+    """Move the slot away inside the block: absolute paths to it then fail, as they would in a clone."""
     aside = folder.with_name(f"{folder.name}{ASIDE}")
     try:
         folder.rename(aside)
@@ -28,5 +28,5 @@ def set_aside(folder: Path) -> Iterator[None]:
 
 def bring_back(aside: Path) -> None:
     folder = aside.with_name(aside.name.removesuffix(ASIDE))
-    safe_files.remove_all(folder)  # a gate made it, at a path that it knew
+    safe_files.remove_all(folder)  # a gate created it, at a path that it knew
     aside.rename(folder)

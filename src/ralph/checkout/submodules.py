@@ -1,4 +1,4 @@
-"""Submodules of a working copy: filled from what the person's own checkout has, without any network."""
+"""Fills the submodules of a working copy from the person's checkout, without any network."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ GITLINK = "160000"
 
 
 async def fill(repo: Repo, folder: Path, index: Path | None = None) -> None:
-    """Check out every submodule that the person has initialised; the others are empty, as they are there."""
+    """Check out every submodule that the person has initialised; the others stay empty, as in the person's checkout."""
     index = index or _index_of(folder)
     modules = await _modules(repo, folder)
     for path, commit in (await _gitlinks(repo, folder, index)).items() if modules or _was_filled(index) else ():
-        # git leaves a link there, and it may lead to files of the person's
+        # git leaves a link there, which may lead to the person's files
         target, own = safe_files.own_folder(folder, path), _index(index, path)
         module = _module(repo, modules.get(path, ""), path)
         if module is None or (await module.ask("read-tree", "--reset", "-u", commit, index=own, work_tree=target)).code:
@@ -39,7 +39,7 @@ async def fill(repo: Repo, folder: Path, index: Path | None = None) -> None:
 
 
 async def changed(repo: Repo, folder: Path) -> list[str]:
-    """The submodules whose files are not those of their commit any more."""
+    """Return the submodules whose files differ from their commit."""
     found, index = [], _index_of(folder)
     modules = await _modules(repo, folder)
     for path, commit in (await _gitlinks(repo, folder, index)).items() if modules else ():
@@ -58,20 +58,20 @@ async def changed(repo: Repo, folder: Path) -> list[str]:
 
 
 async def missing(repo: Repo, folder: Path) -> list[str]:
-    """The submodules that have no files, because the person's checkout has none of them either."""
+    """Return the submodules without files, because the person's checkout has none either."""
     paths = await _gitlinks(repo, folder, _index_of(folder))
     return [path for path in paths if not (folder / path).is_dir() or not any((folder / path).iterdir())]
 
 
 async def _gitlinks(repo: Repo, folder: Path, index: Path) -> dict[str, str]:
-    """Where an index has submodules, and at which commit."""
+    """Return the submodule paths in an index, with their commits."""
     listed = await repo.git("ls-files", "--stage", "-z", index=index, work_tree=folder)
     heads = (entry.partition("\t")[::2] for entry in listed.split("\0") if entry.startswith(f"{GITLINK} "))
     return {path: head.split(" ")[1] for head, path in heads}
 
 
 async def _modules(repo: Repo, folder: Path) -> dict[str, str]:
-    """The name of each submodule by its path. An agent may have written both."""
+    """Return the name of each submodule by its path. An agent may have written both."""
     if not safe_files.is_file(folder / ".gitmodules"):
         return {}
     out = await repo.ask(
@@ -87,7 +87,7 @@ async def _modules(repo: Repo, folder: Path) -> dict[str, str]:
 
 
 def _module(repo: Repo, name: str, path: str) -> Repo | None:
-    """A submodule's repository: with the others, or where the person's checkout says, as in a worktree."""
+    """Return a submodule's repository: below `modules/`, or where the person's checkout points, as in a worktree."""
     there = repo.top / path / ".git"
     said = there.read_text().strip().removeprefix("gitdir: ") if there.is_file() else ""
     places = (repo.git_dir / "modules" / name, there.parent / said if said else there) if name else ()
@@ -102,7 +102,7 @@ def _empty(folder: Path, index: Path) -> None:
 
 
 def _was_filled(index: Path) -> bool:
-    """Whether a submodule was filled here before: its files stay although no `.gitmodules` names it any more."""
+    """Return whether a submodule was filled here before; its files remain even if `.gitmodules` no longer names it."""
     return any(index.parent.glob(f"{index.name}.*"))
 
 
@@ -111,6 +111,6 @@ def _index_of(folder: Path) -> Path:
 
 
 def _index(index: Path, path: str) -> Path:
-    """The index of a submodule, beside that of what it is in."""
+    """Return the path of a submodule's index, beside its parent's index."""
     name = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:12]
     return index.with_name(f"{index.name}.{name}")

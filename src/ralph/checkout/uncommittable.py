@@ -1,4 +1,4 @@
-"""What git did not take from a working copy. Its index says so: messages are no list of paths."""
+"""Finds the files of a working copy that git could not add; from the index, since git's messages are no path list."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MAX_PATH = 300
 
 
 async def untaken(repo: Repo, folder: Path, index: Path, pathspecs: Iterable[str]) -> dict[str, str]:
-    """What the index still lacks or has differently after `git add` of these pathspecs, and why."""
+    """Return what the index lacks or has differently after `git add` of these pathspecs, with reasons."""
 
     async def listed(*which: str) -> list[str]:
         args = ("ls-files", "-z", "--exclude-standard", *which, "--", *pathspecs)
@@ -29,7 +29,7 @@ async def untaken(repo: Repo, folder: Path, index: Path, pathspecs: Iterable[str
 
 
 def named(found: Iterable[tuple[str, str]]) -> list[str]:
-    """For a person and the next agent: each with its reason, the first few."""
+    """Format the first few paths with their reasons, for the person and the next agent."""
     shown = ((path if len(path) <= MAX_PATH else f"{path[:MAX_PATH]}…", why) for path, why in found)
     texts = [f"{path} ({why})" for path, why in sorted(shown)]
     more = len(texts) - MAX_NAMED
@@ -41,7 +41,7 @@ def _why(path: Path) -> str:
 
 
 def _closed(top: Path, path: str) -> list[str]:
-    """The folders at a path of git's and below it that nobody can look into; what other repositories have is theirs."""
+    """Return the unreadable folders at or below a git path; other repositories are skipped."""
     found, waiting = [], [path] if path.endswith("/") else []
     while waiting:
         folder = waiting.pop()

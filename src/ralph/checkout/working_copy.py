@@ -1,7 +1,7 @@
-"""One folder with the files of one commit, for an agent to work in or for gates to run in.
+"""A folder with the files of one commit, in which an agent works or gates run.
 
-It is a small repository of its own that borrows the project's objects. Whatever happens to its refs, hooks,
-configuration or index stays in it: Ralph reads the files with an index of its own, and nothing else.
+It is a small repository of its own that borrows the project's objects. Changes to its refs, hooks, configuration or
+index stay in it: Ralph reads only the files, with its own index.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ GITLINK = "160000"
 
 @dataclass(frozen=True, kw_only=True)
 class TakenWork:
-    """What somebody left in a working copy, as Ralph's own commit."""
+    """What an agent left in a working copy, as Ralph's own commit."""
 
     commit: str
     tree: str
     changes: tuple[TreeChange, ...]  # since the base, without Ralph's own files
-    left_out: tuple[str, ...] = ()  # what git would not take, each with the reason
-    forged: tuple[str, ...] = ()  # objects of the project's that somebody had put other content into
+    left_out: tuple[str, ...] = ()  # what git did not add, each with the reason
+    forged: tuple[str, ...] = ()  # objects of the project's store whose content was replaced
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -53,21 +53,21 @@ class TakenWork:
 class WorkingCopy(OwnFolder):
     """A folder of Ralph's own with the files of one commit."""
 
-    max_file_bytes: int = 0  # larger files are left out; 0: none is
-    head: str = ""  # the commit it stands on
-    start: str = ""  # the files it was given: that commit, or a tree on top of it
-    reset_at: float = 0.0  # when it was given them, for the first time for what is done here
+    max_file_bytes: int = 0  # larger files are left out; 0: no limit
+    head: str = ""  # the commit it is based on
+    start: str = ""  # its files at the last reset: that commit, or a tree on top of it
+    reset_at: float = 0.0  # when it was first reset for its current work
     continues: bool = False  # the next reset is for the same work as the last
-    is_littered: bool = True  # there may be files in it that Ralph's index does not know
-    _forged: set[str] = field(default_factory=set)  # objects that were not what they are called
-    _untaken: dict[str, str] = field(default_factory=dict)  # what git could not take, and why
+    is_littered: bool = True  # it may contain files that are not in Ralph's index
+    _forged: set[str] = field(default_factory=set)  # objects whose content did not match their name
+    _untaken: dict[str, str] = field(default_factory=dict)  # what git could not add, and why
 
     async def reset(self, commit: str, tree: str = "", *, plan: Mapping[str, Path] | None = None) -> None:
-        """The files of `commit` (or of a tree that stands on it), and a fresh small repository around them.
+        """Check out `commit`, or a tree on top of it, and create a fresh small repository around the files.
 
         Only files that differ are written. Ignored files stay: they are caches, or were provided. With a `plan`,
-        Ralph's own files are those. The small repository has them in its newest commit, so that whoever tidies up
-        there (`git stash`, `git clean`, `git checkout .`) does not do it to them.
+        Ralph's own files come from there. The small repository has them in its newest commit, so that an agent's `git
+        stash`, `git clean` or `git checkout .` does not remove them.
         """
         for mend in (self._make_writable, self._set_aside, None):
             try:
@@ -99,26 +99,29 @@ class WorkingCopy(OwnFolder):
             self.is_littered = True
         args = ("read-tree", "--reset", "-u", shown)
         done = await self._with_index(*args, borrows=True)
-        if done.code:  # something is in the way that git does not remove: the folder is made anew
+        if done.code:  # something is in the way that git does not remove: start with an empty folder
             self._wipe()
             done = await self._with_index(*args, borrows=True)
         if done.code:
             raise not_made(self.folder, failed(args, self.folder, done))
-        self.root.mkdir(parents=True, exist_ok=True)  # what is not committed yet is no folder either
+        # the project may not be committed yet, so that the commit has no such folder
+        self.root.mkdir(parents=True, exist_ok=True)
         self.reset_at = self.reset_at if self.continues and self.reset_at else time.time()
         (self._git / "refs" / "heads" / self.branch).write_text(f"{head}\n")
         shutil.copyfile(self.index, self._git / "index")
         await submodules.fill(self.repo, self.folder)
 
     async def _writes_otherwise(self, tree: str) -> bool:
-        """Whether other attributes hold in a tree than in what is here: then git would write its files otherwise."""
+        """Return whether `.gitattributes` differ from those of a tree; git would then write files differently."""
         before, after = await self.repo.tree_of(self.start), await self.repo.tree_of(tree)
         changes = await changes_between(self.repo, before, after)
         return any(change.path.rpartition("/")[2] == ".gitattributes" for change in changes)
 
     async def _with_plan(self, plan: Mapping[str, Path]) -> tuple[str, str]:
-        """The tree to begin with and the commit below it, both with the plan's files; only the small repository has
-        them, so that nobody's `git gc` takes them away."""
+        """Return the tree to show and its parent commit, both with the plan's files.
+
+        The new objects exist only in the small repository, where the person's `git gc` cannot delete them.
+        """
         repo, store = self.repo, self._git
         files = {path: file_entry(repo, file, store=store) for path, file in plan.items()}
         without = dict.fromkeys(self.own.pathspecs)
@@ -131,12 +134,12 @@ class WorkingCopy(OwnFolder):
         return await with_files(await repo.tree_of(self.start)), head
 
     async def restore(self) -> None:
-        """Tracked files as they were when it was last reset; everything else stays."""
+        """Restore tracked files to the last reset; keep everything else."""
         await self._repair_index(self.start)
         await self._insist("read-tree", "--reset", "-u", self.start)
 
     async def altered(self, globs: Iterable[str]) -> tuple[str, ...]:
-        """Tracked files below the project's root that are not as they were when last reset or taken."""
+        """Return the tracked files matching these globs that differ from the last reset or take."""
         paths = [f":(top,glob){self.repo.prefix}{glob}" for glob in globs]
         if not paths:
             return ()
@@ -153,7 +156,7 @@ class WorkingCopy(OwnFolder):
         return tuple(change.path for change in changes if not self._is_as_in_base(change))
 
     async def clean(self, *, ignored: bool = True) -> None:
-        """Remove everything but tracked files and what Ralph provided; ignored files only if asked."""
+        """Remove everything but tracked files and what Ralph provided; ignored files only if `ignored` is set."""
         keep = [arg for path in sorted(self.provided) for arg in ("-e", f"/{path}")]
         how = "-ffdxq" if ignored else "-ffdq"
         await self._insist("clean", how, *keep, literal=False)
@@ -161,7 +164,7 @@ class WorkingCopy(OwnFolder):
         self.root.mkdir(parents=True, exist_ok=True)
 
     def _make_repository(self) -> None:
-        """A repository for whoever works here: it borrows objects, and shares nothing else with the project's."""
+        """Create a repository for the agent: it borrows objects and shares nothing else with the project's."""
         git = self._git
         remove(self.folder, git.name)
         (git / "objects" / "info").mkdir(parents=True)
@@ -175,14 +178,14 @@ class WorkingCopy(OwnFolder):
                 shutil.copyfile(self.repo.git_dir / name, git / name)
 
     async def take(self, base: str, message: str, *, also: Iterable[str] = ()) -> TakenWork:
-        """What is here now, as a commit on `base`: every file that the ignore rules let through.
+        """Commit the current files on `base`: every file that is not ignored.
 
-        Ralph's own files are taken as `base` has them, except for those in `also`.
+        Ralph's own files are taken from `base`, except for those in `also`.
         """
         safe_files.make_accessible(self.folder.parent)
         safe_files.make_accessible(self.folder)
         if self.folder.is_symlink() or not self.folder.is_dir() or not self._index.exists():
-            # somebody has removed all of it, or put something else there: nobody's work
+            # the folder was removed or replaced: there is no work
             return TakenWork(commit=base, tree=await self.repo.tree_of(base), changes=())
         await self._repair_index(self.start or base)
         self._forged.clear()
@@ -192,7 +195,7 @@ class WorkingCopy(OwnFolder):
         left_out = await self._left_out(changes)
         not_taken = [change for change in changes if change.path in left_out or self._is_as_in_base(change)]
         if not_taken:
-            self.is_littered |= bool(left_out)  # the next task is not to find it here
+            self.is_littered |= bool(left_out)  # the next task must not find these files here
             await self._put_back(not_taken)
             tree = await self._write_tree(base, also)
             changes = await changes_between(self.repo, await self.repo.tree_of(base), tree)
@@ -210,7 +213,7 @@ class WorkingCopy(OwnFolder):
         )
 
     async def _write_tree(self, base: str, also: Iterable[str] = ()) -> str:
-        """What Ralph's index has, with Ralph's own files as `base` has them or, those in `also`, as they are here."""
+        """Write Ralph's index as a tree; Ralph's own files come from `base`, or from disk if they are in `also`."""
         before = await self.repo.tree_of(base)
         tree = await self._indexed()
         wrong = await unsound(self.repo, before, tree)
@@ -224,34 +227,34 @@ class WorkingCopy(OwnFolder):
         return await with_entries(self.repo, tree, entries | {path: entry for path, entry in written.items() if entry})
 
     async def tree_now(self) -> str:
-        """The files that are here now, as a tree; nothing changes by looking."""
+        """Return the current files as a tree, without changing anything."""
         with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
             looker = replace(self, index_file=Path(shutil.copy2(self.index, scratch)), _own_index=None)
             return (await looker.take(await self.repo.head(), f"Seen in {self.folder}")).tree
 
     async def holds(self, commit: str) -> bool:
-        """Whether the files that it was last given, or that were last taken, are those of a commit."""
+        """Return whether the files at the last reset or take are those of a commit."""
         return self.index.exists() and await self._write_tree(commit) == await self.repo.tree_of(commit)
 
     async def _indexed(self) -> str:
         return (await self._insist("write-tree", "--missing-ok")).strip()
 
     async def _write_anew(self, wrong: frozenset[str]) -> None:
-        """Take these objects out of the project's store, and what is here into it again."""
+        """Delete these objects from the project's store and add the files again."""
         self._forged |= wrong
         discard(self.repo, wrong)
-        known = await self._insist("ls-files", "--stage", "-z")  # given back, git has to look at every file
+        known = await self._insist("ls-files", "--stage", "-z")  # re-adding the entries makes git check every file
         await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(known))
         await self._stage()
 
     async def _left_out(self, changes: tuple[TreeChange, ...]) -> dict[str, str]:
-        """What is not taken, and why."""
+        """Return the changes that are not committed, with reasons."""
         old = await self._left_before(changes)
         odd = {change.path: old.get(change.path) or self._why_not(change) for change in changes}
         return {path: why for path, why in odd.items() if why}
 
     async def save_strays(self) -> str:
-        """Keep what somebody put here since Ralph was here last, under the ref that comes back; empty: nothing."""
+        """Keep files that appeared since Ralph last used this copy; return their ref, or "" if there are none."""
         safe_files.make_accessible(self.folder.parent)
         if not self.index.exists():
             return ""
@@ -265,26 +268,26 @@ class WorkingCopy(OwnFolder):
         return ref
 
     async def differs_from_start(self, taken: TakenWork) -> bool:
-        """Whether somebody changed anything since the copy was last reset."""
+        """Return whether anything changed since the last reset."""
         if not self.start:
             return bool(taken.changes)
         changes = await changes_between(self.repo, await self.repo.tree_of(self.start), taken.tree)
         return any(change.path not in self.own for change in changes)
 
     def diff_command(self, base: str, now: str) -> str:
-        """How an agent sees what became of `base`, without Ralph's own files."""
+        """Return the command with which an agent sees the changes since `base`, without Ralph's own files."""
         without = (f":(top,exclude){path}" for path in self.own.pathspecs)
         return shlex.join(["git", "diff", base, now, "--", ":(top)", *without])
 
     async def _stage(self) -> None:
         outside = [f":(top,exclude,literal){path}" for path in (*self.own.pathspecs, *sorted(self.provided))]
         done = await self._with_index("add", "--all", "--ignore-errors", "--", ":(top)", *outside, literal=False)
-        asks = done.code or done.err  # a folder that it cannot look into is only worth a warning
+        asks = done.code or done.err  # git only warns about a folder that it cannot read
         found = await untaken(self.repo, self.folder, self.index, (":(top)", *outside)) if asks else {}
         self._untaken = {path: why for path, why in found.items() if not self._is_ours(path.rstrip("/"))}
 
     async def _left_before(self, changes: tuple[TreeChange, ...]) -> dict[str, str]:
-        """Files that ignore rules hid when the copy was last reset: changed rules do not make them anybody's work."""
+        """Return files that were ignored at the last reset; a changed `.gitignore` does not turn them into work."""
         if not self.reset_at or not any(change.path.endswith(".gitignore") for change in changes):
             return {}
         given = set(await self.repo.paths_in(self.start))
@@ -301,7 +304,7 @@ class WorkingCopy(OwnFolder):
             return False
 
     def _why_not(self, change: TreeChange) -> str:
-        """Why a change is not taken; empty: it is."""
+        """Return why a change is not committed; "" if it is."""
         if change.new_mode == GITLINK and change.old_mode != GITLINK:
             self._untaken[change.path] = OTHER_REPOSITORY
             return OTHER_REPOSITORY
@@ -317,7 +320,7 @@ class WorkingCopy(OwnFolder):
         return ""
 
     def _is_as_in_base(self, change: TreeChange) -> bool:
-        """Whether a file has the base's very bytes. Attributes that came after it make git take it otherwise."""
+        """Return whether a file has exactly the base's bytes; new attributes can make git see a change."""
         if change.old_mode != change.new_mode or not change.old_mode.startswith("100"):
             return False
         return blob_name(self.folder / change.path, self.repo.algorithm) == change.old
@@ -327,7 +330,7 @@ class WorkingCopy(OwnFolder):
         await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(info))
 
     async def _ignored(self, changes: tuple[TreeChange, ...]) -> list[str]:
-        """What git ignores here and no tool is known to leave behind, the first few."""
+        """Return the first few ignored files that are not known caches."""
         if not await self._has_rules(changes):
             return []
         out = await self.repo.git(
@@ -338,7 +341,7 @@ class WorkingCopy(OwnFolder):
         return [path for path in listed if not self._is_cache(path.rstrip("/"))][:MAX_NAMED]
 
     async def _has_rules(self, changes: tuple[TreeChange, ...]) -> bool:
-        """Whether anything can be ignored at all; git is asked once, and then told by what is taken."""
+        """Return whether there are any ignore rules; git is asked once, later changes are tracked."""
         if self.repo.ignores is None:
             out = await self.repo.git(
                 "ls-files", "-z", "--", ":(top,glob)**/.gitignore",
@@ -356,10 +359,10 @@ class WorkingCopy(OwnFolder):
     def _is_ours(self, path: str) -> bool:
         if path in self.provided or f"{path}/" in self.own or path in self.own:
             return True
-        return any(provided.startswith(f"{path}/") for provided in self.provided)  # Ralph made that folder
+        return any(provided.startswith(f"{path}/") for provided in self.provided)  # Ralph created that folder
 
     async def checkout(self, commit: str, paths: Iterable[str]) -> None:
-        """Make these paths as `commit` has them, on disk and in Ralph's index; absent there: removed."""
+        """Check out these paths from `commit`, on disk and in Ralph's index; remove those that it lacks."""
         wanted = sorted(set(paths))
         if not wanted:
             return

@@ -1,4 +1,4 @@
-"""Ralph's working copies and worktrees: how large each is, and why it can or cannot go."""
+"""Lists Ralph's working copies and worktrees, with their size and whether they can be removed."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from ralph.workspace import Workspace
 PLAN = "plan"
 MAX_NAMED = 3
 AtWork = Callable[[], Owner | None]
-"""Says which run is at work; None: there is none."""
+"""Returns the run that is active; None if there is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Worktree:
-    """One of them, at one moment."""
+    """One working copy or worktree at one moment."""
 
     kind: str
     name: str
     folder: Path
-    target: str = ""  # for which it was used last; empty: nobody knows
-    git_dir: str = ""  # of the repository that its files come from, likewise
-    stays: str = ""  # why it cannot go
-    holds: tuple[str, ...] = ()  # files in it that are kept nowhere else
-    why: str = ""  # why nothing is lost when it goes
+    target: str = ""  # the target it was last used for; empty: unknown
+    git_dir: str = ""  # the repository of its files; empty: unknown
+    stays: str = ""  # why it cannot be removed
+    holds: tuple[str, ...] = ()  # files of which it has the only copy
+    why: str = ""  # why removing it loses nothing
 
     @cached_property
     def size(self) -> int:
@@ -59,7 +59,7 @@ class Worktree:
 
 
 def note_use(folder: Path, target: str, repo: Repo) -> None:
-    """Write down, beside a working copy, what it is used for."""
+    """Record, beside a working copy, what it is used for."""
     path = _note(folder)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"target": target, "gitDir": str(repo.git_dir)}))
@@ -70,7 +70,7 @@ def _note(folder: Path) -> Path:
 
 
 def all_worktrees(workspace: Workspace) -> Iterator[Worktree]:
-    """Those that hold a plan, then the slots and the copies for gates and reviewers."""
+    """Yield the worktrees with plans, then the slots and the copies for gates and reviewers."""
     for folder in _folders(workspace.worktrees):
         if not folder.name.startswith("."):
             yield Worktree(kind=PLAN, name=folder.name, folder=folder, target=folder.name)
@@ -89,7 +89,7 @@ def all_worktrees(workspace: Workspace) -> Iterator[Worktree]:
 
 
 def _folders(parent: Path) -> list[Path]:
-    """What is in a folder of Ralph's; what a link leads to is not."""
+    """Return the subfolders of one of Ralph's folders; links are not followed."""
     if any(path.is_symlink() for path in (parent.parent, parent)):
         return []
     return sorted(path for path in parent.glob("*") if path.is_dir() and not path.is_symlink())
@@ -104,13 +104,13 @@ def _used_for(folder: Path) -> dict[str, object]:
 
 
 class Judge:
-    """Says of each of them why it can or cannot go."""
+    """Decides for each whether it can be removed, and why."""
 
     def __init__(self, workspace: Workspace, repos: Iterable[Repo], at_work: AtWork = lambda: None) -> None:
         self._workspace = workspace
-        self._repos = tuple(repos)  # the first is that of the project's own folder, where it has one
+        self._repos = tuple(repos)  # the first is that of the project folder, if it has one
         self._records = records.load(workspace.records)
-        self._at_work = at_work()  # after its records: whoever is named there is at work, unless it has just ended
+        self._at_work = at_work()  # read after the records: a run they name is active, unless it has just ended
         if self._records and not self._at_work:
             self._records = records.load(workspace.records)
         self._kept: dict[Path, KeptWork] = {}
@@ -164,7 +164,7 @@ class Judge:
 
 
 def slot_copy(one: Worktree, repo: Repo, own: OwnFiles) -> WorkingCopy:
-    """A slot as what it is, to look at what is in it."""
+    """Return a slot's working copy, for reading its files."""
     copy = WorkingCopy(repo=repo, folder=one.folder, own=own, branch="")
     copy.provided = provided_so_far(
         Destination(
@@ -181,7 +181,7 @@ def slot_copy(one: Worktree, repo: Repo, own: OwnFiles) -> WorkingCopy:
 
 
 async def _plan_tree(repo: Repo, folder: Path) -> str:
-    """What is committed, with the files of a folder over it."""
+    """Return the tree of HEAD with the files of a folder on top."""
     names = [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.name != ".git"]
     with tempfile.TemporaryDirectory(prefix="ralph-plan-") as scratch:
         index = Path(scratch) / "index"
@@ -196,7 +196,7 @@ def named(paths: tuple[str, ...]) -> str:
 
 
 async def remove(one: Worktree, repo: Repo | None) -> str:
-    """Take it away; what is kept nowhere else is kept first, under the ref that comes back."""
+    """Remove it; if it has the only copy of any work, keep that first and return its ref."""
     kept = ""
     if repo and one.kind == "slot" and one.holds:
         kept = await slot_copy(one, repo, OwnFiles(prefix=repo.prefix)).save_strays()
@@ -207,10 +207,10 @@ async def remove(one: Worktree, repo: Repo | None) -> str:
 
 
 def remove_copy(folder: Path) -> None:
-    """Remove a working copy, what Ralph noted beside it, and the folders above it once they are empty."""
+    """Remove a working copy, Ralph's notes beside it, and its parent folders once they are empty."""
     for path in (folder, *folder.parent.glob(f"{folder.name}.*")):
         safe_files.remove_all(path)
-    with suppress(OSError):  # one of them holds something else
+    with suppress(OSError):  # a folder is not empty
         folder.parent.rmdir()
         folder.parent.parent.rmdir()
 
@@ -220,7 +220,7 @@ def in_words(size: float) -> str:
 
 
 def size_of(path: str | Path) -> int:
-    """What a file, or a folder with all that is below it, takes on disk; links are not followed."""
+    """Return the disk usage of a file or folder tree in bytes; links are not followed."""
     total = 0
     with suppress(OSError):
         total = os.lstat(path).st_blocks * 512

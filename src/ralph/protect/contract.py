@@ -31,8 +31,7 @@ class ContractCheck:
     def judge(
         self, result: StepResult, earlier: tuple[StepResult, ...], *, is_last: bool, set_aside: Path
     ) -> StepResult:
-        """Check the contract of a call that passed, and ask again if it is broken; after a failed call, restore all
-        files."""
+        """Check the contract of a passed call, and ask again if it is broken; otherwise restore all files."""
         if result.verdict is not Verdict.PASSED:
             self._restore(tuple(self.before))
             return result
