@@ -1,4 +1,4 @@
-"""Which of git's configuration holds for whom: Ralph's own git, a working copy's, and that of agents and gates."""
+"""Composes git configuration: for Ralph's own git, for working copies, and for agents and gates."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 CARRIED = ("core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.symlinks", "core.precomposeunicode")
-"""What decides how files lie on disk, and therefore holds in every working copy."""
+"""Settings that determine how files are written to disk; every working copy has them."""
 
 
 def frozen(entries: Iterable[tuple[str, str, str]], defaults: Path) -> dict[str, str]:
-    """The person's own configuration as it is now, for every git that Ralph runs.
+    """Return variables that freeze the person's own configuration for every git that Ralph runs.
 
-    Their files are not read again: `git config --global` is an everyday command of agents, and a filter that one of
-    them has set decides what a checkout holds. What the repository sets itself comes first, as ever.
+    The files are not read again, because agents often run `git config --global`, and a filter set there changes what a
+    checkout contains. Settings of the repository itself still override these.
     """
     entries = list(entries)
     inner = {key for scope, key, _ in entries if scope in ("local", "worktree")}
@@ -31,7 +31,7 @@ def frozen(entries: Iterable[tuple[str, str, str]], defaults: Path) -> dict[str,
 
 
 def small_repository(known: Mapping[str, str], algorithm: str) -> str:
-    """The configuration of a small repository that borrows this one's objects."""
+    """Return the configuration of a small repository that borrows this one's objects."""
     lines = ["[core]", f"\trepositoryformatversion = {int(algorithm != 'sha1')}", "\tbare = false"]
     lines += [f"\t{key.removeprefix('core.')} = {known[key]}" for key in CARRIED if known.get(key)]
     lines += ["[gc]", "\tauto = 0"]
@@ -46,7 +46,7 @@ def small_repository(known: Mapping[str, str], algorithm: str) -> str:
 
 
 def with_persons(environment: Mapping[str, str]) -> bytes:
-    """A global configuration that has the person's in it: whoever uses it may write to it, and not to theirs."""
+    """Return a global configuration that includes the person's; a program that uses it writes to it, not to theirs."""
     home = environment.get("HOME", "/")
     usual = (f"{environment.get('XDG_CONFIG_HOME') or f'{home}/.config'}/git/config", f"{home}/.gitconfig")
     given = environment.get("GIT_CONFIG_GLOBAL")

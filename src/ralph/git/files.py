@@ -1,4 +1,4 @@
-"""Files of a work tree on disk: listed, and removed without ever following a link."""
+"""Lists and removes files of a work tree, without ever following a link."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ralph import safe_files
 
 
 def remove(top: Path, path: str) -> None:
-    """Remove a file or folder, and the folders that are empty without it; never outside of `top`, or behind a link."""
+    """Remove a file or folder and parent folders that become empty; never outside `top` or behind a link."""
     parts = Path(path).parts
     if not parts or Path(path).is_absolute() or ".." in parts or is_behind_link(top, path):
         return
@@ -32,7 +32,7 @@ def is_behind_link(top: Path, path: str) -> bool:
 
 
 def beside(top: Path, path: str, known: Collection[str]) -> list[str]:
-    """What git lists as one path; if it is a folder that holds something known, what else is in it, one by one."""
+    """Return a path that git lists; if it is a folder with a known path in it, return its entries one by one."""
     if not path.endswith("/") or not any(one.startswith(path) for one in known):
         return [path]
     try:

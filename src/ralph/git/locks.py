@@ -1,4 +1,4 @@
-"""Locks that a killed git left behind: removed once no living process can hold them."""
+"""Removes locks that a killed git left, once no running process can hold them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 HAS_PROC = sys.platform == "linux"
 PATIENCE = 2.0 if HAS_PROC else 60.0
-"""Seconds a lock must be old: who has it open cannot be seen everywhere, nor at every instant."""
+"""The minimum age of a lock in seconds: open files are not visible on every system, nor at every moment."""
 
 NAMES = (
     "index.lock", "HEAD.lock", "ORIG_HEAD.lock", "FETCH_HEAD.lock", "MERGE_HEAD.lock", "CHERRY_PICK_HEAD.lock",
@@ -29,7 +29,7 @@ NAMES = (
 )  # fmt: skip
 REFS = ("refs/heads/ralph", "refs/ralph")
 READERS = frozenset({"log", "show", "blame", "grep", "cat-file", "fsmonitor--daemon", "credential-cache--daemon"})
-"""Commands that people leave open for long, and that lock nothing."""
+"""Commands that people keep open for long and that hold no lock."""
 
 WITH_VALUE = ("-c", "-C", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
 PLACES = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
@@ -38,14 +38,14 @@ PLACE_OPTIONS = ("--git-dir", "--work-tree")
 
 @dataclass(frozen=True, kw_only=True)
 class Git:
-    """A living git, and the folders it may work in; None: it may not be looked at."""
+    """A running git and the folders it may work in; None if they cannot be read."""
 
     user: int
     places: frozenset[Path] | None
 
 
 async def release(common_dir: Path, *, branches: Iterable[str] = ()) -> list[Path]:
-    """Remove the locks that nobody holds, as soon as they are old enough to be sure; says which."""
+    """Wait until abandoned locks are old enough, then remove them; return which."""
     removed: list[Path] = []
     wanted, deadline = tuple(branches), time.monotonic() + PATIENCE + 1
     while found(common_dir, wanted):
@@ -60,12 +60,12 @@ async def release(common_dir: Path, *, branches: Iterable[str] = ()) -> list[Pat
 def remove_stale(
     common_dir: Path, *, branches: Iterable[str] = (), now: float | None = None, patience: float = PATIENCE
 ) -> list[Path]:
-    """Remove the locks of a repository and its worktrees that no living process can hold; says which.
+    """Remove the locks of a repository and its worktrees that no running process can hold; return which.
 
-    Git names nobody in its locks, and one that waits for an editor does not even keep its lock open. So every lock
-    stays as long as a git is at work in this repository, and also one that any program has open.
+    A lock does not name its owner, and a git that waits for an editor does not even keep its lock open. So every lock
+    stays while a git works in this repository, and so does a lock that any program has open.
 
-    `branches`: besides Ralph's own ones, those that Ralph commits on.
+    `branches`: the branches, besides Ralph's own, on which Ralph commits.
     """
     moment = time.time() if now is None else now
     old = {path: status for path, status in found(common_dir, branches).items() if _age(status, moment) >= patience}
@@ -76,8 +76,10 @@ def remove_stale(
 
 
 def found(common_dir: Path, branches: Iterable[str] = ()) -> dict[Path, os.stat_result]:
-    """The locks that there are, whoever holds them: all of known names, in known places. What is no plain file is
-    none of git's, and in its way all the same."""
+    """Return the existing locks, by known names and folders.
+
+    Anything but a regular file is not git's, but blocks git all the same.
+    """
     located = {}
     for path in _candidates(common_dir, branches):
         with suppress(OSError):
@@ -95,23 +97,23 @@ def _candidates(common_dir: Path, branches: Iterable[str]) -> Iterator[Path]:
 
 
 def _age(status: os.stat_result, now: float) -> float:
-    return abs(now - status.st_mtime)  # a clock that was set back makes files of the future
+    return abs(now - status.st_mtime)  # a clock that was set back leaves files in the future
 
 
 def _removed(path: Path, known: os.stat_result) -> bool:
-    """Remove the very file that was looked at."""
+    """Remove a lock if it is still the same file."""
     try:
         status = path.lstat()
         if (status.st_ino, status.st_mtime_ns) != (known.st_ino, known.st_mtime_ns):
             return False
-        safe_files.remove_all(path)  # a link, and not what it leads to
+        safe_files.remove_all(path)  # if it is a link, remove the link itself
     except OSError:
         return False
     return True
 
 
 def _held(common_dir: Path, locks: dict[Path, os.stat_result]) -> set[Path]:
-    """The locks that a living process may hold."""
+    """Return the locks that a running process may hold."""
     gits = list(_gits())
     if any(git.places is not None and _is_in(common_dir, git.places) for git in gits):
         return set(locks)
@@ -128,7 +130,7 @@ def _is_in(common_dir: Path, places: Iterable[Path]) -> bool:
 
 
 def _gits() -> Iterator[Git]:
-    """Every living git of the machine that may hold a lock."""
+    """Yield every running git on this machine that may hold a lock."""
     import psutil
 
     for process in psutil.process_iter(["name", "status", "uids", "cmdline"]):
@@ -140,7 +142,7 @@ def _gits() -> Iterator[Git]:
 
 
 def _verb(arguments: list[str]) -> str:
-    """`git -C folder commit` as `commit`."""
+    """Return the subcommand: `commit` for `git -C folder commit`."""
     rest = iter(arguments[1:])
     for argument in rest:
         if argument in WITH_VALUE:
@@ -151,7 +153,7 @@ def _verb(arguments: list[str]) -> str:
 
 
 def _places(process: psutil.Process, arguments: list[str]) -> frozenset[Path] | None:
-    """Where a git is at work, by its folder, its variables and its options."""
+    """Return where a git works, from its folder, variables and options."""
     import psutil
 
     try:
@@ -171,7 +173,7 @@ def _places(process: psutil.Process, arguments: list[str]) -> frozenset[Path] | 
 
 
 def _opened() -> set[tuple[int, int]]:
-    """Device and number of every file that a process of ours has open; nothing where the system does not tell."""
+    """Return device and inode of every file that readable processes have open; empty if the system does not tell."""
     files = set()
     for link in Path("/proc").glob("[0-9]*/fd/*") if HAS_PROC else ():
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Git objects that Ralph writes itself: commits and files, without a process for each."""
+"""Reads and writes git objects directly, without a process for each."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ IDENT = re.compile(r"(.*) <(.*)> \d+ ([+-]\d{4})\s*")
 
 @dataclass(frozen=True)
 class Ident:
-    """Who makes a commit."""
+    """The author of a commit."""
 
     name: str = "Ralph"
     email: str = "ralph@localhost"
 
     @classmethod
     def parse(cls, text: str) -> Ident:
-        """What `git var GIT_COMMITTER_IDENT` prints."""
+        """Parse the output of `git var GIT_COMMITTER_IDENT`."""
         found = IDENT.fullmatch(text)
         return cls(found[1], found[2]) if found else cls()
 
     @property
     def variables(self) -> dict[str, str]:
-        """The same for a git that somebody else runs."""
+        """The environment variables with which another git uses this author."""
         return {
             f"GIT_{who}_{what}": value
             for who in ("AUTHOR", "COMMITTER")
@@ -50,7 +50,7 @@ def commit_object(tree: str, parents: Iterable[str], ident: Ident, message: str)
 
 
 def batched(out: bytes) -> Iterator[tuple[bytes, bytes | None]]:
-    """What `git cat-file --batch` answers: each object's kind and content, in the order asked; None: it is missing."""
+    """Parse the output of `git cat-file --batch`: each object's kind and content in order; None if it is missing."""
     position = 0
     while position < len(out):
         end = out.index(b"\n", position)
@@ -64,7 +64,7 @@ def batched(out: bytes) -> Iterator[tuple[bytes, bytes | None]]:
 
 
 def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1") -> str:
-    """Write one object as git does: its name is its digest. Whatever else bears that name already is replaced."""
+    """Write a loose object and return its name; replace an existing file with that name and other content."""
     whole = f"{kind} {len(data)}\0".encode() + data
     name = hashlib.new(algorithm, whole).hexdigest()
     path = loose(git_dir, name)
@@ -81,7 +81,7 @@ def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1")
 
 
 def loose(git_dir: Path, name: str) -> Path:
-    """Where an object is that has a file of its own."""
+    """Return the path of a loose object."""
     return git_dir / "objects" / name[:2] / name[2:]
 
 
@@ -94,7 +94,7 @@ def _holds(path: Path, whole: bytes) -> bool:
 
 
 def digest_of(path: Path, algorithm: str) -> str:
-    """What the object in a file is called by right; empty if it is none."""
+    """Return the correct name of the object in a file; "" if it is not an object."""
     digest, unpack = hashlib.new(algorithm), zlib.decompressobj()
     try:
         with open_old(path) as file:
@@ -106,7 +106,7 @@ def digest_of(path: Path, algorithm: str) -> str:
 
 
 def blob_name(path: Path, algorithm: str) -> str:
-    """What git calls a file that holds exactly these bytes; empty if it cannot be read."""
+    """Return git's name for a blob with a file's exact bytes; "" if it cannot be read."""
     try:
         with open_old(path) as file:
             digest = hashlib.new(algorithm, b"blob %d\0" % os.fstat(file.fileno()).st_size)
@@ -118,7 +118,7 @@ def blob_name(path: Path, algorithm: str) -> str:
 
 
 def packs(git_dir: Path) -> frozenset[tuple[object, ...]]:
-    """The files in which git has packed objects, so that one sees whether any has changed."""
+    """Return the state of all pack files, to detect changes."""
     found = set()
     with suppress(OSError), os.scandir(git_dir / "objects" / "pack") as entries:
         for entry in entries:
@@ -128,7 +128,7 @@ def packs(git_dir: Path) -> frozenset[tuple[object, ...]]:
 
 
 def read_object(git_dir: Path, name: str) -> bytes | None:
-    """An object's data, if it has a file of its own; None: git has packed it, or it is elsewhere."""
+    """Return a loose object's data; None if it is packed or elsewhere."""
     try:
         whole = zlib.decompress(loose(git_dir, name).read_bytes())
     except (OSError, zlib.error):
@@ -152,7 +152,7 @@ Tree = dict[str, TreeEntry]
 
 
 def parse_tree(data: bytes, length: int) -> Tree:
-    """A tree object's entries by their names; `length`: that of an object's id, in bytes."""
+    """Parse a tree object into entries by name; `length` is the size of an object id in bytes."""
     found, position = {}, 0
     while position < len(data):
         end = data.index(b"\0", position)
@@ -163,7 +163,7 @@ def parse_tree(data: bytes, length: int) -> Tree:
 
 
 def tree_object(entries: Tree) -> bytes:
-    """Entries as git writes and sorts them: a folder as if its name ended with a slash."""
+    """Serialize entries as git sorts them: a folder as if its name ended with a slash."""
     named = sorted((os.fsencode(name) + b"/" * entry.is_tree, name, entry) for name, entry in entries.items())
     return b"".join(
         entry.mode.lstrip("0").encode() + b" " + os.fsencode(name) + b"\0" + bytes.fromhex(entry.name)

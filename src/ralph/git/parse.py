@@ -1,4 +1,4 @@
-"""What git prints, as values."""
+"""Parses git's output into values."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class TreeChange:
     path: str
     old_mode: str
     new_mode: str
-    old: str  # the object's id before; zeros: it was not there
+    old: str  # the object's id before; zeros: it did not exist
 
 
 def parse_status(text: str) -> Status:
-    """`git status --porcelain=v2 --branch -z`."""
+    """Parse `git status --porcelain=v2 --branch -z`."""
     head = branch = ""
     changed: list[str] = []
     untracked: list[str] = []
@@ -59,7 +59,7 @@ def parse_status(text: str) -> Status:
 
 
 def parse_raw(text: str) -> tuple[TreeChange, ...]:
-    """`git diff-index --raw -z` without renames."""
+    """Parse `git diff-index --raw -z` without renames."""
     items = iter(text.split("\0"))
     changes = []
     for head in items:
@@ -71,7 +71,7 @@ def parse_raw(text: str) -> tuple[TreeChange, ...]:
 
 
 def parse_scoped(text: str) -> list[tuple[str, str, str]]:
-    """`git config --list -z --show-scope`: scope, key and value of every entry; one without a value is true."""
+    """Parse `git config --list -z --show-scope` into scope, key and value; an entry without a value is true."""
     items = text.split("\0")
     entries = ((scope, *entry.partition("\n")) for scope, entry in zip(items[::2], items[1::2], strict=False))
     return [(scope, key, value if equals else "true") for scope, key, equals, value in entries]

@@ -1,4 +1,4 @@
-"""Reading git without an event loop, for commands that only look."""
+"""Reads git without an event loop, for commands that only read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ralph.process.environment import for_git
 
 @dataclass(frozen=True, kw_only=True)
 class Branch:
-    """A branch, where it points, and where it is checked out."""
+    """A branch, its commit, and the worktree in which it is checked out."""
 
     name: str
     commit: str
@@ -46,7 +46,7 @@ def attempt_ref(target: str, task: str, number: int) -> str:
 
 
 def branches(folder: Path) -> dict[str, Branch]:
-    """Every branch of the repository that `folder` is in; empty outside of one."""
+    """Return every branch of the repository that `folder` is in; empty outside a repository."""
     form = "%(refname:short)%00%(objectname)%00%(worktreepath)"
     _, out = _git(folder, "for-each-ref", f"--format={form}", "refs/heads")
     found = {}
@@ -59,43 +59,43 @@ def branches(folder: Path) -> dict[str, Branch]:
 
 
 def top(folder: Path) -> Path | None:
-    """The top folder of the work tree that `folder` is in."""
+    """Return the top folder of the work tree that `folder` is in; None if there is none."""
     code, out = _git(folder, "rev-parse", "--show-toplevel")
     return Path(out.decode(errors="surrogateescape").rstrip("\n")) if code == 0 else None
 
 
 def is_bare(folder: Path) -> bool:
-    """Whether `folder` is in a repository without a work tree."""
+    """Return whether `folder` is in a repository without a work tree."""
     code, out = _git(folder, "rev-parse", "--is-bare-repository")
     return code == 0 and out.strip() == b"true"
 
 
 def file_at(folder: Path, revision: str, path: str) -> bytes | None:
-    """A file's bytes in a revision; `path` is relative to `folder`."""
+    """Return a file's bytes in a revision; `path` is relative to `folder`."""
     code, out = _git(folder, "cat-file", "blob", f"{revision}:./{path}")
     return out if code == 0 else None
 
 
 def names_at(folder: Path, revision: str, path: str) -> list[str]:
-    """The names in a folder of a revision."""
+    """Return the names in a folder of a revision."""
     code, out = _git(folder, "ls-tree", "--name-only", "-z", revision, f"{path}/")
     return [Path(name).name for name in out.decode(errors="surrogateescape").split("\0") if name] if code == 0 else []
 
 
 def head(folder: Path, revision: str) -> str:
-    """The commit that a revision names; empty if there is none."""
+    """Return the commit that a revision names; "" if there is none."""
     code, out = _git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     return out.decode().strip() if code == 0 else ""
 
 
 def time_of(folder: Path, revision: str) -> float:
-    """When a commit was made, in seconds."""
+    """Return the commit time of a revision, in seconds since 1970."""
     code, out = _git(folder, "log", "-1", "--format=%ct", revision)
     return float(out.decode().strip() or 0) if code == 0 else 0.0
 
 
 def files_in(folder: Path, revision: str, path: str) -> dict[str, bytes]:
-    """The plain files in a folder of a revision, by name."""
+    """Return the regular files in a folder of a revision, by name."""
     code, out = _git(folder, "ls-tree", "-z", revision, f"{path}/")
     listed = [entry.partition(b"\t") for entry in out.split(b"\0") if entry] if code == 0 else []
     plain = [(head.split()[2], Path(os.fsdecode(name)).name) for head, _, name in listed if head.startswith(b"100")]
@@ -106,7 +106,7 @@ def files_in(folder: Path, revision: str, path: str) -> dict[str, bytes]:
 
 
 def attempts(folder: Path, target: str) -> list[AttemptRef]:
-    """The kept attempts of a target, oldest first."""
+    """Return the kept attempts of a target, by task and number."""
     form = "%(refname)%00%(objectname)%00%(committerdate:iso-strict)%00%(subject)"
     _, out = _git(folder, "for-each-ref", f"--format={form}", f"{ATTEMPTS}/{target}")
     found = []
@@ -123,7 +123,7 @@ def attempts(folder: Path, target: str) -> list[AttemptRef]:
 
 
 def show(folder: Path, *args: str) -> str:
-    """The output of a git command that only reads, for a person."""
+    """Return the output of a read-only git command, for a person."""
     _, out = _git(folder, *args)
     return out.decode(errors="replace")
 

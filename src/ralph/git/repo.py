@@ -1,4 +1,4 @@
-"""One repository, as Ralph uses it: sealed against what agents could have set, and without a checkout of its own."""
+"""A repository as Ralph uses it: isolated from settings that agents could change, and without its own checkout."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
 
 OLDEST = "2.38"
-"""`git merge-tree --write-tree` brings work together without a checkout; older versions do not have it."""
+"""The first version with `git merge-tree --write-tree`, which merges without a checkout."""
 
 SEALED = (
     "-c", "core.quotePath=false",
@@ -38,38 +38,38 @@ SEALED = (
     "-c", "submodule.recurse=false",
     "-c", "checkout.workers=4",
 )  # fmt: skip
-"""How Ralph's own git commands run: no hooks, no signatures, and nothing that makes git skip a file."""
+"""Options for Ralph's own git commands: no hooks, no signatures, and nothing that makes git skip a file."""
 
 OWN = "refs/ralph"
-"""Below it are the refs that only Ralph makes."""
+"""The prefix of the refs that only Ralph creates."""
 
 HOOKS_TIMEOUT = 1800.0
-"""Seconds a commit may take: a project's hooks may run its tests."""
+"""How many seconds a commit may take: a project's hooks may run its tests."""
 
 
 @dataclass
 class Repo:
-    """A repository: its objects and refs. Files on disk are named with every call that needs them."""
+    """A repository's objects and refs. Calls that need files on disk name the folder themselves."""
 
     git_dir: Path  # the repository itself, shared by all of its worktrees
     top: Path  # the top of the person's checkout; Ralph only reads it
-    prefix: str = ""  # the project's root below the top, "" or "sub/folder/"
+    prefix: str = ""  # the project root below the top, "" or "sub/folder/"
     ident: Ident = field(default_factory=Ident)
     has_ident: bool = True  # False: the person has set no name and email, and Ralph's own is used
     algorithm: str = "sha1"
-    settings: str = ""  # the configuration of a small repository beside this one
-    ignores: bool | None = None  # whether any ignore rule is known that is not Ralph's own; None: nobody has looked
-    trees: dict[str, str] = field(default_factory=dict, repr=False)  # those of commits, as far as they are known
-    packs: frozenset[tuple[object, ...]] = frozenset()  # those that were there before any agent
-    proven: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # sound objects, by name
-    hooks_path: Path | None = None  # core.hooksPath as the person has set it
-    exclude_files: tuple[Path, ...] = ()  # where a person's own ignore rules may be
-    owner: str = ""  # the run on whose behalf git works
+    settings: str = ""  # the configuration of a small repository that borrows objects
+    ignores: bool | None = None  # whether there are ignore rules besides Ralph's own; None: not checked yet
+    trees: dict[str, str] = field(default_factory=dict, repr=False)  # known trees of commits
+    packs: frozenset[tuple[object, ...]] = frozenset()  # packs that existed before any agent ran
+    proven: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # verified objects, by name
+    hooks_path: Path | None = None  # the person's core.hooksPath
+    exclude_files: tuple[Path, ...] = ()  # files that may contain the person's own ignore rules
+    owner: str = ""  # the run for which git works
     environment: Mapping[str, str] = field(default_factory=lambda: for_git(os.environ), repr=False)
 
     @property
     def zero(self) -> str:
-        """The id that stands for "no object"."""
+        """The id that means "no object"."""
         return "0" * (64 if self.algorithm == "sha256" else 40)
 
     async def ask(
@@ -82,7 +82,7 @@ class Repo:
         seconds: float = 120,
         borrows: Path | None = None,
     ) -> Captured:
-        """Run git, whatever it answers; `borrows`: where it finds more objects."""
+        """Run git and return its result, even if it fails; `borrows` is a folder with more objects."""
         env = {
             **self.environment,
             **self.ident.variables,
@@ -111,7 +111,7 @@ class Repo:
         work_tree: Path | None = None,
         literal: bool = True,
     ) -> str:
-        """Run git and insist that it succeeds."""
+        """Run git and raise an error if it fails."""
         done = await self.ask(*args, stdin=stdin, index=index, work_tree=work_tree, literal=literal)
         if done.code:
             raise failed(args, work_tree or self.git_dir, done)
@@ -126,16 +126,16 @@ class Repo:
         return (await self.ask("cat-file", "-e", f"{commit}^{{commit}}")).code == 0
 
     async def tree_of(self, commit: str) -> str:
-        """A commit's tree; asked for once."""
+        """Return a commit's tree, cached."""
         if commit not in self.trees:
             tree = (await self.git("rev-parse", "--verify", f"{commit}^{{tree}}")).strip()
             if len(commit) != len(self.zero):
-                return tree  # a name, which may stand for another commit tomorrow
+                return tree  # a name, which may later mean another commit
             self.trees[commit] = tree
         return self.trees[commit]
 
     async def between(self, old: str, new: str, *globs: str) -> tuple[str, ...]:
-        """Paths that differ between two commits or trees, filtered by globs if there are any."""
+        """Return the paths that differ between two commits or trees, optionally filtered by globs."""
         paths = [f":(top,glob){glob}" for glob in globs]
         out = await self.git(
             "diff-tree", "-r", "--name-only", "-z", "--no-renames", old, new, "--", *paths, literal=False
@@ -147,7 +147,7 @@ class Repo:
         return list(filter(None, out.split("\0")))
 
     def write_commit(self, tree: str, parents: Iterable[str], message: str) -> str:
-        """A commit that no ref has yet; no process for that."""
+        """Write a commit without a ref and without starting a process."""
         data = commit_object(tree, parents, self.ident, message)
         commit = write_object(self.git_dir, "commit", data, self.algorithm)
         self.trees[commit] = tree
@@ -160,7 +160,7 @@ class Repo:
         return old == new or (await self.ask("merge-base", "--is-ancestor", old, new)).code == 0
 
     async def merged(self, ours: str, theirs: str) -> tuple[str, tuple[str, ...]]:
-        """The tree of two commits together, and the files in which they conflict: those hold both, with markers."""
+        """Merge two commits; return the tree and the conflicting files, which contain both versions with markers."""
         done = await self.ask("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
         if done.code == 129:
             raise RalphError("This git is too old.", remedy=f"Install git {OLDEST} or newer.")
@@ -170,7 +170,7 @@ class Repo:
         return tree, tuple(dict.fromkeys(filter(None, names)))
 
     async def has_line(self, base: str, tip: str, line: str) -> str:
-        """The commit after `base` up to `tip` whose message has this line; empty if none has."""
+        """Return the commit in `base..tip` whose message contains this line; "" if there is none."""
         found = await self.git(
             "log", "--fixed-strings", f"--grep={line}", "--format=%H%x00%B%x00%x00", f"{base}..{tip}"
         )
@@ -187,15 +187,15 @@ class Repo:
         return {name: commit for commit, _, name in (line.partition(" ") for line in out.split("\n") if line)}
 
     async def tip(self, ref: str) -> str:
-        """Where a ref points; empty if there is none."""
+        """Return the commit of a ref; "" if there is none."""
         return (await self.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).out.decode().strip()
 
     async def keep(self, ref: str, commit: str) -> None:
         if not await self.move((ref, commit, None)):
-            await self.git("update-ref", "--no-deref", ref, commit)  # says why
+            await self.git("update-ref", "--no-deref", ref, commit)  # raises the reason
 
     async def checkout_paths(self, commit: str, paths: Iterable[str], folder: Path) -> None:
-        """Make these paths in a folder as `commit` has them; absent there: removed."""
+        """Check out these paths from `commit` into a folder; remove those that it lacks."""
         wanted = list(paths)
         present = set(await self.paths_in(commit))
         for path in wanted:
@@ -210,10 +210,10 @@ class Repo:
             index.unlink(missing_ok=True)
 
     async def move(self, *moves: tuple[str, str, str | None]) -> bool:
-        """Move refs in one transaction: (ref, where to, where from), all of them or none.
+        """Move refs in one transaction: (ref, new, old), all or none.
 
-        An empty target removes the ref; None as the source means that it may point anywhere. A symbolic ref becomes
-        a plain one: what it named is not moved.
+        An empty `new` removes the ref; None as `old` accepts any value. A symbolic ref becomes a direct one; its target
+        does not move.
         """
         lines = []
         for ref, new, old in moves:
@@ -225,8 +225,11 @@ class Repo:
         return await self._make_way([ref for ref, *_ in moves]) and (await self.ask(*args, stdin=data)).code == 0
 
     async def _make_way(self, wanted: list[str]) -> bool:
-        """Remove what stops these refs from being moved, and would stop every later run: locks that nobody holds, and
-        refs of Ralph's own names that bear the name of a folder, or the reverse. What those held is kept."""
+        """Remove what blocks these refs, and would block every later run.
+
+        That is: abandoned locks, and refs of Ralph's own that conflict with a folder name or the reverse. The commits
+        of those refs are kept.
+        """
         found = bool(await locks.release(self.git_dir))
         ours = [ref for ref in wanted if ref.startswith(f"{OWN}/")]
         folders = {str(folder) for ref in ours for folder in Path(ref).parents if folder.is_relative_to(OWN)}
@@ -234,7 +237,7 @@ class Repo:
         names = {ref for ref in known if ref in folders or ref.startswith(tuple(f"{one}/" for one in ours))}
         for name in names | {folder for folder in folders if (self.git_dir / folder).is_file()}:
             await self.ask("update-ref", "--no-deref", "-d", name)
-            if (self.git_dir / name).is_file():  # it named nothing
+            if (self.git_dir / name).is_file():  # it was not a valid ref
                 (self.git_dir / name).unlink()
             if name in known:
                 await self.ask("update-ref", f"{OWN}/strays/{known[name][:12]}", known[name])
@@ -242,28 +245,28 @@ class Repo:
         return found
 
     async def holder(self, branch: str) -> Path | None:
-        """The work tree in which a branch is checked out."""
+        """Return the work tree in which a branch is checked out."""
         out = await self.git("for-each-ref", "--format=%(worktreepath)", f"refs/heads/{branch}")
         return Path(out.rstrip("\n")) if out.strip() else None
 
     # the person's checkout, only read
 
     async def head(self) -> str:
-        """The commit that the person has checked out; empty before the first."""
+        """Return the commit that the person has checked out; "" before the first commit."""
         done = await capture(
             ["git", *SEALED, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd=self.top, env=self._plain
         )
         return done.out.decode().strip()
 
     async def current(self) -> str:
-        """The branch that the person has checked out; empty: none."""
+        """Return the branch that the person has checked out; "" if HEAD is detached."""
         done = await capture(
             ["git", *SEALED, "symbolic-ref", "--quiet", "--short", "HEAD"], cwd=self.top, env=self._plain
         )
         return done.out.decode(errors="surrogateescape").strip()
 
     async def status(self) -> Status:
-        """The person's checkout at this moment."""
+        """Return the status of the person's checkout."""
         done = await capture(
             ["git", *SEALED, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"],
             cwd=self.top,
@@ -275,12 +278,12 @@ class Repo:
 
     @property
     def _plain(self) -> dict[str, str]:
-        """An environment in which git finds the person's checkout by itself."""
+        """The environment in which git finds the person's checkout by itself."""
         return {**self.environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
     @property
     def has_exclude_files(self) -> bool:
-        """Whether rules outside of any checkout make git ignore files."""
+        """Whether ignore rules exist outside the checkouts."""
         own = self.git_dir / "info" / "exclude"
         rules = own.read_bytes().splitlines() if own.is_file() else []
         return any(rule.strip() and not rule.startswith(b"#") for rule in rules) or any(
@@ -288,14 +291,14 @@ class Repo:
         )
 
     def hooks(self) -> Path | None:
-        """Where the person's hooks are, if a commit would run any."""
+        """Return the folder of the person's hooks, if a commit would run any."""
         folder = self.hooks_path or self.git_dir / "hooks"
         names = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit")
         return folder if any(os.access(folder / name, os.X_OK) for name in names) else None
 
 
 def failed(args: Iterable[str], where: Path, done: Captured) -> RalphError:
-    """What to say about a git command that must not fail and did."""
+    """Return the error for a git command that must not fail."""
     verb = next((arg for arg in args if not arg.startswith("-") and "=" not in arg), "")
     message = done.err.decode(errors="replace").strip() or done.out.decode(errors="replace").strip()
     is_full = any(words in message for words in ("No space left", "Out of diskspace", "Disk quota exceeded"))
@@ -311,13 +314,13 @@ def nul(paths: Iterable[str]) -> bytes:
 
 
 async def make_repo(folder: Path) -> Repo:
-    """A new repository in `folder`."""
+    """Create a repository in `folder`."""
     await capture(["git", "init", "--quiet"], cwd=folder, env=for_git(os.environ))
     return await open_repo(folder)
 
 
 async def commit_first(repo: Repo, message: str) -> None:
-    """An empty first commit, for work needs something to begin on; what a person has staged stays staged."""
+    """Create an empty first commit as a base for work; what the person has staged stays staged."""
     tree = (await repo.git("mktree", stdin=b"")).strip()
     await capture(
         ["git", *SEALED, "update-ref", "HEAD", repo.write_commit(tree, (), message)], cwd=repo.top, env=repo._plain
@@ -325,7 +328,7 @@ async def commit_first(repo: Repo, message: str) -> None:
 
 
 async def open_repo(root: Path) -> Repo:
-    """The repository that `root` is in, or an error that says what is missing."""
+    """Open the repository that `root` is in, or raise an error that says what is missing."""
     env = {**for_git(os.environ), "LC_ALL": "C"}
     wanted = ("--path-format=absolute", "--show-toplevel", "--show-prefix", "--git-common-dir", "--show-object-format")
     done = await capture(["git", *SEALED, "rev-parse", *wanted], cwd=root, env=env)

@@ -1,4 +1,4 @@
-"""Whether objects hold what their names say: git believes any file of the right name, and agents can write one."""
+"""Checks that objects match their names: git trusts any file with the right name, and agents can write one."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ GITLINK = "160000"
 
 
 async def unsound(repo: Repo, old: str, new: str) -> frozenset[str]:
-    """The objects of a tree that hold something else than their names say: those that an old tree has not.
+    """Return the objects of the new tree that do not match their names and are not in the old tree.
 
-    If the two are the same, all of them: a reviewer changes nothing, and the final verification is one.
-    Those with a file of their own are looked at without a process, and again only if the file has changed. Packed
-    ones were there before any agent, unless the packs have changed: then git is asked.
+    If both trees are the same, check all objects: a reviewer changes nothing, and the final verification runs on such a
+    tree. Loose objects are checked without a process, and again only if the file has changed. Packed objects were there
+    before any agent, unless the packs have changed; then git reads them.
     """
     wrong: set[str] = set()
     _walk(repo, old if old != new else "", new, wrong, set())
@@ -28,7 +28,7 @@ async def unsound(repo: Repo, old: str, new: str) -> frozenset[str]:
 
 
 def discard(repo: Repo, names: Iterable[str]) -> None:
-    """Take objects out of the store, as far as they have files of their own."""
+    """Remove loose objects from the store."""
     for name in names:
         loose(repo.git_dir, name).unlink(missing_ok=True)
 
@@ -41,7 +41,7 @@ def not_sound(repo: Repo, names: Iterable[str]) -> RalphError:
 
 
 def _walk(repo: Repo, old: str, tree: str, wrong: set[str], seen: set[str]) -> None:
-    """Add what is wrong in a tree and not the same in an old one; one that is packed is as it was."""
+    """Add invalid objects of a tree that differ from the old tree; a packed tree is skipped."""
     if tree in seen or tree == old or not _look(repo, tree, wrong, seen):
         return
     before, after = (_entries(repo, name) for name in (old, tree))
@@ -60,7 +60,7 @@ def _entries(repo: Repo, tree: str) -> Tree:
 
 
 def _look(repo: Repo, name: str, wrong: set[str], seen: set[str]) -> bool:
-    """Whether an object has a file of its own that holds what it should."""
+    """Return whether an object is loose and valid."""
     seen.add(name)
     path = loose(repo.git_dir, name)
     try:
@@ -77,7 +77,7 @@ def _look(repo: Repo, name: str, wrong: set[str], seen: set[str]) -> bool:
 
 
 async def _packed(repo: Repo, old: str, new: str) -> set[str]:
-    """What git itself would read, for every object that is new."""
+    """Return new objects whose content, as git reads it, does not match their names."""
     listed = await repo.git("diff-tree", "-r", "-t", "--raw", "-z", "--no-abbrev", "--no-renames", old, new)
     heads = [item.split(" ") for item in listed.split("\0")[::2] if item]
     names = {new, *(head[3] for head in heads if head[1] not in ("000000", GITLINK))}
@@ -87,7 +87,7 @@ async def _packed(repo: Repo, old: str, new: str) -> set[str]:
     wrong = set()
     for name, (kind, data) in zip(sorted(names), batched(done.out), strict=True):
         if data is None:
-            continue  # it is missing here: the plan's files are only in the copy's own store
+            continue  # missing here: the plan's files are only in the copy's own store
         if hashlib.new(repo.algorithm, b"%b %d\0" % (kind, len(data)) + data).hexdigest() != name:
             wrong.add(name)
     return wrong

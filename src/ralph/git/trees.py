@@ -1,4 +1,4 @@
-"""Trees, compared and changed without a process for each: what Ralph wrote lately has files of its own."""
+"""Compares and changes trees without a process for each; recent trees are loose objects that Ralph can read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LINK = "120000"
 
 
 async def changes_between(repo: Repo, old: str, new: str) -> tuple[TreeChange, ...]:
-    """Every file that differs between two trees."""
+    """Return every file that differs between two trees."""
     found: list[TreeChange] = []
     if old != new and not _compare(repo, old, new, "", found):
         args = ("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", old, new)
@@ -26,7 +26,7 @@ async def changes_between(repo: Repo, old: str, new: str) -> tuple[TreeChange, .
 
 
 def _compare(repo: Repo, old: str, new: str, below: str, found: list[TreeChange]) -> bool:
-    """Add what differs to `found`; False if git has to be asked."""
+    """Add the differences to `found`; return False if git must be asked."""
     before, after = (_tree(repo, name) if name else {} for name in (old, new))
     if before is None or after is None:
         return False
@@ -53,7 +53,7 @@ def _change(repo: Repo, path: str, before: TreeEntry | None, after: TreeEntry | 
 
 
 async def entries_at(repo: Repo, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
-    """What a tree has at each path; each folder on the way is read once."""
+    """Return a tree's entry at each path; each folder is read once."""
     known: dict[str, Tree] = {}
     entries: dict[str, TreeEntry | None] = {}
     for path in paths:
@@ -69,19 +69,19 @@ async def entries_at(repo: Repo, tree: str, paths: Iterable[str]) -> dict[str, T
 async def with_entries(
     repo: Repo, tree: str, entries: Mapping[str, TreeEntry | None], *, store: Path | None = None
 ) -> str:
-    """A tree with these entries at their paths; None: nothing is there.
+    """Return a tree with these entries at their paths; None removes an entry.
 
-    `store`: a repository that borrows this one's objects, if the new ones are to be only there.
+    `store`: a repository that borrows this one's objects, for objects that should exist only there.
     """
     store = store or repo.git_dir
     made = await _with(repo, store, tree, {tuple(path.split("/")): entry for path, entry in entries.items()})
     made = made or write_object(store, "tree", b"", repo.algorithm)
-    repo.trees[made] = made  # nobody needs to ask git for it
+    repo.trees[made] = made  # a tree's tree is itself, so git need not be asked
     return made
 
 
 async def _with(repo: Repo, store: Path, tree: str, wanted: Mapping[tuple[str, ...], TreeEntry | None]) -> str:
-    """The same; empty if nothing is left: git knows no empty folders."""
+    """Do the same for one folder; return "" if nothing is left, because git has no empty folders."""
     entries = await _read(repo, store, tree) if tree else {}
     folders: dict[str, dict[tuple[str, ...], TreeEntry | None]] = {}
     for (first, *rest), entry in wanted.items():
@@ -102,7 +102,7 @@ async def _with(repo: Repo, store: Path, tree: str, wanted: Mapping[tuple[str, .
 
 
 def file_entry(repo: Repo, path: Path, *, store: Path | None = None) -> TreeEntry | None:
-    """A file on disk as an entry, a link as a link; None: it is neither."""
+    """Return the tree entry for a file or link on disk; None if it is neither."""
     store = store or repo.git_dir
     try:
         mode = path.lstat().st_mode
@@ -118,7 +118,7 @@ def file_entry(repo: Repo, path: Path, *, store: Path | None = None) -> TreeEntr
 
 
 async def _read(repo: Repo, store: Path, name: str) -> Tree:
-    """A tree, by git if it has packed it."""
+    """Read a tree; ask git if it is packed."""
     data = read_object(store, name) or read_object(repo.git_dir, name)
     if data is None:
         done = await repo.ask("cat-file", "tree", name)

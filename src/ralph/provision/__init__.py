@@ -1,1 +1,1 @@
-"""What a clean checkout lacks and gates need: dependency folders, environments, files that git ignores."""
+"""Provides what gates need and a clean checkout lacks: dependency folders, environments and ignored files."""

@@ -1,4 +1,4 @@
-"""Commands that prepare a working copy: `worktrees.setup`, `cp`, and package managers that work offline."""
+"""Runs the commands that prepare a working copy: `worktrees.setup`, `cp`, and offline package managers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UNKNOWN_OPTION = re.compile(r"(unrecognized|illegal|invalid|unknown) option")
 
 
 class Tail:
-    """Writes a program's output to the log, and keeps its end for an error."""
+    """Writes a program's output to the log and keeps its last lines for an error."""
 
     def __init__(self, copy: Destination) -> None:
         copy.log.parent.mkdir(parents=True, exist_ok=True)
@@ -52,7 +52,7 @@ class Tail:
 
 
 async def set_up(copy: Destination, variables: Mapping[str, str]) -> None:
-    """Run the commands of `worktrees.setup` in the working copy, one after the other."""
+    """Run the commands of `worktrees.setup` in the working copy, one after another."""
     for index, command in enumerate(copy.settings.setup):
         ended, tail = await run(copy, ["/bin/sh", "-c", command], copy.top / copy.prefix, variables, title=command)
         if ended.how is not ExitKind.EXITED or ended.code:
@@ -67,7 +67,7 @@ async def set_up(copy: Destination, variables: Mapping[str, str]) -> None:
 
 
 async def clone(copy: Destination, source: Path, target: Path) -> None:
-    """Copy a file or folder with its links, times and modes; where the disk can, its blocks are shared."""
+    """Copy a file or folder with its links, times and modes; share disk blocks if the file system can."""
     for options in _options():
         argv = ["cp", *options, "--", str(source), str(target)]
         ended, tail = await run(copy, argv, copy.top, {}, title=shlex.join(argv))
@@ -85,7 +85,7 @@ async def clone(copy: Destination, source: Path, target: Path) -> None:
 async def run(
     copy: Destination, argv: Sequence[str], cwd: Path, variables: Mapping[str, str], *, title: str
 ) -> tuple[ProcessEnd, tuple[str, ...]]:
-    """Run a program to its end within `worktrees.timeout`; its last lines come back, and all of them are logged."""
+    """Run a program within `worktrees.timeout`; log all of its output and return its last lines."""
     with Tail(copy) as tail:
         tail.title(title)
         ended = await spawn.run(
@@ -100,7 +100,7 @@ async def run(
 
 
 def reason(copy: Destination, ended: ProcessEnd) -> str:
-    """Why a program counts as failed, as the end of a sentence."""
+    """Return why a program failed, as the end of a sentence."""
     if ended.how is ExitKind.TIMED_OUT:
         return f"did not end within {copy.settings.timeout:g} s, so Ralph ended it"
     if ended.code < 0:
@@ -109,6 +109,6 @@ def reason(copy: Destination, ended: ProcessEnd) -> str:
 
 
 def _options() -> tuple[tuple[str, ...], ...]:
-    """How `cp` is asked to keep all that a file has: with shared blocks first, then as every `cp` understands it."""
+    """Return options for `cp` that preserve everything: with shared blocks first, then portable ones."""
     sharing = ("-ac",) if sys.platform == "darwin" else ("-a", "--reflink=auto")
     return sharing, ("-pPR",)

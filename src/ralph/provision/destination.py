@@ -1,4 +1,4 @@
-"""One working copy, where what it needs comes from, and how Ralph asks git about either."""
+"""A working copy, the source of its provided files, and git commands in either."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
 
 MAX_BYTES = 2 * 1024**3
-"""Bytes: Ralph copies no larger dependency folder by itself."""
+"""The size in bytes above which Ralph does not copy a dependency folder by itself."""
 
 OWN = frozenset((".git", ".ralph"))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Destination:
-    """A clean checkout of one commit (`top`), and the person's checkout (`source`) that it is provided from."""
+    """A clean checkout of one commit (`top`), and the person's checkout (`source`) that provides its files."""
 
     settings: Worktrees
     source: Path
@@ -27,16 +27,16 @@ class Destination:
     owner: str
     log: Path
     env: Mapping[str, str] = field(repr=False)
-    prefix: str = ""  # the project's root below `top`, "" or "sub/folder/"
+    prefix: str = ""  # the project root below `top`, "" or "sub/folder/"
     largest: int = MAX_BYTES
 
     @property
     def records(self) -> Path:
-        """Ralph's notes about the copy, and what is being copied: beside it, so that nobody's git sees them."""
+        """The folder for Ralph's notes and for copies in progress: beside the copy, so that git does not see it."""
         return self.top.with_name(f"{self.top.name}.provided")
 
     async def git(self, folder: Path, *args: str, stdin: bytes = b"", may_fail: bool = False) -> tuple[str, ...]:
-        """Run a git command that answers with paths, each ended by a NUL."""
+        """Run a git command that prints NUL-terminated paths."""
         env = {**for_git(self.env), "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
         done = await capture(["git", *args], cwd=folder, env=env, stdin=stdin, owner=self.owner)
         if done.code and not may_fail:
@@ -45,7 +45,7 @@ class Destination:
 
 
 def is_own(path: str) -> bool:
-    """Whether a path is git's or Ralph's."""
+    """Return whether a path belongs to git or Ralph."""
     return not OWN.isdisjoint(path.split("/"))
 
 

@@ -1,4 +1,4 @@
-"""What a working copy lacks: the dependency folders that git ignores, and whether they have changed."""
+"""Finds the ignored dependency folders that a working copy lacks, and detects changes in them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ralph.provision.destination import Destination, is_own
 
 @dataclass(frozen=True, kw_only=True)
 class DependencyKind:
-    """A sort of dependency folder: its names, what proves it, and where to look for changes."""
+    """A kind of dependency folder: its names, the files that identify it, and where changes show."""
 
     names: tuple[str, ...]
-    holds: str = ""  # a file inside of it
-    beside: tuple[str, ...] = ()  # one of these files lies beside it
+    holds: str = ""  # a file inside it
+    beside: tuple[str, ...] = ()  # one of these files is beside it
     look: tuple[str, ...] = (".",)  # the folders in it whose entries change when something is installed
-    built: bool = False  # a build writes it all the time, so only the lock files tell whether it is out of date
+    built: bool = False  # builds write it constantly, so only lock files show whether it is out of date
 
 
 KINDS = (
@@ -37,7 +37,7 @@ KINDS = (
 BY_NAME = {name: kind for kind in KINDS for name in kind.names}
 PLAIN = DependencyKind(names=())
 SCRATCH = frozenset(("__pycache__", ".cache", ".vite", ".vite-temp", ".pytest_cache"))
-"""Programs write these while they run: a change in them is no change of the folder."""
+"""Programs write these while they run; a change in them does not count."""
 
 MANIFESTS = (
     "pyproject.toml",
@@ -58,15 +58,15 @@ INCLUDE = ".worktreeinclude"
 
 @dataclass(frozen=True, kw_only=True)
 class Dependency:
-    """The dependency folders of a checkout, and the cheap look that tells whether git has to be asked again."""
+    """The dependency folders of a checkout, and a cheap digest that shows whether git must be asked again."""
 
     paths: tuple[str, ...] = ()
-    watched: tuple[str, ...] = ()  # folders that may hold one: "" or "packages/a/"
+    watched: tuple[str, ...] = ()  # folders that may contain one: "" or "packages/a/"
     seen: str = ""
 
 
 async def discover(copy: Destination, before: Dependency) -> Dependency:
-    """The dependency folders of the person's checkout; git is asked only if a look at the disk shows a change."""
+    """Return the dependency folders of the person's checkout; ask git only if the cheap digest has changed."""
     if before.seen and _look(copy, before.watched) == before.seen:
         return before
     ignored = await copy.git(copy.source, *_IGNORED)
@@ -80,7 +80,7 @@ _IGNORED = ("ls-files", "--others", "--ignored", "--exclude-standard", "--direct
 
 
 async def included(copy: Destination) -> tuple[str, ...]:
-    """What the person's `.worktreeinclude` lists, among what git ignores."""
+    """Return the ignored paths that the person's `.worktreeinclude` lists."""
     if not (copy.source / INCLUDE).is_file():
         return ()
     listed = await copy.git(
@@ -92,13 +92,13 @@ async def included(copy: Destination) -> tuple[str, ...]:
 
 
 async def made_in(copy: Destination) -> frozenset[str]:
-    """What lies in the working copy and is not tracked there."""
+    """Return the untracked paths in the working copy."""
     paths = await copy.git(copy.top, "ls-files", "--others", "--directory", "-z")
     return frozenset(_outermost(path.rstrip("/") for path in paths))
 
 
 async def visible_in(copy: Destination, paths: Iterable[str]) -> tuple[str, ...]:
-    """Those of `paths` that git does not ignore in the working copy, so that `git add --all` would take them."""
+    """Return those `paths` that git does not ignore in the working copy, so that `git add --all` would add them."""
     wanted = list(paths)
     stdin = b"".join(os.fsencode(path) + b"\0" for path in wanted)
     ignored = await copy.git(copy.top, "check-ignore", "-z", "--stdin", stdin=stdin, may_fail=True) if wanted else ()
@@ -106,7 +106,7 @@ async def visible_in(copy: Destination, paths: Iterable[str]) -> tuple[str, ...]
 
 
 async def tracked_in(copy: Destination, paths: Iterable[str]) -> frozenset[str]:
-    """Those of `paths` that the working copy's commit holds itself, as a file or as a folder with files."""
+    """Return those `paths` that the working copy's commit contains, as a file or as a folder."""
     wanted = list(paths)
     literal = (f":(top,literal){path}" for path in wanted)
     files = await copy.git(copy.top, "ls-files", "-z", "--", *literal) if wanted else ()
@@ -114,7 +114,7 @@ async def tracked_in(copy: Destination, paths: Iterable[str]) -> frozenset[str]:
 
 
 def is_dependency(top: Path, path: str) -> bool:
-    """Whether a path is one of the well-known dependency folders."""
+    """Return whether a path is a known dependency folder."""
     folder, name = top / path, path.rpartition("/")[2]
     kind = BY_NAME.get(name)
     if not kind or is_own(path) or not folder.is_dir():
@@ -129,7 +129,7 @@ def is_built(path: str) -> bool:
 
 
 def fingerprint(top: Path, path: str, locks: str) -> str:
-    """What a file or a dependency folder looks like from above; not a walk through all of it."""
+    """Return a cheap fingerprint of a file or dependency folder, without walking all of it."""
     target = top / path
     status = target.lstat()
     if stat.S_ISLNK(status.st_mode):
@@ -144,7 +144,7 @@ def fingerprint(top: Path, path: str, locks: str) -> str:
 
 
 def lock_digest(top: Path, folders: Iterable[str]) -> str:
-    """The content of every lock file in these folders, as one word."""
+    """Return a digest of every lock file in these folders."""
     files = [f"{folder}{name}" for folder in folders for name in _names(top / folder) if _is_lock(name)]
     return digest(f"{file} {_content(top / file)}" for file in sorted(files))
 
@@ -168,7 +168,7 @@ def _names(folder: Path) -> list[str]:
 
 
 def _look(copy: Destination, watched: Iterable[str]) -> str:
-    """Which dependency folders are there, and what git's ignore files look like."""
+    """Return a digest of the dependency folders that exist and of the state of `.gitignore`."""
     names = [f"{folder}{name}" for folder in watched for name in _names(copy.source / folder) if name in BY_NAME]
     ignores = [str(_times(copy.source / folder / ".gitignore")) for folder in ("", copy.prefix)]
     return digest([*sorted(names), *ignores])
@@ -188,7 +188,7 @@ def _matching(folder: Path, pattern: str) -> list[Path]:
 
 
 def _entries(folder: Path) -> list[str]:
-    """A folder's entries: a file by its time and size, a folder only by its number, for caches come and go in it."""
+    """Return a folder's entries: files by time and size; subfolders only by inode, because caches change in them."""
     lines = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -207,7 +207,7 @@ def _folder_of(path: str) -> str:
 
 
 def _outermost(paths: Iterable[str]) -> tuple[str, ...]:
-    """Paths without those that lie below another one."""
+    """Return the paths that are not below another one."""
     kept: list[str] = []
     for path in sorted(set(paths), key=lambda path: f"{path}/"):
         if not kept or not path.startswith(f"{kept[-1]}/"):
@@ -216,5 +216,5 @@ def _outermost(paths: Iterable[str]) -> tuple[str, ...]:
 
 
 def digest(lines: Iterable[str]) -> str:
-    """Many words as one that is the same only for the same words."""
+    """Return a digest of a list of strings."""
     return blake2b("\0".join(lines).encode(errors="surrogateescape"), digest_size=16).hexdigest()

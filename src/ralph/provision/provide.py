@@ -1,4 +1,4 @@
-"""Provides a working copy with what a clean checkout lacks, and does nothing if it has it already."""
+"""Provides a working copy with what a clean checkout lacks; does nothing if it is already there."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ CORRECT = "Correct worktrees.{key} in ralph.config.json."
 class Provided:
     """What a working copy has been given."""
 
-    paths: frozenset[str]  # below its top, as git names them: never part of anybody's work
-    variables: Mapping[str, str]  # for whatever runs in it
-    notes: tuple[str, ...] = ()  # what was done this time, for a person
+    paths: frozenset[str]  # git paths below its top: never part of an agent's work
+    variables: Mapping[str, str]  # for everything that runs in it
+    notes: tuple[str, ...] = ()  # what was done this time, for the person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class ProvisionRequest:
 
 
 async def provide(copy: Destination) -> Provided:
-    """Give a working copy its dependency folders, links and files, and set it up; only what has changed is done."""
+    """Add dependency folders, links and files to a working copy and set it up; only do what has changed."""
     old = read_stamp(copy)
     found = await _found(copy, old)
     wanted = {want.path: want for want in await _wanted(copy, found)}
@@ -57,22 +57,22 @@ async def provide(copy: Destination) -> Provided:
 
 
 def provided_so_far(copy: Destination) -> frozenset[str]:
-    """What an earlier run has put into a working copy."""
+    """Return what an earlier run put into a working copy."""
     return _paths(read_stamp(copy)) if copy.top.is_dir() else frozenset()
 
 
 def forget(copy: Destination) -> None:
-    """Remove Ralph's notes about a working copy that is gone."""
+    """Remove Ralph's notes about a deleted working copy."""
     safe_files.remove_all(copy.records)
 
 
 def read_stamp(copy: Destination) -> Stamp:
-    """What Ralph has put into this working copy so far."""
+    """Return the record of what Ralph has put into this working copy."""
     return stamp.read(copy.records, (str(copy.source), _identity(copy.top)))
 
 
 def kept(new: Stamp) -> tuple[str, ...]:
-    """The paths that `restore` watches: what was copied, and the dependency folders that commands made."""
+    """Return the paths that `restore` watches: copies, and dependency folders that commands made."""
     items = [path for path, item in new.items.items() if item.how in (Method.COPIED, Method.MADE)]
     return (*items, *(path for path in new.made if path.rpartition("/")[2] in discover.BY_NAME))
 
@@ -84,7 +84,7 @@ async def _found(copy: Destination, old: Stamp) -> Dependency:
 
 
 async def _wanted(copy: Destination, found: Dependency) -> list[ProvisionRequest]:
-    """Everything that the copy should have; a setting goes before what Ralph finds by itself."""
+    """Return everything that the copy should have; settings override what Ralph finds by itself."""
     settings = copy.settings
     named = [
         ProvisionRequest(path=_literal(copy, path, "link"), how=Method.LINKED, key="link") for path in settings.link
@@ -105,7 +105,7 @@ async def _wanted(copy: Destination, found: Dependency) -> list[ProvisionRequest
 
 
 def _literal(copy: Destination, text: str, key: str) -> str:
-    """A path from the settings, below the copy's top."""
+    """Return a path from the settings, relative to the copy's top."""
     path = os.path.normpath(f"{copy.prefix}{text}")
     if not os.path.lexists(copy.source / path):
         raise RalphError(f"worktrees.{key}: {text} does not exist in {copy.source}.", remedy=CORRECT.format(key=key))
@@ -131,7 +131,7 @@ def _overlap(one: str, other: str) -> bool:
 async def _put_all(
     copy: Destination, old: Stamp, wanted: Mapping[str, ProvisionRequest], found: Dependency, notes: list[str]
 ) -> dict[str, Put]:
-    """Put what is missing or out of date, take out what is no longer wanted."""
+    """Add what is missing or out of date and remove what is no longer wanted."""
     locks = discover.lock_digest(copy.source, found.watched) if any(map(discover.is_built, wanted)) else ""
     states = {path: _state(copy, want, locks) for path, want in wanted.items()}
     items = {path: item for path, item in old.items.items() if _is_right(copy, path, item, states.get(path))}
@@ -139,7 +139,8 @@ async def _put_all(
     for path in old.items.keys() - wanted.keys():
         _take_back(copy, path, old.items[path])
     for want in missing:
-        stamp.write(copy.records, old.model_copy(update={"items": items, "setup": ()}))  # a kill: the rest is missing
+        # after a kill, the rest counts as missing
+        stamp.write(copy.records, old.model_copy(update={"items": items, "setup": ()}))
         items[want.path] = await _put_one(copy, want, states[want.path], old.model_copy(update={"items": items}), notes)
     notes += await _remarks(copy, found, [want.path for want in missing if items[want.path].how in OURS])
     return items
@@ -158,20 +159,20 @@ async def _put_one(copy: Destination, want: ProvisionRequest, state: str, so_far
 
 
 async def _obstacle(copy: Destination, path: str) -> str:
-    """Why nothing may be put at a path: the commit decides what is there."""
+    """Return why nothing may be put at a path: the commit has something there."""
     if is_behind_link(copy.top, path):
         return "leads through a link in the commit"
     return "is tracked by git" if await discover.tracked_in(copy, [path]) else ""
 
 
 def _take_back(copy: Destination, path: str, item: Put) -> None:
-    """Remove what is no longer wanted, if it still is what Ralph put there."""
+    """Remove a path that is no longer wanted, if it is still what Ralph put there."""
     if item.how in OURS and stamp.mark(copy.top / path) == item.mark:
         take_out(copy, path)
 
 
 async def _remarks(copy: Destination, found: Dependency, put_now: list[str]) -> list[str]:
-    """What a person should know about what was put."""
+    """Return notes for the person about what was added."""
     remarks = [
         f"git does not ignore {path} here, so `git add --all` would take it: list it in .gitignore"
         for path in await discover.visible_in(copy, put_now)
@@ -187,10 +188,10 @@ def _locks(top: Path, found: Dependency) -> str:
 
 
 def _state(copy: Destination, want: ProvisionRequest, locks: str) -> str:
-    """What a path is in the person's checkout, with what is wanted of it."""
+    """Return the state of a path in the person's checkout, together with how it is wanted."""
     if want.how is Method.LINKED:
         return f"{want.key} linked"
-    set_up = "set up " if copy.settings.setup and not want.key else ""  # then nothing is linked in place of a copy
+    set_up = "set up " if copy.settings.setup and not want.key else ""  # then nothing is linked instead of copied
     return f"{want.key} {set_up}{discover.fingerprint(copy.source, want.path, locks)}"
 
 
@@ -207,14 +208,14 @@ def _is_right(copy: Destination, path: str, item: Put, state: str | None) -> boo
 
 
 async def _set_up(copy: Destination, old: Stamp, new: Stamp, notes: list[str]) -> Stamp:
-    """Run the set-up if it has not been run for these commands, lock files and folders."""
+    """Run the set-up unless it has already run for these commands, lock files and folders."""
     if not copy.settings.setup:
         return new.model_copy(update={"setup": (), "made": ()})
     there = all(os.path.lexists(copy.top / path) for path in old.made)
     begun = _setup_digest(copy, new)
     if begun in old.setup and there and old.items == new.items:
         return new
-    stamp.write(copy.records, new.model_copy(update={"setup": ()}))  # a kill: it is run again
+    stamp.write(copy.records, new.model_copy(update={"setup": ()}))  # after a kill, it runs again
     before = await discover.made_in(copy)
     await commands.set_up(copy, _variables(copy, new))
     made = await discover.made_in(copy) - before | {path for path in old.made if os.path.lexists(copy.top / path)}
@@ -233,7 +234,7 @@ async def _set_up(copy: Destination, old: Stamp, new: Stamp, notes: list[str]) -
 
 
 def _seen_again(copy: Destination, path: str, item: Put) -> Put:
-    """An item after the set-up, which may have replaced it."""
+    """Update the mark of an item after the set-up, which may have replaced it."""
     return item.model_copy(update={"mark": stamp.mark(copy.top / path)})
 
 
@@ -258,7 +259,7 @@ def _paths(new: Stamp) -> frozenset[str]:
 
 
 def _note(copy: Destination, old: Stamp, new: Stamp) -> None:
-    """Write down what every file that was put looks like, then that all of it is there."""
+    """Save the manifests of everything that was added, then the stamp that says that it is complete."""
     before = stamp.read_manifests(copy.records)
     same = {path for path in kept(new) if path in before and _is_untouched(old, new, path)}
     manifests = {path: before[path] if path in same else stamp.sealed(copy.top / path, {}) for path in kept(new)}
@@ -268,12 +269,12 @@ def _note(copy: Destination, old: Stamp, new: Stamp) -> None:
 
 
 def _is_untouched(old: Stamp, new: Stamp, path: str) -> bool:
-    """Whether neither a copy nor the set-up has changed a path since its manifest was taken."""
+    """Return whether neither a copy nor the set-up has changed a path since its manifest was saved."""
     return new.set_up_at == old.set_up_at and old.items.get(path) == new.items.get(path)
 
 
 def _identity(top: Path) -> str:
-    """A checkout as such: one that was removed and made again at the same place is another."""
+    """Return the identity of a checkout; one that was deleted and created again at the same path is different."""
     try:
         return f"{top} {top.stat().st_ino}"
     except OSError:

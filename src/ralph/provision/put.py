@@ -1,4 +1,4 @@
-"""Putting one path into a working copy: whole or not at all, and never through a link that leads out of it."""
+"""Puts one path into a working copy: all or nothing, and never through a link that leads out of it."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ OFFLINE = (
     ("node_modules", "pnpm-lock.yaml", "pnpm install --frozen-lockfile --offline"),
     ("node_modules", "package-lock.json", "npm ci --offline --no-audit --no-fund"),
 )
-"""Folders that a package manager can make from a lock file and its own cache."""
+"""Folders that a package manager can create from a lock file and its own cache."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
-    """How a path came into the copy, and what a person should know about it."""
+    """How a path came into the copy, and a note for the person."""
 
     how: Method
     note: str = ""
 
 
 async def put(copy: Destination, path: str, how: Method, *, explicit: bool, variables: Mapping[str, str]) -> Done:
-    """Bring one path into the copy; a folder that nobody named and that is too large is made or linked instead."""
+    """Put one path into the copy; a folder that is too large and that no setting names is made or linked instead."""
     source = copy.source / path
     if how is Method.LINKED:
         return _linked(copy, path)
@@ -49,23 +49,23 @@ async def put(copy: Destination, path: str, how: Method, *, explicit: bool, vari
 
 
 def take_out(copy: Destination, path: str) -> None:
-    """Remove what Ralph put there; a kill meanwhile leaves nothing that looks whole."""
+    """Remove what Ralph put there; it is moved away first, so that a kill leaves nothing that looks complete."""
     target = copy.top / path
     if is_behind_link(copy.top, path) or not os.path.lexists(target):
         return
     away = _fresh(copy, "old")
-    safe_files.make_accessible(target)  # a folder that forbids it cannot be moved elsewhere
+    safe_files.make_accessible(target)  # a folder without write permission cannot be moved
     target.rename(away)
     safe_files.remove_all(away)
 
 
 def size_of(path: Path) -> int:
-    """Bytes at a path and below it."""
+    """Return the bytes at and below a path."""
     return sum(size for _, size, *_ in stamp.manifest(path).values())
 
 
 def amount(size: int) -> str:
-    """A size for a person."""
+    """Format a size for a person."""
     if size >= 1e9:
         return f"{size / 1e9:.1f} GB"
     return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{max(size / 1e3, 1):.0f} kB"
@@ -89,9 +89,9 @@ def _linked(copy: Destination, path: str) -> Done:
 
 
 def _same_link(copy: Destination, path: str, *, explicit: bool) -> Done:
-    """A link of the person's leads to the same place from the copy, or to the copy's own if it stays inside."""
+    """Recreate the person's link, with the same target; a target inside the checkout becomes the copy's own."""
     if copy.settings.setup and not explicit:
-        take_out(copy, path)  # a set-up would write to where it leads
+        take_out(copy, path)  # a set-up would write to its target
         return Done(how=Method.LEFT, note=f"{path} is a link in your checkout: worktrees.setup has to make it")
     new, target = _fresh(copy, "new"), copy.source / path
     new.symlink_to(os.path.normpath(target.parent / target.readlink()))
@@ -133,7 +133,7 @@ async def _made(copy: Destination, path: str, command: str, variables: Mapping[s
 
 
 def _fresh(copy: Destination, name: str) -> Path:
-    """A free path beside the copy; what a killed run left there goes."""
+    """Return an unused path beside the copy; remove what a killed run left there."""
     path = copy.records / name
     path.parent.mkdir(parents=True, exist_ok=True)
     safe_files.remove_all(path)

@@ -1,4 +1,4 @@
-"""Python environments: which variables make a working copy's own code the one that is imported."""
+"""Computes the variables with which Python imports the working copy's own code."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ralph.provision.relocate import Relocation
 MAPPING = re.compile(r"^MAPPING\b[^=]*=\s*(\{.*\})\s*$", re.MULTILINE)
 MODULE = re.compile(r"map_module\(\s*(['\"].*?['\"]),\s*(['\"].*?['\"])\s*\)")
 SHIMS = ("versions", "installs/python")
-"""Where pyenv, and asdf and mise, keep the Pythons that their shims start."""
+"""Where pyenv, asdf and mise keep the Pythons that their shims start."""
 
 
 def variables(
     env: Mapping[str, str], relocation: Relocation, provided: Collection[str], linked: Iterable[Path] = ()
 ) -> dict[str, str]:
-    """The variables that must differ in a copy that has folders `provided` of its own, and others `linked`."""
+    """Return the variables that must change in a copy with its own `provided` and `linked` folders."""
     outside = [site for site in sites(env, linked) if not _is_provided(str(site), relocation, provided)]
     changed = {
         "VIRTUAL_ENV": _virtual_env(env, relocation, provided),
@@ -36,19 +36,19 @@ def _virtual_env(env: Mapping[str, str], relocation: Relocation, provided: Colle
 
 
 def _is_provided(folder: str, relocation: Relocation, provided: Collection[str]) -> bool:
-    """Whether an environment lies in a folder that the working copy has a copy of."""
+    """Return whether an environment is in a folder that the working copy has a copy of."""
     new = relocation.path(folder)
     return new != folder and any(Path(new).is_relative_to(relocation.top / path) for path in provided)
 
 
 def _mapped(search: str, relocation: Relocation) -> str:
-    """A search path whose folders in the person's checkout are the working copy's, where it has them."""
+    """Return a search path with the working copy's folders instead of the checkout's, if they exist."""
     new = ((folder, relocation.path(folder)) for folder in search.split(os.pathsep))
     return os.pathsep.join(there if there != here and Path(there).is_dir() else here for here, there in new)
 
 
 def _python_path(given: str, relocation: Relocation, outside: Iterable[Path]) -> str:
-    """`PYTHONPATH` with the working copy's folders for what is installed editably from the person's checkout."""
+    """Return `PYTHONPATH` with the working copy's folders for editable installs from the person's checkout."""
     before = [folder for folder in _mapped(given, relocation).split(os.pathsep) if folder]
     folders = dict.fromkeys(folder for site in outside for folder in editable_folders(site))
     mapped = [relocation.path(folder) for folder in folders if relocation.path(folder) != folder]
@@ -57,7 +57,7 @@ def _python_path(given: str, relocation: Relocation, outside: Iterable[Path]) ->
 
 
 def sites(env: Mapping[str, str], also: Iterable[Path] = ()) -> tuple[Path, ...]:
-    """The folders with packages of every Python that a command may find; no program is run for that."""
+    """Return the package folders of every Python that a command may find, without running a program."""
     prefixes = [*also, *(Path(env[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name))]
     for name in ("python3", "python"):
         program = shutil.which(name, path=env.get("PATH", ""))
@@ -69,7 +69,7 @@ def sites(env: Mapping[str, str], also: Iterable[Path] = ()) -> tuple[Path, ...]
 
 
 def _prefixes(program: Path) -> Iterator[Path]:
-    """Where the Python behind a program is installed: its environment, its own folder, or those behind a shim."""
+    """Yield the prefixes of the Python behind a program: its environment, its installation, or those behind a shim."""
     if (program.parent.parent / "pyvenv.cfg").is_file():
         yield program.parent.parent
     elif program.parent.name == "shims":
@@ -80,7 +80,7 @@ def _prefixes(program: Path) -> Iterator[Path]:
 
 
 def _base(prefix: Path) -> Iterator[Path]:
-    """The Python an environment was made from, if its packages are visible in it."""
+    """Yield the Python that an environment was made from, if its packages are visible in it."""
     try:
         lines = (prefix / "pyvenv.cfg").read_text(errors="replace").splitlines()
     except OSError:
@@ -96,7 +96,7 @@ def _sites_in(prefix: Path) -> Iterator[Path]:
 
 
 def editable_folders(site: Path) -> Iterator[str]:
-    """The folders that a package folder's `.pth` files and editable finders add to what can be imported."""
+    """Yield the folders that `.pth` files and editable finders add to the import path."""
     try:
         names = sorted(os.listdir(site))  # noqa: PTH208 - only the names
     except OSError:
@@ -114,7 +114,7 @@ def _paths_in(file: Path) -> Iterator[str]:
 
 
 def _mapped_in(file: Path) -> Iterator[str]:
-    """Where an editable finder's packages lie; one that has another name on disk cannot be found by a folder."""
+    """Yield the folders of an editable finder's packages, except packages with another name on disk."""
     text = _read(file)
     pairs: list[tuple[object, object]] = [(_literal(a), _literal(b)) for a, b in MODULE.findall(text)]
     for mapping in (_literal(found) for found in MAPPING.findall(text)):

@@ -1,4 +1,4 @@
-"""A copied folder at its new place: links, scripts and editable installs that name the old one are corrected."""
+"""Corrects links, scripts and editable installs in a copied folder that contain its old path."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from urllib.parse import quote
 
 MAX_TEXT = 1 << 20
 MAX_SHEBANG = 127
-"""Bytes: what every Linux kernel reads of a script's first line."""
+"""The number of bytes that every Linux kernel reads of a script's first line."""
 
 
 @dataclass(frozen=True)
 class Relocation:
-    """From the person's checkout to a working copy, which may lie below it."""
+    """A move from the person's checkout to a working copy, which may be below it."""
 
     source: Path
     top: Path
 
     def path(self, path: str) -> str:
-        """An absolute path as the working copy has it; unchanged if it does not lie in the person's checkout."""
+        """Return an absolute path in the working copy; unchanged if it is not in the person's checkout."""
         for old in self._spellings:
             below = path.removeprefix(old)
             if below != path and below[:1] in ("", "/") and "/.ralph/" not in below:
@@ -31,12 +31,12 @@ class Relocation:
         return path
 
     def text(self, data: bytes) -> bytes:
-        """A text in which every path of the person's checkout is the working copy's; a URL stays a URL."""
+        """Replace every path of the person's checkout in a text; a URL stays a URL."""
         plain, quoted = os.fsencode(self.top), quote(str(self.top)).encode()
         return self._pattern.sub(lambda found: found[1] + quoted if found[1] else plain, data)
 
     def script(self, data: bytes) -> bytes:
-        """A script likewise; one whose first line becomes too long for the kernel is started by `sh`."""
+        """Do the same for a script; if its first line becomes too long for the kernel, start it with `sh`."""
         new = self.text(data)
         first, _, rest = new.partition(b"\n")
         python = re.fullmatch(rb"#!(/.*/python[0-9.]*)", first)
@@ -50,7 +50,7 @@ class Relocation:
 
     @cached_property
     def _pattern(self) -> re.Pattern[bytes]:
-        """A path or its beginning: neither the end of a longer one nor of a sibling whose name begins alike."""
+        """Matches a path or its beginning, but not the end of a longer path or a sibling with the same prefix."""
         names = {name for old in self._spellings for name in (old, quote(old))}
         old = b"|".join(re.escape(os.fsencode(name)) for name in sorted(names, key=len, reverse=True))
         own = rb"/(?:[^\s'\":]*/)?\.ralph/"
@@ -58,7 +58,7 @@ class Relocation:
 
 
 def relocate(folder: Path, relocation: Relocation) -> None:
-    """Correct all that is below `folder`, a fresh copy that nobody uses yet."""
+    """Correct everything below `folder`, a fresh copy that is not in use yet."""
     for entry, below in _walk(folder):
         path = Path(entry.path)
         if entry.is_symlink():
@@ -68,7 +68,7 @@ def relocate(folder: Path, relocation: Relocation) -> None:
 
 
 def redirect(link: Path, relocation: Relocation) -> None:
-    """Let an absolute link into the person's checkout lead into the working copy."""
+    """Point an absolute link into the person's checkout at the working copy."""
     target = os.readlink(link)  # noqa: PTH115 - as it is written
     new = relocation.path(target)
     if new != target:
@@ -77,13 +77,13 @@ def redirect(link: Path, relocation: Relocation) -> None:
 
 
 def rewrite(file: Path, relocation: Relocation) -> None:
-    """Correct one text file; its mode stays."""
+    """Correct one text file and keep its mode."""
     data = _text_of(file)
     new = relocation.script(data) if data.startswith(b"#!") else relocation.text(data)
     if new == data:
         return
     mode = file.stat().st_mode
-    file.unlink()  # another name of the same file keeps its content
+    file.unlink()  # another hard link to the file keeps its content
     file.write_bytes(new)
     file.chmod(mode & 0o7777)
     for compiled in file.parent.glob(f"__pycache__/{file.stem}.*.pyc") if file.suffix == ".py" else ():
@@ -91,7 +91,7 @@ def rewrite(file: Path, relocation: Relocation) -> None:
 
 
 def embeds_path(below: str) -> bool:
-    """Whether a file of a dependency folder may hold the folder's own path, or that of an editable install."""
+    """Return whether a file of a dependency folder may contain that folder's path, or that of an editable install."""
     folder, _, name = below.rpartition("/")
     if folder == "bin" or folder.endswith(".bin") or below == "pyvenv.cfg":
         return True
@@ -101,7 +101,7 @@ def embeds_path(below: str) -> bool:
 
 
 def _text_of(file: Path) -> bytes:
-    """A file's content; nothing if it is no text that one would rewrite."""
+    """Return a file's content; b"" if it is binary or too large to rewrite."""
     if file.stat().st_size > MAX_TEXT:
         return b""
     data = file.read_bytes()
@@ -109,7 +109,7 @@ def _text_of(file: Path) -> bytes:
 
 
 def _walk(folder: Path) -> Iterator[tuple[os.DirEntry[str], str]]:
-    """Everything below a folder, with its path from there; folders themselves are left out."""
+    """Yield everything below a folder, with its relative path, except the folders themselves."""
     waiting = [(str(folder), "")]
     while waiting:
         current, below = waiting.pop()

@@ -1,4 +1,4 @@
-"""Brings the dependency folders of a working copy back to what Ralph provided, whatever ran there meanwhile."""
+"""Restores the dependency folders of a working copy to what Ralph provided."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from ralph.provision.stamp import Manifest, ManifestEntry, Method, Stamp
 
 @dataclass(frozen=True, kw_only=True)
 class Changes:
-    """How what is there differs from what was provided; names are below the provided path."""
+    """The differences from what was provided; names are relative to the provided path."""
 
     added: tuple[str, ...] = ()
-    lost: tuple[str, ...] = ()  # changed or removed; a folder comes before what is in it
-    seen: Manifest = field(default_factory=dict)  # the same files, whose times have changed
+    lost: tuple[str, ...] = ()  # changed or removed; a folder comes before its contents
+    seen: Manifest = field(default_factory=dict)  # unchanged files whose times have changed
 
     def __bool__(self) -> bool:
         return bool(self.added or self.lost)
 
 
 async def restore(copy: Destination) -> tuple[str, ...]:
-    """Undo every change to what was copied or made; the changed paths come back, without those of caches."""
+    """Undo every change to what was copied or made; return the changed paths, without caches."""
     noted = read_stamp(copy)
     return await _restore(copy, noted, await asyncio.to_thread(stamp.read_manifests, copy.records))
 
@@ -75,7 +75,7 @@ def _is_cache(name: str) -> bool:
 
 
 def _repaired(copy: Destination, noted: Stamp, path: str, known: Manifest, changes: Changes) -> bool:
-    """Put right what differs, file by file; False if that cannot be done from the person's checkout."""
+    """Repair the differences file by file; return False if the person's checkout cannot provide the files."""
     item = noted.items.get(path)
     if changes.lost and (not known or item is None or item.how is not Method.COPIED or "" in changes.added):
         return False
@@ -88,12 +88,12 @@ def _repaired(copy: Destination, noted: Stamp, path: str, known: Manifest, chang
 
 
 def _remove(path: Path) -> None:
-    if os.path.lexists(path):  # it may have gone with its folder
+    if os.path.lexists(path):  # it may already be gone with its folder
         safe_files.remove_all(path)
 
 
 def _from_source(copy: Destination, path: str, name: str, known: Manifest) -> bool:
-    """Bring one file, link or folder from the person's checkout, if that still is the one that was copied."""
+    """Copy one file, link or folder from the person's checkout if it is still the one that was copied."""
     source, target = copy.source / path / name, copy.top / path / name
     status = source.lstat()
     expected = known[name]
@@ -121,7 +121,7 @@ def _bring(source: Path, target: Path, relocation: Relocation, *, rewritten: boo
 
 
 def _note(copy: Destination, noted: Stamp, manifests: dict[str, Manifest]) -> None:
-    """Write down the files that came anew."""
+    """Save the new state of the repaired files."""
     items = {
         path: item.model_copy(update={"mark": stamp.mark(copy.top / path)}) if path in manifests else item
         for path, item in noted.items.items()
@@ -131,7 +131,7 @@ def _note(copy: Destination, noted: Stamp, manifests: dict[str, Manifest]) -> No
 
 
 async def _provide_again(copy: Destination, paths: list[str]) -> None:
-    """Take out what is beyond repair, and provide it as if it had never been there."""
+    """Remove what cannot be repaired and provide it again."""
     for path in paths:
         await asyncio.to_thread(take_out, copy, path)
     await provide(copy)

@@ -1,4 +1,4 @@
-"""What Ralph has put into a working copy, noted beside it, so that the next look costs almost nothing."""
+"""Records what Ralph has put into a working copy, beside it, so that the next check is cheap."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from ralph.stores import atomic
 
 STAMP, MANIFEST = "stamp.json", "manifest.json"
 ManifestEntry = tuple[int, int, int, int, int, str]
-"""Mode, size, time of change, time of any change, number on disk, digest or ""; of a folder only the mode."""
+"""Mode, size, mtime, ctime, inode, and a digest or ""; for a folder, only the mode."""
 
 Manifest = dict[str, ManifestEntry]
-"""All that is below a path, by its name from there; a single file has the name ""."""
+"""Everything at and below a path, by relative name; the path itself has the name ""."""
 
 
 class Method(Enum):
@@ -28,8 +28,8 @@ class Method(Enum):
     COPIED = "copied"
     LINKED = "linked"
     MADE = "made"  # by a command
-    LEFT = "left out"  # too large: something else has to make it
-    TRACKED = "tracked"  # the commit has one of its own
+    LEFT = "left out"  # too large: something else must create it
+    TRACKED = "tracked"  # the commit contains it
 
 
 OURS = frozenset((Method.COPIED, Method.LINKED, Method.MADE))
@@ -41,9 +41,9 @@ class Put(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     how: Method
-    state: str  # what it was in the person's checkout
-    mark: str  # what it is in the copy
-    when: int = 0  # nanoseconds: one that was put again is another
+    state: str  # its state in the person's checkout
+    mark: str  # its state in the copy
+    when: int = 0  # nanoseconds: distinguishes a repeated put from the first
 
 
 class Stamp(BaseModel):
@@ -56,13 +56,13 @@ class Stamp(BaseModel):
     watched: tuple[str, ...] = ()
     seen: str = ""
     items: dict[str, Put] = {}
-    set_up_at: int = 0  # nanoseconds: when the set-up was last run
-    setup: tuple[str, ...] = ()  # the lock files and commands before and after it was run
+    set_up_at: int = 0  # nanoseconds: when the set-up last ran
+    setup: tuple[str, ...] = ()  # digests of the lock files and commands before and after it ran
     made: tuple[str, ...] = ()  # by the set-up
 
 
 _written: dict[Path, bytes] = {}
-"""What this process wrote: whoever works in a copy can reach the notes beside it, and is not believed."""
+"""Digests of what this process wrote: agents can reach the notes beside a copy, so changed ones are ignored."""
 
 
 def _read(path: Path) -> bytes:
@@ -78,7 +78,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def read(records: Path, places: tuple[str, str]) -> Stamp:
-    """The stamp of a copy at its place; an empty one if there is none that can be read."""
+    """Read the stamp of a copy; return an empty one if none can be read for these places."""
     try:
         stamp = Stamp.model_validate_json(_read(records / STAMP))
     except (OSError, ValidationError):
@@ -92,7 +92,7 @@ def write(records: Path, stamp: Stamp) -> None:
 
 
 def read_manifests(records: Path) -> dict[str, Manifest]:
-    """The manifests of a copy, by the path that Ralph put there; none if they cannot be read."""
+    """Read the manifests of a copy, by provided path; return none if they cannot be read."""
     try:
         raw = json.loads(_read(records / MANIFEST))
     except (OSError, ValueError):
@@ -106,7 +106,7 @@ def write_manifests(records: Path, manifests: Mapping[str, Manifest]) -> None:
 
 
 def mark(path: Path) -> str:
-    """What is at a path, without a look into a folder; empty if nothing is."""
+    """Return a mark of what is at a path, without reading folders; "" if there is nothing."""
     try:
         status = path.lstat()
     except OSError:
@@ -117,7 +117,7 @@ def mark(path: Path) -> str:
 
 
 def manifest(top: Path) -> Manifest:
-    """What is at a path and below it, by one walk."""
+    """List everything at and below a path in one walk."""
     try:
         status = top.lstat()
     except OSError:
@@ -136,16 +136,16 @@ def manifest(top: Path) -> Manifest:
 
 
 def sealed(top: Path, known: Manifest) -> Manifest:
-    """A manifest with a digest of each file that has several names.
+    """Return a manifest with a digest of each file that has several hard links.
 
-    uv and pnpm install by hard links, and whoever installs the same file elsewhere changes its last time here. Files
-    that are as `known` says are not read.
+    uv and pnpm install by hard links, so installing the same file elsewhere changes its ctime here. Files that match
+    `known` are not read.
     """
     return {name: _sealed(top / name, now, known.get(name)) for name, now in manifest(top).items()}
 
 
 def is_same(one: ManifestEntry, other: ManifestEntry) -> bool:
-    """Whether a file is what it was; only a digest outweighs the time of any change."""
+    """Return whether a file is unchanged; if the ctime differs, only an equal digest proves it."""
     return one == other or (one[5] != "" and (*one[:3], *one[4:]) == (*other[:3], *other[4:]))
 
 
@@ -168,7 +168,7 @@ def _digest(path: Path) -> str:
         return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
     try:
-        with open(path, "rb", opener=opened) as file:  # a link or a pipe may have taken its name
+        with open(path, "rb", opener=opened) as file:  # a link or a pipe may have replaced it
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
