@@ -1,4 +1,4 @@
-"""An attempt as data: what is to be done, how far it has come, and what each of its steps came to."""
+"""An attempt as data: what to do, its progress, and the results of its steps."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ from ralph.plan.work import StepSpec, Verdict, Work, WorkKind
 from ralph.text import readable
 
 DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
-"""Steps without whose success nothing passes; `continue_on_error` only lets the steps after them run."""
+"""Steps that must succeed; for them, `continue_on_error` only lets later steps run."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One attempt, complete and without behaviour: it can be stored, sent to another machine, or made in a test."""
+    """One attempt as pure data: it can be stored, sent to another machine, or created in a test."""
 
     run: str
     target: str
     number: int
-    base: str  # the commit it begins on
+    base: str  # the commit it starts from
     work: Work
-    task: Task | None = None  # the task as the plan had it when the attempt began; None: the work is no task
+    task: Task | None = None  # the task when the attempt began; None: the work is not a task
     gates: tuple[Gate, ...] = ()
     ui_gates: tuple[Gate, ...] = ()  # gates that need services and pages
     is_ui: bool = False  # whether services and pages are checked
     protect: tuple[str, ...] = ()  # globs of files that no agent may change
-    model: str = ""  # asked for on the command line: comes before any that is configured
-    commit_message: str = ""  # what the commit says if its agent made none
+    model: str = ""  # from the command line: overrides the configured model
+    commit_message: str = ""  # the commit's message if the agent made no commit
     blocking: frozenset[Severity] = frozenset()  # the review findings that send the work back
     max_rounds: int = 0  # how often a review may do that
 
     @property
     def label(self) -> str:
-        """The beginning of the names of its log files."""
+        """The prefix of its log files."""
         return f"{self.work.id}-{self.number}"
 
     def step(self, label: str) -> StepSpec:
@@ -43,7 +43,7 @@ class Attempt:
 
 @dataclass(frozen=True, kw_only=True)
 class StepResult:
-    """What one step came to; a step that did its job says PASSED."""
+    """The result of one step; PASSED if the step succeeded."""
 
     step: str
     verdict: Verdict
@@ -54,36 +54,36 @@ class StepResult:
     said: str = ""  # the agent's own reason
     usage: Usage = field(default_factory=Usage)
     gates: tuple[GateResult, ...] = ()
-    findings: tuple[Finding, ...] | None = None  # what a reviewer found; None: nobody has judged
+    findings: tuple[Finding, ...] | None = None  # a reviewer's findings; None: there was no review
     commit: str = ""
     summary: str = ""
-    hooked_subject: str = ""  # what the person's hooks made of the subject
-    trailers: tuple[str, ...] = ()  # what they added to the message
-    changed: bool = False  # whether it left anything that was not there before
-    touched: tuple[str, ...] = ()  # the files it changed, the first few
+    hooked_subject: str = ""  # the subject after the person's hooks
+    trailers: tuple[str, ...] = ()  # lines that the hooks added to the message
+    changed: bool = False  # whether it changed anything
+    touched: tuple[str, ...] = ()  # the first few files it changed
     left_out: tuple[str, ...] = ()  # what is not part of the commit, each with the reason
     no_page: str = ""  # why no page was opened, although it is UI work
     verified_tree: str = ""  # the tree that the gates approved
     retry_at: float | None = None
-    final: bool = False  # trying it again would come to the same
-    fatal: bool = False  # nobody could do better until a person mends something
+    final: bool = False  # a retry would have the same result
+    fatal: bool = False  # nothing can succeed until a person fixes something
 
 
 @dataclass(frozen=True, kw_only=True)
 class Record:
-    """One attempt on its way."""
+    """The progress of one attempt."""
 
     run: str
     target: str
     kind: WorkKind
     work: str
     number: int
-    base: str  # where the branch stood
+    base: str  # the branch tip at its start
     branch: str
     began: float
     slot: int = 0
-    agent_at_work: bool = False  # an agent was let loose, and what it came to is not written down yet
-    read_only: bool = False  # that agent was to change nothing in the project
+    agent_at_work: bool = False  # an agent was started, and its result is not recorded yet
+    read_only: bool = False  # that agent must not change the project
     steps: tuple[StepResult, ...] = ()
 
     def result_of(self, step: str) -> StepResult | None:
@@ -91,7 +91,7 @@ class Record:
 
     @property
     def has_work(self) -> bool:
-        """Whether an agent has finished and what it made is kept: then the attempt can go on from there."""
+        """Whether an agent has finished and its work is kept, so that the attempt can resume from there."""
         return any(result.commit and result.verdict is not Verdict.INTERRUPTED for result in self.steps)
 
     def add(self, result: StepResult) -> Record:
@@ -99,7 +99,7 @@ class Record:
 
 
 def _readable(result: StepResult) -> StepResult:
-    """File names and commit subjects may be no text at all: where people and agents read them, they are."""
+    """Replace invalid characters in texts that people and agents read, such as file names and commit subjects."""
     return replace(
         result,
         reason=readable(result.reason),
@@ -111,7 +111,7 @@ def _readable(result: StepResult) -> StepResult:
 
 
 def counts_against(work: Work, result: StepResult) -> bool:
-    """A failed step does, unless it may fail; the work itself and its gates may not, whatever is configured."""
+    """Return whether a step's result fails the attempt; `continue_on_error` never excuses decisive steps or gates."""
     spec = next((spec for spec in work.steps if spec.label == result.step), None)
     tolerated = spec is not None and spec.resilience.continue_on_error and spec.type not in DECISIVE
     is_red = any(gate.required and not gate.passed for gate in result.gates)

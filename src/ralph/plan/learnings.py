@@ -1,4 +1,4 @@
-"""What agents wrote down for the next ones, and which of it fits into a prompt. Pure."""
+"""The notes that agents leave for later ones, and which of them fit into a prompt. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BULLET = re.compile(r"\s{0,3}(?:[-*+]|\d+[.)])\s+")
 
 
 def entries(text: str) -> list[str]:
-    """The notes one by one, oldest first: a bullet with what hangs on it, or a paragraph. Headings are left out."""
+    """Split the notes, oldest first: a bullet with its continuation lines, or a paragraph. Headings are dropped."""
     found: list[list[str]] = []
     fresh = True
     for line in text.splitlines():
@@ -35,9 +35,9 @@ def entries(text: str) -> list[str]:
 
 
 def choose(text: str, about: str, limit: int) -> str:
-    """The notes that help most with `about`, best first, in at most `limit` characters; cut only at line ends.
+    """Return the notes most relevant to `about`, best first, in at most `limit` characters of whole lines.
 
-    A note that shares words with the task comes before one that does not; among equals, the newer one.
+    Notes that share more words with the task come first; among equals, newer ones.
     """
     wanted = significant(about)
     ranked = sorted(
@@ -55,7 +55,7 @@ def choose(text: str, about: str, limit: int) -> str:
 
 
 def significant(text: str) -> frozenset[str]:
-    """The stems of the words that tell what a text is about; names in code are several words."""
+    """Return the stems of the significant words in a text; identifiers are split into words."""
     whole = text if text.isascii() else unicodedata.normalize("NFKC", text)
     words = {part.casefold() for match in WORD.finditer(whole) for part in HUMP.split(match[0]) if part}
     return frozenset(map(stem, words - COMMON))
@@ -63,7 +63,7 @@ def significant(text: str) -> frozenset[str]:
 
 @lru_cache(maxsize=8192)
 def stem(word: str) -> str:
-    """A word without its endings. Rough on purpose: both texts are cut alike, so that a stem need not be a word."""
+    """Strip a word's endings. This is rough, but both texts are treated alike, so a stem need not be a word."""
     if word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
         word = word[:-1]
     for ending, instead in (("ied", "y"), ("ie", "y"), ("ing", ""), ("ed", ""), ("tion", "t")):

@@ -1,4 +1,4 @@
-"""Tasks and plans: frozen values that every workflow's files are read into."""
+"""Tasks and plans: the frozen values that every workflow's files are read into."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from ralph.plan.usage import Usage
 
 
 class TaskState(Enum):
-    """Where a task stands."""
+    """The state of a task."""
 
     PENDING = "pending"  # to do, or to do again
-    PASSED = "passed"  # its gates were green, by Ralph's own count, or a person accepted it
-    BLOCKED = "blocked"  # tried too often, or an agent or a person said so
+    PASSED = "passed"  # its gates were green when Ralph ran them, or a person accepted it
+    BLOCKED = "blocked"  # tried too often, or blocked by an agent or a person
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +29,7 @@ class Gate:
 
 @dataclass(frozen=True, kw_only=True)
 class GateResult:
-    """One verification command and what it came to."""
+    """One verification command and its result."""
 
     name: str
     command: str
@@ -40,25 +40,25 @@ class GateResult:
     reason: str = ""
     output: str = ""  # the useful part, for a person and for the next prompt
     log: str = ""
-    in_place: bool = False  # it ran where the agent worked, not on a clean checkout
+    in_place: bool = False  # it ran in the agent's working copy, not on a clean checkout
 
 
 def is_in_place(gates: Iterable[GateResult]) -> bool:
-    """Whether any of them ran where the agent worked."""
+    """Return whether any of them ran in the agent's working copy."""
     return any(gate.in_place for gate in gates)
 
 
 class Severity(Enum):
-    """How much a reviewer's finding matters."""
+    """How serious a reviewer's finding is."""
 
-    CRITICAL = "critical"  # it is wrong, loses something, or opens a hole
-    MAJOR = "major"  # a criterion is not met, or something that matters is missing
+    CRITICAL = "critical"  # wrong behaviour, data loss or a security hole
+    MAJOR = "major"  # a criterion is not met, or something important is missing
     MINOR = "minor"  # it could be better
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One thing that a reviewer found."""
+    """One problem that a reviewer found."""
 
     severity: Severity
     problem: str
@@ -67,7 +67,7 @@ class Finding:
     remedy: str = ""
 
     def __str__(self) -> str:
-        """All of it in one line."""
+        """Format the finding on one line."""
         where = f" {self.file}:{self.line}" if self.file and self.line else f" {self.file}" if self.file else ""
         remedy = f" → {self.remedy}" if self.remedy else ""
         return " ".join(f"{self.severity.value}{where}: {self.problem}{remedy}".split())
@@ -75,7 +75,7 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class PageFinding:
-    """Something that is wrong with a page."""
+    """A problem with a page."""
 
     page: str  # as the criterion names it
     kind: str  # status, load, request, console, exception, banner, overlay, blank, crash
@@ -94,9 +94,9 @@ class PageResult:
     page: str
     url: str
     seconds: float
-    status: int | None = None  # None: nothing was answered
+    status: int | None = None  # None: there was no response
     findings: tuple[PageFinding, ...] = ()
-    screenshot: str = ""  # relative to the project's root, where it lies below it
+    screenshot: str = ""  # relative to the project root, if it is below it
 
     @property
     def passed(self) -> bool:
@@ -105,21 +105,21 @@ class PageResult:
 
 @dataclass(frozen=True, kw_only=True)
 class Acceptance:
-    """A person's word in place of the gates' verdict."""
+    """A person's decision that replaces the gates' verdict."""
 
-    by: str  # the name that git knows the person by; empty: it knows none
+    by: str  # the person's name in git; empty: not set
     why: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class TaskResult:
-    """What a passed task left behind."""
+    """The result of a passed task."""
 
     completed_at: str
     commit: str
     summary: str
     gates: tuple[GateResult, ...] = ()
-    accepted: Acceptance | None = None  # a person accepted the task; None: its gates decided
+    accepted: Acceptance | None = None  # set if a person accepted the task; None: its gates decided
 
     @property
     def in_place(self) -> bool:
@@ -139,32 +139,32 @@ class Task:
     depends_on: tuple[str, ...] = ()
     state: TaskState = TaskState.PENDING
     failures: int = 0
-    attempts: int = 0  # settled attempts, whatever they came to; numbers are never used twice
+    attempts: int = 0  # settled attempts of any outcome; numbers are never reused
     idle: int = 0  # attempts in a row that changed nothing
-    base: str = ""  # the commit this task's work began on; empty until it begins
+    base: str = ""  # the commit on which its work began; empty until it begins
     notes: str = ""
-    tried: tuple[str, ...] = ()  # what earlier attempts did and came to, a line each
+    tried: tuple[str, ...] = ()  # one line for each earlier attempt
     rounds: int = 0  # how often a review has sent it back
-    resets: int = 0  # how often the final verification has
-    findings: tuple[Finding, ...] = ()  # what its last review found, whatever that came to
+    resets: int = 0  # how often the final verification has sent it back
+    findings: tuple[Finding, ...] = ()  # the findings of its last review, whatever its verdict
     seconds: float = 0.0  # of all settled attempts together
-    usage: Usage = field(default_factory=Usage)  # likewise
+    usage: Usage = field(default_factory=Usage)  # of all settled attempts together
     result: TaskResult | None = None
-    spec: str = ""  # the spec it belongs to, in a plan that has some
+    spec: str = ""  # its spec, in a plan with specs
 
     @property
     def acceptance(self) -> Acceptance | None:
-        """Who accepted it, if a person did."""
+        """The person's acceptance, if there is one."""
         return self.result.accepted if self.result and self.state is TaskState.PASSED else None
 
     @property
     def standing(self) -> str:
-        """Its state as views name it: what a person accepted has not passed."""
+        """Its state as views show it: an accepted task counts as accepted, not passed."""
         return "accepted" if self.acceptance else self.state.value
 
     @property
     def wish(self) -> tuple[object, ...]:
-        """What is asked for, without how far it has come."""
+        """What the task asks for, without its progress."""
         return self.title, self.description, self.criteria, self.tags, self.priority, self.depends_on
 
 
@@ -178,8 +178,8 @@ class Spec:
     priority: int = 0
     context: str = ""
     criteria: tuple[str, ...] = ()
-    state: TaskState = TaskState.PENDING  # PASSED: all its tasks did; BLOCKED: what passed is committed as partial
-    attempts: int = 0  # at committing it
+    state: TaskState = TaskState.PENDING  # PASSED: all its tasks passed; BLOCKED: what passed is committed as partial
+    attempts: int = 0  # attempts to commit it
     failures: int = 0
     notes: str = ""
     result: TaskResult | None = None
@@ -187,7 +187,7 @@ class Spec:
 
 @dataclass(frozen=True, kw_only=True)
 class FinalReview:
-    """How far the plan's final review has come."""
+    """The progress of the plan's final review."""
 
     attempts: int = 0
     failures: int = 0  # rounds in a row without a usable verdict
@@ -198,17 +198,17 @@ class FinalReview:
 
 @dataclass(frozen=True, kw_only=True)
 class SetupState:
-    """How far the steps have come that run once, before the first task."""
+    """The progress of the steps that run once, before the first task."""
 
     attempts: int = 0
     failures: int = 0  # in a row
     notes: str = ""
-    done: frozenset[str] = frozenset()  # the names of those that have run
+    done: frozenset[str] = frozenset()  # the names of the steps that have run
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failure:
-    """Why a plan has halted: the first task that was out of attempts."""
+    """Why a plan has halted: the first task that ran out of attempts."""
 
     task: str
     title: str
@@ -230,7 +230,7 @@ class Plan:
     review: FinalReview = field(default_factory=FinalReview)
     setup: SetupState = field(default_factory=SetupState)
     specs: tuple[Spec, ...] = ()  # by priority; empty: every task is committed on its own
-    failure: Failure | None = None  # it has halted, and nothing is begun before a person starts it again
+    failure: Failure | None = None  # the plan has halted until a person starts it again
 
     def __iter__(self) -> Iterator[Task]:
         return iter(self.tasks)
@@ -246,7 +246,7 @@ class Plan:
 
     @property
     def in_place(self) -> bool:
-        """Whether any task passed by gates that ran where its agent worked."""
+        """Whether any task passed by gates that ran in the agent's working copy."""
         return any(task.result.in_place for task in self.tasks if task.result)
 
     def count(self, state: TaskState) -> int:
@@ -264,7 +264,7 @@ class Plan:
 
     @property
     def unverified(self) -> tuple[Task, ...]:
-        """Tasks that passed though no gate was required, and that no person accepted."""
+        """Tasks that passed although no gate was required, and that no person accepted."""
         return tuple(
             task
             for task in self.tasks
@@ -275,11 +275,11 @@ class Plan:
         )
 
     def change(self, task_id: str, how: Callable[[Task], Task]) -> Plan:
-        """The same plan with one task changed."""
+        """Return the plan with one task changed."""
         return replace(self, tasks=tuple(how(task) if task.id == task_id else task for task in self.tasks))
 
     def change_spec(self, spec_id: str, how: Callable[[Spec], Spec]) -> Plan:
-        """The same plan with one spec changed."""
+        """Return the plan with one spec changed."""
         return replace(self, specs=tuple(how(spec) if spec.id == spec_id else spec for spec in self.specs))
 
 
@@ -287,7 +287,7 @@ MAX_LEARNING = 500
 
 
 def learn(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
-    """Add what is new, cut to a sensible length, each thing once whatever its case and spacing."""
+    """Add new learnings, truncated; drop duplicates that differ only in case and spacing."""
     seen = {_same(text) for text in known}
     added = list(known)
     for raw in new:

@@ -1,4 +1,4 @@
-"""What a prompt is made from, and what an agent claims in a plan file."""
+"""The input for prompts, and the claims that an agent makes in a plan file."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from ralph.plan.work import StepSpec, Work
 
 @dataclass(frozen=True, kw_only=True)
 class ReviewAssignment:
-    """What a reviewer is to look at, and where its answer goes."""
+    """What a reviewer must read, and where its answer goes."""
 
-    answer: str  # the file, as the reviewer names it from where it works
+    answer: str  # the file, relative to the reviewer's folder
     diff: str  # the command that shows the task's work
     mistakes: str = ""  # why its last answer could not be used
 
 
 @dataclass(frozen=True, kw_only=True)
 class PromptRequest:
-    """What a prompt is wanted for."""
+    """What a prompt is needed for."""
 
     plan: Plan
     work: Work
     step: StepSpec
     number: int
     earlier: tuple[StepResult, ...]
-    mistakes: str = ""  # why the last try of this very step was not accepted
-    review: ReviewAssignment | None = None  # it is a reviewer who is asked
+    mistakes: str = ""  # why the last try of this step was not accepted
+    review: ReviewAssignment | None = None  # set if the agent is a reviewer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Prompt:
-    """What an agent is told."""
+    """The text for an agent."""
 
     text: str
-    context: str = ""  # goes in as system text where the agent takes it, else at the head of the text
+    context: str = ""  # passed as system text if the agent supports it, else prepended to the text
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanClaims:
-    """What an agent claims by its marks in a plan file; no more than words."""
+    """What an agent claims by its marks in a plan file; claims prove nothing."""
 
     claims: frozenset[str] = frozenset()
     reason: str = ""
-    note: str = ""  # what a person should know about it
+    note: str = ""  # a note for the person

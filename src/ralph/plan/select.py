@@ -1,4 +1,4 @@
-"""What comes next: the task that was begun, then by priority, then as listed."""
+"""Selects the next task: the one that was begun, then by priority, then in the order of the plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ralph.plan.model import Plan, Spec, Task, TaskState
 
 
 def ready(plan: Plan, running: frozenset[str] = frozenset()) -> Task | None:
-    """The next task that is not under way and whose dependencies have passed, or None."""
+    """Return the next task that is not running and whose dependencies have passed; None if there is none."""
     passed = {task.id for task in plan if task.state is TaskState.PASSED}
     waiting = [task for task in plan if task.state is TaskState.PENDING and task.id not in running]
     candidates = [task for task in waiting if all(name in passed for name in task.depends_on)]
@@ -17,7 +17,7 @@ def ready(plan: Plan, running: frozenset[str] = frozenset()) -> Task | None:
 
 
 def following(plan: Plan) -> Task | Spec | None:
-    """The next task, or the spec whose turn it is if all of its tasks are settled."""
+    """Return the next task, or the current spec if all of its tasks are settled."""
     task = ready(plan)
     spec = next(iter(open_specs(plan)), None)
     if spec is None or (task and (task.id == plan.current or task.spec == spec.id)):
@@ -26,7 +26,7 @@ def following(plan: Plan) -> Task | Spec | None:
 
 
 def open_specs(plan: Plan) -> list[Spec]:
-    """The specs that are not closed, in their order: first one whose work is done in part and not committed."""
+    """Return the open specs in order: first those with uncommitted work."""
     waiting = [spec for spec in plan.specs if spec.state is TaskState.PENDING]
     return sorted(waiting, key=lambda spec: (not _has_uncommitted(plan, spec), spec.priority))
 
@@ -37,7 +37,7 @@ def _has_uncommitted(plan: Plan, spec: Spec) -> bool:
 
 
 def waves(plan: Plan) -> list[tuple[Task, ...]]:
-    """The tasks in groups that can be done side by side: each group needs only what stands in those before it."""
+    """Group the tasks into waves that can run in parallel: each needs only tasks of earlier waves."""
     level: dict[str, int] = {}
     left = list(plan.tasks)
     while left:
@@ -50,7 +50,7 @@ def waves(plan: Plan) -> list[tuple[Task, ...]]:
 
 
 def cycle(depends_on: dict[str, tuple[str, ...]]) -> tuple[str, ...]:
-    """A cycle among dependencies, first id repeated at its end; empty if there is none."""
+    """Return a dependency cycle, with its first id repeated at the end; empty if there is none."""
     done: set[str] = set()
     for start in depends_on:
         path: list[str] = []

@@ -1,4 +1,4 @@
-"""What agent calls used: tokens and money, where anybody said so."""
+"""What agent calls used: tokens and money, as far as it is known."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TypeVar
 
 @dataclass(frozen=True, kw_only=True)
 class Usage:
-    """What agent calls used. None is unknown, and unknown is never 0."""
+    """What agent calls used. None means unknown, which is never 0."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -16,8 +16,8 @@ class Usage:
     cache_write_tokens: int | None = None
     cost_usd: float | None = None
     calls: int = 0
-    unpriced: int = 0  # calls whose cost nobody knows
-    estimated: int = 0  # calls whose cost was worked out from their tokens
+    unpriced: int = 0  # calls of unknown cost
+    estimated: int = 0  # calls whose cost was calculated from their tokens
     model: str = ""
 
     def __add__(self, other: Usage) -> Usage:

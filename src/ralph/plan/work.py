@@ -1,4 +1,4 @@
-"""What the engine does next and what it came to: the words every workflow shares."""
+"""What the engine does next and the outcome of it, shared by all workflows."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from ralph.plan.usage import Usage
 
 
 class WorkKind(Enum):
-    """What an attempt is for; an attempt need not be a task."""
+    """What an attempt is for; it need not be a task."""
 
     SETUP = "setup"  # a step that runs once, before the first task
     TASK = "task"
     FINISH = "finish"  # all tasks of a spec are settled: what passed is committed
     REVIEW = "review"
-    PLAN = "plan"  # questions, PRDs, plans: an answer is asked for, nothing is built
+    PLAN = "plan"  # questions, PRDs, plans: the agent answers, nothing is built
 
 
 class Verdict(Enum):
-    """What an attempt came to."""
+    """The outcome of an attempt."""
 
     PASSED = "passed"
     FAILED = "failed"
-    UNFINISHED = "unfinished"  # the agent did not say that it is done: the next attempt goes on
-    BLOCKED = "blocked"  # the agent says that it cannot go on
-    REOPENED = "reopened"  # a review sent it back, or the final one sent tasks back
-    CONFLICTED = "conflicted"  # it collides with what landed meanwhile: costs nothing, comes again on top of that
-    LIMITED = "limited"  # a usage limit: costs nothing, comes again later
-    INTERRUPTED = "interrupted"  # a person or a crash ended it: costs nothing
+    UNFINISHED = "unfinished"  # the agent did not say that it is done: the next attempt continues
+    BLOCKED = "blocked"  # the agent says that it cannot continue
+    REOPENED = "reopened"  # a review sent it back, or the final review sent tasks back
+    CONFLICTED = "conflicted"  # it conflicts with work that landed meanwhile: not a failure, retried on top of it
+    LIMITED = "limited"  # a usage limit: not a failure, retried later
+    INTERRUPTED = "interrupted"  # a person or a crash ended it: not a failure
 
 
 class Ending(Enum):
@@ -39,16 +39,16 @@ class Ending(Enum):
     DONE = "done"
     BLOCKED = "blocked"
     UNVERIFIED = "unverified"  # everything passed, but no gate was required, or the final review never agreed
-    HALTED = "halted"  # a task failed, and in this workflow nothing is begun after that
+    HALTED = "halted"  # a task failed, and this workflow starts nothing after that
     ONCE = "once"
     LIMITED = "limited"
-    STOPPED = "stopped"  # nobody can work until a person mends something
+    STOPPED = "stopped"  # nothing can work until a person fixes something
     INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resilience:
-    """What the one wrapper around every step needs to know."""
+    """The settings of the wrapper around every step."""
 
     timeout: float | None = None
     max_retries: int = 0
@@ -65,7 +65,7 @@ class StepSpec:
     type: str
     name: str = ""
     resilience: Resilience = field(default_factory=Resilience)
-    settings: object = None  # what the step type's own `Settings` made of its configuration; None: its defaults
+    settings: object = None  # the parsed configuration (`Settings` of the step type); None: defaults
 
     @property
     def label(self) -> str:
@@ -74,21 +74,21 @@ class StepSpec:
 
 @dataclass(frozen=True, kw_only=True)
 class ContractResult:
-    """Whether a step wrote what it owes."""
+    """Whether a step fulfilled its contract."""
 
-    mistakes: tuple[str, ...] = ()  # what is missing or wrong; empty: it kept its contract
-    restore: tuple[str, ...] = ()  # files that go back as they were
-    verdict: Verdict = Verdict.PASSED  # what it says in them
+    mistakes: tuple[str, ...] = ()  # what is missing or wrong; empty: the contract is fulfilled
+    restore: tuple[str, ...] = ()  # files to restore
+    verdict: Verdict = Verdict.PASSED  # the verdict that the step wrote into them
     reason: str = ""
 
 
 FileTexts = Mapping[str, bytes | None]
-"""Files by their paths below the project's root; None: there is none."""
+"""File contents by path below the project root; None: the file does not exist."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Duty:
-    """What one step owes in the files that its work may write, in the words of its workflow."""
+    """One step's contract in the files that its work may write, in the terms of its workflow."""
 
     mode: str
     task: str = ""
@@ -97,7 +97,7 @@ class Duty:
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """The next thing to do, as a workflow names it."""
+    """The next thing to do, as a workflow defines it."""
 
     kind: WorkKind
     id: str  # the task's id, or a name such as `final`
@@ -105,18 +105,18 @@ class Work:
     steps: tuple[StepSpec, ...]
     role: str = "executor"
     prompt: str = "run"
-    claims: frozenset[str] = frozenset()  # the agent must say one of these; empty: nothing is expected
-    spelled: str = ""  # how it is to say that, if not as <ralph>CLAIM</ralph>
-    unclaimed: Verdict = Verdict.FAILED  # what it comes to if it says none of them
-    writable: tuple[str, ...] = ()  # what it may write beside the project's own files
-    was_tried: bool = False  # by an earlier run, though the plan does not count its attempts
-    trailer: str = ""  # a line in its commit by which that is found again
-    duties: Mapping[str, Duty] = field(default_factory=dict)  # what its steps owe in those files, by their labels
-    claimable: str = ""  # a file of Ralph's in which it may mark its task: read as a claim, then put back
+    claims: frozenset[str] = frozenset()  # the agent must make one of these claims; empty: none is expected
+    spelled: str = ""  # how the agent spells the claim, if not as <ralph>CLAIM</ralph>
+    unclaimed: Verdict = Verdict.FAILED  # the verdict if it makes none of them
+    writable: tuple[str, ...] = ()  # what it may write besides the project's own files
+    was_tried: bool = False  # by an earlier run, although the plan does not count its attempts
+    trailer: str = ""  # a line in its commit message, to find the commit later
+    duties: Mapping[str, Duty] = field(default_factory=dict)  # the contracts of its steps in those files, by step label
+    claimable: str = ""  # Ralph's file in which the agent may mark its task: read as a claim, then restored
 
     @property
     def lands(self) -> bool:
-        """Whether what passes comes onto the branch."""
+        """Whether passed work lands on the branch."""
         return self.kind in (WorkKind.TASK, WorkKind.FINISH) or any(spec.type == "git-commit" for spec in self.steps)
 
     def step(self, label: str) -> StepSpec:
@@ -125,7 +125,7 @@ class Work:
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """Nothing can begin before something that is under way has ended."""
+    """Nothing can start before some running work has ended."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +138,7 @@ class Finished:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What one attempt came to, complete enough to be settled by another process tomorrow."""
+    """The outcome of one attempt, complete enough for another process to settle it later."""
 
     work_id: str
     number: int
@@ -147,23 +147,23 @@ class Outcome:
     at: str = ""
     commit: str = ""
     summary: str = ""
-    trailers: tuple[str, ...] = ()  # what the person's hooks added to the message
+    trailers: tuple[str, ...] = ()  # lines that the person's hooks added to the message
     gates: tuple[GateResult, ...] = ()
     learnings: tuple[str, ...] = ()
     reopened: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] | None = None  # what a review of the task found; None: there was none
+    findings: tuple[Finding, ...] | None = None  # the findings of the task's review; None: there was none
     usage: Usage = field(default_factory=Usage)
     retry_at: float | None = None
     fatal: bool = False
     base: str = ""
-    changed: bool = True  # whether it left anything that was not there before
-    touched: tuple[str, ...] = ()  # the files it changed, the first few
-    verified_tree: str = ""  # the tree that the gates approved; empty: none did
+    changed: bool = True  # whether it changed anything
+    touched: tuple[str, ...] = ()  # the first few files it changed
+    verified_tree: str = ""  # the tree that the gates approved; empty: none
     seconds: float = 0.0
 
 
 def listed(what: str, lines: tuple[str, ...]) -> str:
-    """A reason whose first line can stand alone, with all of its points below it."""
+    """Format a reason whose first line can stand alone, with all points below it."""
     first = f"{what}: {lines[0]}" if lines else f"{what}."
     if len(lines) < 2:
         return first
@@ -171,7 +171,7 @@ def listed(what: str, lines: tuple[str, ...]) -> str:
 
 
 def progress_of(plan: Plan, kind: WorkKind, work_id: str) -> Task | Spec | FinalReview | SetupState | None:
-    """How far a piece of work has come: its settled attempts, its failures, its notes."""
+    """Return the progress of a piece of work: its attempts, failures and notes."""
     match kind:
         case WorkKind.REVIEW:
             return plan.review

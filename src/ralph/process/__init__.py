@@ -1,1 +1,1 @@
-"""The only place that starts programs: spawn, stream, time out, and end the whole tree."""
+"""The only package that starts programs: it spawns, streams, enforces time limits and ends whole process trees."""

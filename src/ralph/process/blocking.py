@@ -1,4 +1,4 @@
-"""Short programs for commands that only look: no event loop, no waiting."""
+"""Runs short programs without an event loop, for commands that only read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ralph.errors import RalphError
 def capture_now(
     argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None, stdin: bytes = b""
 ) -> tuple[int, bytes]:
-    """The exit code and standard output of a short program; 127 if it is not there."""
+    """Return the exit code and standard output of a short program; 127 if it cannot run or takes too long."""
     try:
         done = subprocess.run(
             list(argv),
@@ -30,7 +30,7 @@ def capture_now(
 
 
 def hand_over(argv: Sequence[str]) -> int:
-    """Give the terminal to a program, such as a person's editor, until it ends."""
+    """Give the terminal to a program, such as the person's editor, until it exits."""
     try:
         return subprocess.run(list(argv), check=False).returncode
     except OSError as error:

@@ -1,4 +1,4 @@
-"""What an agent may see of a person's environment, and how secrets are kept out of logs."""
+"""Filters the environment that agents see, and keeps secrets out of logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ORDINARY = (
     "FNM_*", "VOLTA_HOME", "ASDF_*", "MISE_*", "GOPATH", "GOROOT", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME",
     "BUN_INSTALL", "DENO_DIR", "PNPM_HOME", "GIT_AUTHOR_*", "GIT_COMMITTER_*", "IS_SANDBOX", "CI",
 )  # fmt: skip
-"""What every agent gets: what programs need to run, and nothing that opens a door."""
+"""The variables that every agent gets: what programs need to run, and no credentials."""
 
 SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|AUTH(?!OR))", re.IGNORECASE)
 MIN_SECRET = 8
@@ -43,7 +43,7 @@ GIT_LOCATION = frozenset(
 
 
 def allowed(environment: Mapping[str, str], also: Iterable[str]) -> dict[str, str]:
-    """The part of `environment` that an agent gets: the ordinary names and `also` (patterns)."""
+    """Return the part of `environment` that an agent gets: the default names and the patterns in `also`."""
     wanted = _matcher((*ORDINARY, *also))
     return {name: value for name, value in environment.items() if wanted.match(name)}
 
@@ -54,23 +54,23 @@ def _matcher(patterns: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def for_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """An environment in which git looks where it is run, also inside of somebody's git hook."""
+    """Return an environment in which git uses the current folder, even inside a git hook."""
     return {name: value for name, value in environment.items() if name not in GIT_LOCATION}
 
 
 def secrets_in(environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The values that must never reach a log, a prompt or a commit; longest first."""
+    """Return the values that must never reach a log, a prompt or a commit, longest first."""
     found = {
         value
         for name, value in environment.items()
         if SECRET_NAME.search(name) and len(value) >= MIN_SECRET and not value.startswith("/")
     }
-    escaped = {json.dumps(value)[1:-1] for value in found}  # as it stands inside of JSON
+    escaped = {json.dumps(value)[1:-1] for value in found}  # as it appears inside JSON
     return tuple(sorted(found | escaped, key=len, reverse=True))
 
 
 class Redactor:
-    """Replaces secrets in a stream of bytes, also where one is cut by the border of two pieces."""
+    """Replaces secrets in a stream of bytes, even if one is split between two pieces."""
 
     def __init__(self, secrets: Iterable[str]) -> None:
         self._secrets = sorted((os.fsencode(secret) for secret in secrets), key=len, reverse=True)
@@ -97,19 +97,19 @@ class Redactor:
         return self._any.sub(HIDDEN, text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
     def _replace(self, data: bytes) -> tuple[list[bytes], int]:
-        """The clean part up to the last secret that is complete, and where it ends."""
+        """Return the redacted data up to the last complete secret, and where that secret ends."""
         assert self._any, "feed has looked"
         clean: list[bytes] = []
         rest = 0
         for match in self._any.finditer(data):
             if match.end() == len(data) and self._could_begin(data, match.start()) == match.start():
-                break  # it may be the beginning of a longer one
+                break  # it may be the start of a longer secret
             clean += [data[rest : match.start()], HIDDEN]
             rest = match.end()
         return clean, rest
 
     def _could_begin(self, data: bytes, start: int) -> int:
-        """Where a secret may begin at the end of `data`, not before `start`; its length if none may."""
+        """Return where a secret may start at the end of `data`, from `start` on; the length of `data` if none can."""
         for position in range(max(start, len(data) - self._longest + 1), len(data)):
             if any(secret.startswith(data[position:]) and secret != data[position:] for secret in self._secrets):
                 return position

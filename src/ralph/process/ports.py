@@ -1,4 +1,4 @@
-"""TCP ports of this machine: one that is free, and who holds one that is not."""
+"""TCP ports of this machine: finds a free one, or the process that holds one."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-LOWEST, HIGHEST = 20_000, 32_000  # below those that systems give to outgoing connections
+LOWEST, HIGHEST = 20_000, 32_000  # below the range that systems use for outgoing connections
 LISTENING = "0A"
 
 _given: set[int] = set()
-"""Those this process has handed out: nobody listens there yet, but somebody soon will."""
+"""Ports that this process has handed out, which may not be in use yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Holder:
-    """Who listens at a port; no number: the system does not tell."""
+    """The process that listens on a port; pid 0 if the system does not tell."""
 
     pid: int = 0
     name: str = ""
@@ -26,7 +26,7 @@ class Holder:
 
 
 def free_port() -> int:
-    """A port at which nobody listens, never the same one twice."""
+    """Return a port on which no process listens; never the same one twice."""
     for port in random.sample(range(LOWEST, HIGHEST), HIGHEST - LOWEST):
         if port not in _given and _can_listen(port):
             _given.add(port)
@@ -35,7 +35,7 @@ def free_port() -> int:
 
 
 def holder(port: int) -> Holder | None:
-    """Who listens at a port of this machine; None: nobody does."""
+    """Return the process that listens on a port of this machine; None if there is none."""
     if not Path("/proc/net/tcp").exists():
         return None if _can_listen(port) else Holder()
     sockets = {inode for name in ("tcp", "tcp6") for inode in _listening(Path("/proc/net", name), port)}
@@ -44,7 +44,7 @@ def holder(port: int) -> Holder | None:
 
 def _can_listen(port: int) -> bool:
     with socket.socket() as trial:
-        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a connection that is just closed is no listener
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a connection that was just closed does not count
         try:
             trial.bind(("", port))
         except OSError:
@@ -53,7 +53,7 @@ def _can_listen(port: int) -> bool:
 
 
 def _listening(table: Path, port: int) -> list[str]:
-    """The sockets of the kernel's table that listen at a port, by their inodes."""
+    """Return the inodes of the sockets in the kernel's table that listen on a port."""
     try:
         rows = [line.split() for line in table.read_text().splitlines()[1:]]
     except OSError:
@@ -72,7 +72,7 @@ def _has_open(process: Path, wanted: str) -> bool:
     try:
         return any(str(entry.readlink()) == wanted for entry in (process / "fd").iterdir())
     except OSError:
-        return False  # gone, or not ours to look at
+        return False  # it has ended, or belongs to another user
 
 
 def _name(process: Path) -> str:

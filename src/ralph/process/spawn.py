@@ -1,4 +1,4 @@
-"""One child program: started in a session of its own, streamed at constant memory, ended as a whole tree."""
+"""Runs one child program: in its own session, streamed in constant memory, ended as a whole tree."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _numbers = itertools.count(1)
 
 
 class ExitKind(Enum):
-    """How a program came to its end."""
+    """How a program ended."""
 
     EXITED = "exited"
     TIMED_OUT = "timed out"
     SILENT = "silent"
-    LINGERED = "lingered"  # it had said its last word and still did not exit
+    LINGERED = "lingered"  # it had reported its end but did not exit
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """How long a program may run, be silent, and take to end when it is asked to."""
+    """How long a program may run, stay silent, and take to exit after a signal."""
 
     total: float | None = None
     idle: float | None = None
@@ -52,7 +52,7 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessEnd:
-    """What a program came to."""
+    """The result of a program."""
 
     how: ExitKind
     code: int
@@ -69,7 +69,7 @@ class Captured:
 
 
 class Child:
-    """A running program; `exited` resolves when its own process ends, whoever still holds its output."""
+    """A running program; `exited` resolves when its own process ends, even if another one still holds its output."""
 
     def __init__(self, popen: subprocess.Popen[bytes], mark: str) -> None:
         self._popen = popen
@@ -110,7 +110,7 @@ class Child:
             ended()
 
     def last_word(self) -> None:
-        """The program has said that it is done: it may take a little while to exit, no longer."""
+        """Start a short deadline: the program has reported that it is done and should exit soon."""
         self.on_last_word()
 
     def kill(self) -> None:
@@ -128,7 +128,7 @@ class Child:
         asyncio.get_running_loop().add_reader(descriptor, self._pump, descriptor)
 
     def _pump(self, descriptor: int) -> bool:
-        """Pass on what is there; False when nothing more is."""
+        """Pass on available output; return False when there is no more."""
         try:
             data = os.read(descriptor, CHUNK)
         except BlockingIOError:
@@ -141,7 +141,7 @@ class Child:
         self.last_output = asyncio.get_running_loop().time()
         try:
             self._readers[descriptor](data)
-        except Exception as error:  # whoever takes the output cannot: the program has nobody to talk to any more
+        except Exception as error:  # the sink failed, so the program's output has nowhere to go
             self.failure = self.failure or error
             self._close(descriptor)
             self.kill()
@@ -154,7 +154,7 @@ class Child:
         os.close(descriptor)
 
     async def end(self, grace: float) -> None:
-        """End the program and everything that came from it, then take the rest of its output."""
+        """End the program and all of its descendants, then read the rest of its output."""
         patience = grace if self.running() else min(grace, 1.0)
         unseen = 0
         for _ in range(MAX_CHECKS):
@@ -162,7 +162,7 @@ class Child:
                 break
             before = births()
             members = tree.family(self.pid, self.mark)
-            nobody_was_born = before and births() == before  # else a look can miss somebody
+            nobody_was_born = before and births() == before  # otherwise the check may have missed a new process
             unseen = 0 if members else unseen + (2 if nobody_was_born else 1)
             await tree.end(members, grace=patience)
             patience = 0.0 if members else patience
@@ -170,9 +170,9 @@ class Child:
         self.drain()
 
     def drain(self) -> None:
-        """Take what the ended program left in its pipes, and close them."""
+        """Read what the ended program left in its pipes, and close them."""
         for descriptor in list(self._readers):
-            for _ in range(2 * PIPE_SIZE // CHUNK):  # no more than fits: somebody else may still be writing
+            for _ in range(2 * PIPE_SIZE // CHUNK):  # no more than fits: another process may still be writing
                 if not self._pump(descriptor):
                     break
             if descriptor in self._readers:
@@ -180,7 +180,7 @@ class Child:
 
 
 async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Let `work` finish, however often we are told to stop meanwhile."""
+    """Finish `work` even if this task is cancelled meanwhile, then raise the cancellation."""
     task = asyncio.ensure_future(work)
     stopped: asyncio.CancelledError | None = None
     while not task.done():
@@ -194,7 +194,7 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def finished(work: Coroutine[Any, Any, T]) -> T:
-    """What `work` comes to, however often we are told to stop meanwhile; who told us learns of it afterwards."""
+    """Finish `work` even if this task is cancelled meanwhile, and return its result; the cancellation is dropped."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):
@@ -203,7 +203,7 @@ async def finished(work: Coroutine[Any, Any, T]) -> T:
 
 
 def new_mark(owner: str) -> str:
-    """What a child of `owner` is known by, together with all that stems from it."""
+    """Return a new mark, which identifies a child of `owner` and all of its descendants."""
     return f"{owner}.{next(_numbers)}"
 
 
@@ -219,7 +219,7 @@ async def spawn(
     stdin: Path | None = None,
     grace: float = 5.0,
 ) -> AsyncIterator[Child]:
-    """Start a program; when the block ends, in whatever way, its whole tree ends too."""
+    """Start a program; when the block ends in any way, end its whole tree."""
     mark = new_mark(owner)
     child, descriptors = _start(argv, cwd, {**env, MARK: mark}, mark, stdin, separate=err is not None)
     try:
@@ -263,10 +263,10 @@ async def capture(
     seconds: float = 120,
     owner: str = "",
 ) -> Captured:
-    """Run a short program of ours (git) and take its output whole."""
+    """Run a short program of Ralph's own (git) and return its whole output."""
     out, err = bytearray(), bytearray()
     source = _as_file(stdin) if stdin else None
-    marked = {**env, MARK: f"{owner}.git"} if owner else env  # its hooks can be found if we are killed
+    marked = {**env, MARK: f"{owner}.git"} if owner else env  # lets the next run find its hooks if Ralph is killed
     child, descriptors = _start(argv, cwd, marked, "", source, separate=True)
     try:
         child.read(descriptors[0], out.extend, much=False)
@@ -341,7 +341,7 @@ def _opened(path: Path) -> int:
 
 
 def _as_file(data: bytes) -> int:
-    """A descriptor one can read `data` from, without a writer that could block."""
+    """Return a descriptor from which `data` can be read, without a writer that could block."""
     if len(data) <= SMALL:
         read, write = os.pipe()
         os.write(write, data)
@@ -358,7 +358,7 @@ def _as_file(data: bytes) -> int:
 
 
 class _Deadlines:
-    """The first of: the program's own end, its total limit, its idle limit, its last word plus a while."""
+    """Resolves at the first of: the program's exit, its total limit, its idle limit, a delay after its last word."""
 
     def __init__(self, child: Child, limits: Limits) -> None:
         self._loop = asyncio.get_running_loop()

@@ -1,4 +1,4 @@
-"""The machine's process table: who stems from whom, and which of our marks a process carries."""
+"""The machine's process table: parents, descendants, and the marks that processes carry."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 MARK = "_CHILD_MARK"
-"""Every child carries this variable, and its own children inherit it: that is how leftovers are found."""
+"""The variable that every child gets and its own children inherit; Ralph finds leftover processes by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class ProcessEntry:
     group: int
     session: int
     dead: bool
-    inode: int = field(default=0, compare=False)  # of its folder: a later process with this number has another one
+    inode: int = field(default=0, compare=False)  # of its /proc folder: differs for a later process with this pid
 
 
 def table() -> list[ProcessEntry]:
@@ -28,13 +28,13 @@ def table() -> list[ProcessEntry]:
 
 
 def present() -> set[tuple[int, int]]:
-    """Every process of the machine: its number and the inode of its folder."""
+    """Return every process of the machine, as pid and inode of its /proc folder."""
     with os.scandir("/proc") as found:
         return {(int(folder.name), folder.inode()) for folder in found if folder.name.isdigit()}
 
 
 def read(processes: Iterable[tuple[int, int]]) -> list[ProcessEntry]:
-    """The rows of these processes, as far as they are still there."""
+    """Return the rows of these processes, except those that have ended."""
     entries = []
     for pid, inode in processes:
         stat = _read(f"/proc/{pid}/stat")
@@ -45,12 +45,12 @@ def read(processes: Iterable[tuple[int, int]]) -> list[ProcessEntry]:
 
 
 def births() -> int:
-    """Changes whenever a process is born; 0 where the system does not tell."""
+    """Return a value that changes whenever a process starts; 0 if the system does not tell."""
     return int((_read("/proc/loadavg").split() or [b"0"])[-1])
 
 
 def _read(path: str) -> bytes:
-    """A short file of the kernel's, with no object made for it: this runs for every process of the machine."""
+    """Read a short kernel file without creating objects, because this runs for every process of the machine."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except OSError:
@@ -93,7 +93,7 @@ def with_descendants(entries: list[ProcessEntry], roots: set[int]) -> set[int]:
 
 
 def mark_of(pid: int) -> str | None:
-    """The mark a process carries, or None if it has none or may not be looked at."""
+    """Return the mark of a process; None if it has none or cannot be read."""
     if Path("/proc/self/environ").exists():
         try:
             variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
@@ -110,7 +110,7 @@ def mark_of(pid: int) -> str | None:
 
 
 def lineage() -> list[int]:
-    """This process and all that it stems from, the nearest first."""
+    """Return this process and all of its ancestors, nearest first."""
     parents = {entry.pid: entry.parent for entry in table()}
     found, pid = [], os.getpid()
     while pid and pid not in found:
@@ -120,7 +120,7 @@ def lineage() -> list[int]:
 
 
 def birth_of(pid: int) -> str:
-    """When a process began, in a form that tells it from a later one with the same number; empty if it is gone."""
+    """Return when a process started, which distinguishes it from a later one with the same pid; "" if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_bytes()
         state, *fields = stat[stat.rindex(b")") + 2 :].split()

@@ -1,4 +1,4 @@
-"""Which processes stem from one of our children, wherever they moved, and how all of them end."""
+"""Finds all processes that descend from Ralph's children, even if they changed session, and ends them."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from contextlib import contextmanager
 from ralph.process.table import MARK, ProcessEntry, birth_of, mark_of, present, read, table, with_descendants
 
 _living: dict[int, str] = {}
-"""Our direct children that are still meant to run, with their marks."""
+"""Direct children that should still run, with their marks."""
 
 _marks: set[str] = set()
-"""The marks of all children there ever were."""
+"""The marks of all children so far."""
 
 _expected: set[str] = set()
-"""The marks of children that are just being started for us."""
+"""The marks of children that a library is starting."""
 
 _looking: set[asyncio.Task[None]] = set()
-"""Where the system has no event for it: who waits for a child's end."""
+"""Tasks that wait for a child's end, on systems without an event for it."""
 
 _strangers: set[tuple[int, int]] = set()
-"""Processes that do not stem from us. They never will, so nobody needs to look at them again."""
+"""Processes that do not descend from this one. They never will, so they need no further check."""
 
 
 def register(pid: int, mark: str) -> None:
@@ -39,7 +39,7 @@ def forget(pid: int) -> None:
 
 @contextmanager
 def started_elsewhere(mark: str, **variables: str) -> Iterator[None]:
-    """A library starts a child for us, which gets our environment: there it finds its mark, and we find the child."""
+    """Mark and register a child that a library starts: it inherits this process's environment, with its mark."""
     assert not _expected, "one at a time: the environment is everybody's"
     _expected.add(mark)
     wanted = {MARK: mark, **variables}
@@ -60,12 +60,12 @@ def started_elsewhere(mark: str, **variables: str) -> Iterator[None]:
 
 
 def registered(mark: str) -> int:
-    """The number of our direct child with this mark; 0: there is none any more."""
+    """Return the pid of the direct child with this mark; 0 if there is none."""
     return next((pid for pid, found in _living.items() if found == mark), 0)
 
 
 def adopt_orphans() -> None:
-    """Make orphaned descendants our children, so that none can slip away from us (Linux only)."""
+    """Make orphaned descendants children of this process, so that none can escape (Linux only)."""
     if not sys.platform.startswith("linux"):
         return
     import ctypes
@@ -75,13 +75,13 @@ def adopt_orphans() -> None:
 
 
 def family(leader: int, mark: str) -> set[int]:
-    """Every living process that came from `leader`: its group, its session, its descendants, its orphans."""
+    """Return every running process that came from `leader`: its group, session, descendants and orphans."""
     if not has_children():
         return set()
     entries = _ours()
     me = os.getpid()
     roots = {entry.pid for entry in entries if leader in (entry.group, entry.session)}
-    roots |= {leader} & _living.keys()  # once it is reaped, its number may be somebody else's
+    roots |= {leader} & _living.keys()  # once it is reaped, its pid may belong to another process
     roots |= {entry.pid for entry in entries if entry.parent == me and _is_orphan_of(entry.pid, mark)}
     members = with_descendants(entries, roots)
     _reap(entry.pid for entry in entries if entry.dead and entry.parent == me and entry.pid in members)
@@ -89,8 +89,8 @@ def family(leader: int, mark: str) -> set[int]:
 
 
 def _ours() -> list[ProcessEntry]:
-    """The process table without those that cannot be ours: whose line of parents is known, and is without us."""
-    if not sys.platform.startswith("linux"):  # orphans are not adopted: they may be anywhere
+    """Return the process table without processes whose ancestors are known not to include this one."""
+    if not sys.platform.startswith("linux"):  # orphans are not adopted there: they may be anywhere
         return table()
     everybody = present()
     _strangers.intersection_update(everybody)
@@ -108,7 +108,7 @@ def _ours() -> list[ProcessEntry]:
 
 
 def marked(prefix: str) -> set[int]:
-    """Every living process on this machine whose mark begins with `prefix`, with its descendants."""
+    """Return every running process on this machine whose mark starts with `prefix`, with its descendants."""
     entries = table()
     roots = {entry.pid for entry in entries if (mark_of(entry.pid) or "").startswith(prefix)}
     members = with_descendants(entries, roots)
@@ -116,14 +116,14 @@ def marked(prefix: str) -> set[int]:
 
 
 def stop(pids: set[int]) -> None:
-    """None of them does anything any more, until they are ended."""
+    """Suspend these processes until they are ended."""
     _signal(pids, signal.SIGSTOP)
 
 
 async def end(pids: set[int], *, grace: float, wake: bool = False) -> set[int]:
-    """TERM, then KILL after `grace` seconds (at once if it is 0); returns what is still alive, normally nothing.
+    """Send TERM, then KILL after `grace` seconds (at once if it is 0); return what still runs, normally nothing.
 
-    `wake`: whoever was stopped learns of it at once.
+    `wake`: resume stopped processes, so that they handle TERM at once.
     """
     left = pids
     if grace:
@@ -136,16 +136,16 @@ async def end(pids: set[int], *, grace: float, wake: bool = False) -> set[int]:
 
 
 def kill_everything() -> None:
-    """The hard way out: every process that came from us, now, also those whose leader has ended already."""
+    """Kill every process that came from this one at once, even if its leader has already ended."""
     me = os.getpid()
-    for _ in range(3):  # a look can miss a process that is just being born
+    for _ in range(3):  # one pass can miss a process that is just starting
         entries = table()
         roots = {me} if sys.platform.startswith("linux") else {me, *_with_marks_of_ours(entries)}
         _signal(with_descendants(entries, roots) - {me}, signal.SIGKILL)
 
 
 def _with_marks_of_ours(entries: list[ProcessEntry]) -> set[int]:
-    """Where orphans are not adopted, only their marks say that they came from us."""
+    """Return processes with marks of this process, for systems on which orphans are not adopted."""
     return {entry.pid for entry in entries if mark_of(entry.pid) in _marks}
 
 
@@ -153,13 +153,13 @@ def _is_orphan_of(pid: int, mark: str) -> bool:
     if pid in _living:
         return False
     found = mark_of(pid)
-    if found is None:  # it cleared its environment: it may be anybody's, so it goes with the last of them
+    if found is None:  # it cleared its environment: its origin is unknown, so it ends with the last child
         return set(_living.values()) <= {mark, ""}
     return found == mark or (found not in _living.values() and found not in _expected)
 
 
 def has_children() -> bool:
-    """A cheap first look: with orphans adopted, no child at all means that nothing is left."""
+    """Check cheaply whether anything is left: with orphans adopted, no child means no descendant."""
     if not sys.platform.startswith("linux"):
         return True
     try:
@@ -187,7 +187,7 @@ def _reap(pids: Iterable[int]) -> None:
 
 
 async def _gone(pids: set[int], seconds: float) -> set[int]:
-    """Wait until all of `pids` have ended, at most `seconds`; returns those that have not."""
+    """Wait until all of `pids` have ended, at most `seconds`; return those that have not."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + seconds
     left = set(pids)
@@ -208,7 +208,7 @@ def _alive(pid: int) -> bool:
     except PermissionError:
         return True
     if pid in _living:
-        return birth_of(pid) != ""  # a zombie of ours is for its Popen to reap
+        return birth_of(pid) != ""  # a zombie child is reaped by its Popen
     try:
         return os.waitpid(pid, os.WNOHANG)[0] == 0
     except ChildProcessError:
@@ -216,7 +216,7 @@ def _alive(pid: int) -> bool:
 
 
 def when_over(pid: int, told: Callable[[], None]) -> None:
-    """Tell somebody as soon as a child of ours has ended; it stays to be reaped."""
+    """Call `told` as soon as a child has ended; the child is not reaped."""
     loop = asyncio.get_running_loop()
     try:
         descriptor = os.pidfd_open(pid)
@@ -236,7 +236,7 @@ def when_over(pid: int, told: Callable[[], None]) -> None:
 
 
 async def exit_of(pid: int, seconds: float | None) -> None:
-    """Wait until `pid` has ended (it stays to be reaped), at most `seconds`."""
+    """Wait at most `seconds` until `pid` has ended; the process is not reaped."""
     loop = asyncio.get_running_loop()
     try:
         descriptor = os.pidfd_open(pid)
@@ -258,7 +258,7 @@ async def exit_of(pid: int, seconds: float | None) -> None:
 
 
 async def _exit_by_looking(pid: int, seconds: float | None) -> None:
-    """Where the system has no pidfd (macOS): look often."""
+    """Poll, on systems without pidfd (macOS)."""
     loop = asyncio.get_running_loop()
     deadline = None if seconds is None else loop.time() + seconds
     while _alive(pid) and (deadline is None or loop.time() < deadline):  # noqa: ASYNC110 - no event exists

@@ -1,1 +1,1 @@
-"""How plans lie on disk: one module for each layout, atomic files, one lock."""
+"""How plans are stored on disk: atomic files, the lock, records and the task codec."""

@@ -1,4 +1,4 @@
-"""Files that are either the old one or the new one, never half of either."""
+"""Writes files atomically: a reader sees the old file or the new one, never a part of either."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pathlib import Path
 from ralph import safe_files
 from ralph.errors import RalphError
 
-TRIES = 3  # at a name that is not taken
+TRIES = 3  # of an unused temporary name
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 
 
 def write(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Replace `path` with `data`: a temporary file in the same folder, fsync, rename.
+    """Replace `path` with `data`: write a temporary file in the same folder, fsync, rename.
 
-    What can be made again from other files need not be synced.
+    Files that can be recreated from others need no sync.
 
-    After a power cut it may be the old one again, which is as whole as the new one: every order of our writes
-    allows for that, so the folder itself is not synced.
+    After a power cut the old file may be back, which is as complete as the new one. Every order of writes allows for
+    that, so the folder itself is not synced.
 
-    An agent may put anything beside `path`, so the temporary file is one that was not there before: a name that is
-    taken is left alone, and no link is followed.
+    An agent may put anything beside `path`, so the temporary file must be new: an existing name is skipped, and no link
+    is followed.
     """
     try:
         with safe_files.folder(path.parent) as folder:
@@ -59,7 +59,7 @@ def _replace(name: str, folder: int, data: bytes, *, sync: bool) -> None:
 
 
 def _temporary(name: str, folder: int) -> tuple[str, int]:
-    """A new file and its name: at most a few that an agent guessed can be taken."""
+    """Create a new file; retry a few times in case an agent guessed the name."""
     for _ in range(TRIES):
         temporary = f".{name}.{os.urandom(8).hex()}.tmp"
         with suppress(FileExistsError):
@@ -68,12 +68,12 @@ def _temporary(name: str, folder: int) -> tuple[str, int]:
 
 
 def is_temporary(name: str) -> bool:
-    """Whether a file is one that a writer makes, and removes unless it is killed."""
+    """Return whether a file is a writer's temporary file, which remains only after a kill."""
     return _TEMPORARY.fullmatch(name) is not None
 
 
 def sweep(path: Path) -> None:
-    """Remove what a writer of `path` that was killed left beside it; nobody else may be writing."""
+    """Remove temporary files that a killed writer of `path` left. No other process may be writing."""
     for left in path.parent.glob(f".{path.name}.*.tmp"):
         with suppress(OSError):
             left.unlink()

@@ -1,4 +1,4 @@
-"""What the tables of `formats` are made of: kinds of values, fields, parts and states. Data, and nothing else."""
+"""The building blocks of the tables in `formats`: kinds of values, fields, parts and states. Data only."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, Generic, TypeVar
 from ralph.plan.model import TaskState
 
 T = TypeVar("T")
-Value = Any  # what a field holds: its kind says which type that is, and the codec checks it
+Value = Any  # its kind says which type it has, and the codec checks it
 NO_LIMIT = 1 << 62
 
 
 @dataclass(frozen=True, kw_only=True)
 class Text:
-    """Text, of a form and a length where they matter."""
+    """Text, optionally with a pattern and a length."""
 
     pattern: str = ""
     shortest: int = 0
@@ -28,7 +28,7 @@ TEXT = Text()
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """A number; one that is not whole is written to the third digit, if it is `rounded`."""
+    """A number; if `rounded`, a fraction is written with three digits."""
 
     whole: bool = True
     least: int | None = None
@@ -42,7 +42,7 @@ class Flag:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of some words or numbers; `into`: the enumeration whose values they are."""
+    """One of some words or numbers; `into` is the enumeration of these values."""
 
     values: tuple[str | int, ...]
     into: type[Enum] | None = None
@@ -50,7 +50,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Maybe:
-    """What another kind holds, or null, which is read as `none`."""
+    """A value of another kind, or null, which is read as `none`."""
 
     of: Kind
     none: str | None = None
@@ -58,7 +58,7 @@ class Maybe:
 
 @dataclass(frozen=True, kw_only=True)
 class ListOf:
-    """Any number of the same kind; `by_rule`: the schema names the least, and a rule explains it."""
+    """A list of one kind; `by_rule`: the schema states the minimum, and a rule reports it."""
 
     of: Kind
     shortest: int = 0
@@ -69,13 +69,13 @@ class ListOf:
 
 @dataclass(frozen=True, kw_only=True)
 class TableOf:
-    """The same kind under any names."""
+    """Values of one kind under any names."""
 
     of: Kind
 
 
 class Part(Generic[T]):
-    """An object: its name and meaning in the published schema, the value that is made of it, and its fields."""
+    """An object: its name and description in the published schema, the value it becomes, and its fields."""
 
     def __init__(self, name: str, about: str, into: Callable[..., T], *fields: Field) -> None:
         self.name, self.about, self.into, self.fields = name, about, into, fields
@@ -89,18 +89,18 @@ ONLY_CHECKED, ITS_FIELDS = "-", "*"
 class Field:
     """One field of a part."""
 
-    name: str  # in snake case, whatever the format's own way
+    name: str  # in snake case, whatever the format's own style
     kind: Kind
-    attr: str  # of the value that is made; or that there is none, or that its own fields are the value's
+    attr: str  # the attribute of the value; or ONLY_CHECKED or ITS_FIELDS
     about: str
     own: bool  # Ralph writes it
-    when_set: bool = False  # where it was not there, only once it says anything
+    when_set: bool = False  # if it is missing in the file, write it only once it has a value
     required: bool = False
-    default: Value = None  # None: the kind's own
+    default: Value = None  # None: the kind's own default
 
     @property
     def absent(self) -> Value:
-        """What a file means that does not have it."""
+        """The value of a file that lacks this field."""
         match self.kind:
             case _ if self.default is not None:
                 return self.default
@@ -130,11 +130,11 @@ def own(name: str, kind: Kind = TEXT, attr: str = "", about: str = "", **more: V
 
 @dataclass(frozen=True, kw_only=True)
 class States:
-    """How a format says where a task stands: the fields that do, and what they hold in each state."""
+    """How a format stores a task's state: the fields for it, and their values in each state."""
 
     fields: tuple[str, ...] = ("status",)
     pending: tuple[Value, ...]
-    begun: tuple[Value, ...] = ()  # empty: as what is pending
+    begun: tuple[Value, ...] = ()  # empty: same as pending
     passed: tuple[Value, ...]
     blocked: tuple[Value, ...]
 

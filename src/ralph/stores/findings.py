@@ -1,4 +1,4 @@
-"""What a reviewer found, as every plan and every answer has it."""
+"""A reviewer's findings, in the form that every plan and answer shares."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ FINDING = Part(
 
 
 def finding_entries(findings: Iterable[Finding]) -> list[Json]:
-    """Findings as every file has them, and every command that prints JSON."""
+    """Return findings as files and JSON output contain them."""
     return [Codec().write(FINDING, one) for one in findings]

@@ -1,4 +1,4 @@
-"""One run at a time: the kernel's lock says who lives, `.ralph/ralph.lock` names the owner for people to read."""
+"""The lock: one run at a time. The kernel's lock decides; `.ralph/ralph.lock` names the owner for people."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ralph.workspace import RALPH, common_git_dir
 
 UNSUPPORTED = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
 A_MOMENT = 1.0
-"""Seconds that whoever only looks, or has just begun or ended, may hold a lock that names nobody who lives."""
+"""How many seconds a lock may be held without a running owner: by a reader, or by a run that starts or ends."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Owner:
-    """Who holds, or held, the lock."""
+    """The current or last owner of the lock."""
 
     pid: int
     run: str
     target: str = ""
-    birth: str = ""  # tells the process from a later one that got the same number
+    birth: str = ""  # distinguishes the process from a later one with the same pid
 
     def lives(self) -> bool:
         birth = birth_of(self.pid)
@@ -46,13 +46,13 @@ def me(run: str, target: str) -> Owner:
 
 @contextmanager
 def hold(path: Path, owner: Owner, *, brief: bool = False) -> Iterator[Owner | None]:
-    """Hold the lock; yields the dead owner it was taken from, if there was one.
+    """Hold the lock; yield the dead owner it was taken from, if any.
 
-    A `brief` holder leaves a dead owner's name behind: the next run has yet to end what it left running.
+    A `brief` holder leaves a dead owner's name in place, because the next run must still end that owner's processes.
 
-    The kernel drops its lock when the owner dies in any way, so what a file says about a living process counts
-    only where the file system has no such locks. A project in git is locked below the git folder, where
-    `git clean` does not reach, and by the note as well: a repository may come or go while a run is at work.
+    The kernel releases its lock when the owner dies in any way, so the file's content decides only on file systems
+    without such locks. A project in git is locked below the git folder, where `git clean` does not reach, and also by
+    the note, because a repository may be created or removed during a run.
     """
     files = _files(path)
     with ExitStack() as stack:
@@ -71,14 +71,14 @@ def hold(path: Path, owner: Owner, *, brief: bool = False) -> Iterator[Owner | N
 
 
 def renew(path: Path, owner: Owner) -> None:
-    """Put the files back that somebody removed under us."""
+    """Restore lock files that an agent removed."""
     for file in _files(path):
         if not safe_files.is_file(file):
             _name(file, owner)
 
 
 def holder(path: Path) -> Owner | None:
-    """Who holds the lock now, or None."""
+    """Return the current owner of the lock; None if it is free."""
     files = _files(path)
     for file in files:
         try:
@@ -94,7 +94,7 @@ def holder(path: Path) -> Owner | None:
 
 
 def _files(path: Path) -> tuple[Path, ...]:
-    """What is locked: the note, and for a project in git a file of its own below the git folder."""
+    """Return the files to lock: the note, and for a project in git a file below the git folder."""
     root = Path(os.path.realpath(path.parent.parent))
     shared = common_git_dir(root) if path.parent.name == RALPH else None
     if shared is None:
@@ -104,7 +104,7 @@ def _files(path: Path) -> tuple[Path, ...]:
 
 @contextmanager
 def _locked(file: Path, path: Path, owner: Owner) -> Iterator[int]:
-    """The file with the kernel's lock on it, as soon as it is ours."""
+    """Open and lock the file, waiting briefly if it is held without a running owner."""
     patience = time.monotonic() + A_MOMENT
     while True:
         descriptor = _open(file)
@@ -127,7 +127,7 @@ def _locked(file: Path, path: Path, owner: Owner) -> Iterator[int]:
 
 
 def _check_by_name(error: OSError, path: Path, named: Owner | None, owner: Owner) -> None:
-    """Where the file system has no locks, the owner's process number and time of birth tell whether it lives."""
+    """Check the owner's pid and start time, on file systems without locks."""
     if error.errno not in UNSUPPORTED:
         raise error
     if named and named.pid != owner.pid and named.lives():
@@ -167,7 +167,7 @@ def _held(path: Path, owner: Owner | None) -> RalphError:
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
-    """Whether the file we locked is the one that bears the name: its last owner may just have removed it."""
+    """Return whether the locked file is still at its path; the last owner may just have removed it."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:
@@ -196,14 +196,14 @@ def _read(descriptor: int) -> Owner | None:
 
 
 def _write(descriptor: int, owner: Owner) -> None:
-    """In place: it is the file itself that is locked."""
+    """Write in place, because the file itself is locked."""
     os.ftruncate(descriptor, 0)
     os.write(descriptor, (json.dumps(asdict(owner)) + "\n").encode())
     os.fsync(descriptor)
 
 
 def _name(file: Path, owner: Owner) -> None:
-    """Write an owner's name into a file that may have vanished."""
+    """Write an owner into a file that may no longer exist."""
     descriptor = _open(file)
     try:
         _write(descriptor, owner)
@@ -212,5 +212,5 @@ def _name(file: Path, owner: Owner) -> None:
 
 
 def _remove(file: Path) -> None:
-    with suppress(OSError):  # an agent may have put a folder there, or taken away the one it was in
+    with suppress(OSError):  # an agent may have put a folder there, or removed the parent folder
         file.unlink()

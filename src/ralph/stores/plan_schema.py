@@ -1,4 +1,4 @@
-"""Pydantic models of the tables in `formats`: they explain every mistake in a file, and publish its schema."""
+"""Pydantic models of the tables in `formats`: they explain mistakes in a file and publish its schema."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MODELS: dict[tuple[Codec, Part[Value]], type[BaseModel]] = {}
 
 
 def model(codec: Codec, part: Part[Value]) -> type[BaseModel]:
-    """The model of a part; what it does not know survives."""
+    """Return the model of a part; unknown fields are kept."""
     if (codec, part) not in _MODELS:
         made: dict[str, Value] = {one.name: (_annotation(codec, one.kind), _default(codec, one)) for one in part.fields}
         settings = ConfigDict(extra="allow", alias_generator=codec.key, populate_by_name=True)
@@ -24,7 +24,7 @@ def model(codec: Codec, part: Part[Value]) -> type[BaseModel]:
 
 
 def text(made: type[BaseModel], title: str) -> str:
-    """The published schema of a file."""
+    """Return the published schema of a file."""
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     return json.dumps({**head, **made.model_json_schema(by_alias=True), "title": title}, indent=2) + "\n"
 

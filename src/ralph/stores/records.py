@@ -1,4 +1,4 @@
-"""The write-ahead records of attempts: written before an attempt begins and as each of its steps ends."""
+"""The write-ahead records of attempts, saved before an attempt starts and after each of its steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIX = ".attempt.json"
 
 @cache
 def _adapter() -> TypeAdapter[Record]:
-    """Made when it is first needed: that takes some milliseconds."""
+    """Created on first use, because it takes some milliseconds."""
     from pydantic import TypeAdapter
 
     return TypeAdapter(Record)
@@ -30,7 +30,7 @@ def save(folder: Path, record: Record) -> Path:
 
 
 def load(folder: Path, target: str = "*") -> list[Record]:
-    """Every attempt that a run of a target, or of any, left under way."""
+    """Return every unfinished attempt of a target, or of all targets."""
     found = (_read(path) for path in sorted(folder.glob(f"{target}/*{SUFFIX}")))
     return [record for record in found if record]
 

@@ -1,7 +1,7 @@
-"""Reads and writes plans by the tables of their formats, and keeps all that the tables do not name.
+"""Reads and writes plans by the tables of their formats, and keeps everything that the tables do not name.
 
-Reading is plain and strict: what is in any way unusual goes to `plan_schema`, which makes pydantic models of the
-same tables and explains every mistake. A plan that is as it should be costs no more than reading its JSON.
+Reading is simple and strict. Anything unusual goes to `plan_schema`, which builds pydantic models from the same tables
+and explains every mistake. So a valid plan costs no more than parsing its JSON.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Read = Callable[[Value], Value]
-EXACT = 1 << 53  # no whole number up to here changes if it becomes a float
+EXACT = 1 << 53  # whole numbers up to here are exact as floats
 DIGITS = 3
 REQUIRED: Value = object()
 
 
 class Unusual(Exception):
-    """Not what is usual; perhaps right all the same, perhaps not: the schema knows."""
+    """The value is not in the usual form; the schema decides whether it is valid."""
 
 
 class _IfKnown:
-    """A value that says nothing: it is written only where the file has the field."""
+    """An empty value: it is written only if the file already has the field."""
 
     def __init__(self, value: object) -> None:
         self.value = value
@@ -62,21 +62,21 @@ class Codec:
     _readers: dict[tuple[Kind, bool], Read] = field(default_factory=dict, repr=False)
 
     def key(self, name: str) -> str:
-        """A field's name as the format has it."""
+        """Return a field's name in this format."""
         first, *rest = name.split("_")
         return first + "".join(map(str.capitalize, rest)) if self.camel else name
 
     def owned(self, part: Part[T]) -> tuple[str, ...]:
-        """What of a part is Ralph's, as the format names it."""
+        """Return the names of the fields that Ralph writes."""
         return tuple(self.key(one.name) for one in part.fields if one.own)
 
     def begun(self, entries: Iterable[Json]) -> str | None:
-        """The first task that says that it is under way."""
+        """Return the first task whose state says that it has begun."""
         names, wanted = (self.states.fields, self.states.begun) if self.states else ((), None)
         return next((str(entry["id"]) for entry in entries if tuple(map(entry.get, names)) == wanted), None)
 
     def read(self, part: Part[T], entry: Value, *, checked: bool = False) -> T:
-        """What an entry says, or `Unusual`; `checked`: the schema has accepted it."""
+        """Read an entry or raise `Unusual`; `checked`: the schema has accepted it."""
         made: T = self._reader(part, checked)(entry)
         return made
 
@@ -134,13 +134,13 @@ class Codec:
         return read
 
     def write(self, part: Part[T], value: object) -> Json:
-        """What Ralph writes of a part, by itself."""
+        """Return a new entry with the fields that Ralph writes."""
         made: Json = {}
         self.update(part, made, value)
         return made
 
     def update(self, part: Part[T], known: Json, value: object, *, begun: bool = False) -> None:
-        """Write what is Ralph's into an entry; the rest of it, also further inside, stays as it is."""
+        """Write Ralph's fields into an entry; keep everything else, including nested fields."""
         _update(known, self._entry(part, value, begun))
 
     def _entry(self, part: Part[T], value: Value, begun: bool = False) -> Json:
@@ -179,24 +179,25 @@ class Codec:
                 return value
 
     def _states(self, part: Part[T]) -> States | None:
-        """How a part says where it stands, if it does."""
+        """Return the states of a part, if it has the fields for them."""
         names = {one.name for one in part.fields}
         return self.states if self.states and names.issuperset(self.states.fields) else None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Format(Generic[T]):
-    """One kind of file: its codec, the part that all of it is, and what its shape alone cannot say."""
+    """One kind of file: its codec, its top-level part, and the rules that the shape cannot express."""
 
     codec: Codec
     part: Part[T]
     title: str  # of the published schema
     remedy: str = ""
     rules: Rules = lambda _document: ()
-    refuse: Callable[[Json, str], None] = lambda _document, _name: None  # a version that this Ralph does not know
+    # rejects a version that this Ralph does not know
+    refuse: Callable[[Json, str], None] = lambda _document, _name: None
 
     def load(self, data: bytes, *, name: str) -> tuple[Json, T]:
-        """The document and what it says, or an error with all of its mistakes."""
+        """Return the document and its value, or raise an error that lists all mistakes."""
         try:
             document = parse(data)
             if any(True for _ in self.rules(document)):
@@ -206,7 +207,7 @@ class Format(Generic[T]):
             return self.check(data, name=name)
 
     def check(self, data: bytes, *, name: str) -> tuple[Json, T]:
-        """The same by the schema, which takes longer."""
+        """Do the same with the schema, which is slower."""
         document = validation.parse_object(data, name=name)
         self.refuse(document, name)
         value, mistakes = self.explain(data)
@@ -216,7 +217,7 @@ class Format(Generic[T]):
         return document, value
 
     def explain(self, data: bytes) -> tuple[T | None, list[str]]:
-        """What a file says by the schema, or every mistake of its shape."""
+        """Parse a file with the schema; return its value, or every mistake in its shape."""
         checked, mistakes = validation.check(self.model, validation.without_mark(data))
         if checked is None:
             return None, mistakes
@@ -239,7 +240,7 @@ class Format(Generic[T]):
 
 
 def parse(data: bytes) -> Json:
-    """A file as JSON, if there is nothing unusual about it."""
+    """Parse a file as JSON; raise `Unusual` if anything about it is unusual."""
     document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
     if b"\\ud" in data.lower() or validation.NUL in data or type(document) is not dict:
         raise Unusual
@@ -247,13 +248,13 @@ def parse(data: bytes) -> Json:
 
 
 def entries(document: Json, key: str) -> list[Json]:
-    """The objects in a list of a document, as they stand in it."""
+    """Return the objects in a list of a document, without copying them."""
     listed = document.get(key)
     return [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
 
 
 def render(document: Json) -> bytes:
-    """A document as its file's bytes."""
+    """Serialize a document as a file's bytes."""
     from pydantic_core import to_json
 
     return to_json(document, indent=2) + b"\n"
@@ -339,7 +340,7 @@ def _update(known: Json, new: Json) -> None:
 
 
 def _joined(known: object, new: object) -> object:
-    """What is new, with the fields of what was known that we do not know."""
+    """Return the new value, with the fields of the old one that Ralph does not know."""
     if isinstance(new, dict):
         entry = known if isinstance(known, dict) else {}
         _update(entry, new)
