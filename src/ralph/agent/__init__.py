@@ -1,1 +1,1 @@
-"""Boundary 1: runs one agent call. Prompt in; words, markers, usage and limits out."""
+"""Boundary 1: runs one agent call. Input: a prompt. Output: words, markers, usage and limits."""

@@ -1,4 +1,4 @@
-"""One agent call: the prompt on standard input, the whole output in a log, what was said in a `Heard`."""
+"""One agent call: the prompt on standard input, the whole output in a log, the result in an `AgentResult`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_FIRST_LINE = 4096
 
 @dataclass(frozen=True, kw_only=True)
 class AgentResult:
-    """What came of a call."""
+    """The result of a call."""
 
     ended: ProcessEnd
     claims: frozenset[str]
@@ -42,14 +42,14 @@ class AgentResult:
 
 @dataclass(frozen=True, kw_only=True)
 class AgentCall:
-    """Everything one call needs; nothing in it depends on what the call is for."""
+    """Everything that one call needs, whatever it is for."""
 
     provider: Provider
     prompt: Path
-    context: str = ""  # system text, for an agent that takes it
-    tools: str = ""  # the tools it may use, for an agent that has such a switch
+    context: str = ""  # system text, for an agent that supports it
+    tools: str = ""  # the tools it may use, for an agent with such an option
     log: Path
-    words: Path  # gets what it says, as it says it
+    words: Path  # the file that receives its speech while it runs
     cwd: Path
     owner: str
     variables: Mapping[str, str]
@@ -57,7 +57,7 @@ class AgentCall:
 
 
 def check_installed(provider: Provider, folder: Path) -> str:
-    """The agent's program as a path, or an error that says how to get it."""
+    """Return the path of the agent's program, or raise an error that says how to get it."""
     dialect_of(provider)
     here = str(folder / provider.command) if "/" in provider.command else ""
     path = shutil.which(provider.command) or (shutil.which(here) if here else None)
@@ -78,12 +78,12 @@ def check_installed(provider: Provider, folder: Path) -> str:
 
 
 def _missing_interpreter(program: Path) -> str:
-    """What a script's first line names and this machine has not got; empty: nothing is missing."""
+    """Return the interpreter that a script names and this machine lacks; "" if nothing is missing."""
     try:
         with program.open("rb") as file:
             first = file.readline(MAX_FIRST_LINE)
     except OSError:
-        return ""  # it may be run without being read
+        return ""  # a program may be executable without being readable
     words = first[2:].decode(errors="replace").split() if first.startswith(b"#!") else []
     if not words:
         return ""
@@ -95,7 +95,7 @@ def _missing_interpreter(program: Path) -> str:
 
 
 def environment_for(provider: Provider) -> dict[str, str]:
-    """What the agent sees of a person's environment: an allow-list."""
+    """Return the part of the person's environment that the agent sees: an allow-list."""
     agent = known(provider)
     settings = agent.settings if agent else {}
     patterns = (*PASSED_ON, *(agent.env if agent else ()), *provider.env)
@@ -103,7 +103,7 @@ def environment_for(provider: Provider) -> dict[str, str]:
 
 
 async def make(call: AgentCall) -> AgentResult:
-    """Run the agent and listen."""
+    """Run the agent and read its output."""
     dialect = dialect_of(call.provider)
     env = {**environment_for(call.provider), **call.variables}
     secrets = environment.secrets_in(env)
@@ -139,7 +139,7 @@ async def make(call: AgentCall) -> AgentResult:
 
 
 def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]:
-    """What an agent learned that was cut short, from what it had printed until then."""
+    """Return the learnings of an interrupted agent, from its output so far."""
     try:
         asked, printed = prompt.read_text(encoding="utf-8"), log.read_bytes()
     except OSError:
@@ -152,7 +152,7 @@ def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]
 
 
 class _Tap:
-    """One of the agent's output streams: cleaned of secrets, logged, listened to."""
+    """One of the agent's output streams: redacted, logged and parsed."""
 
     def __init__(self, log: BinaryIO, redactor: environment.Redactor, feed: Callable[[bytes], None]) -> None:
         self._log, self._redactor, self._feed = log, redactor, feed
@@ -167,7 +167,7 @@ class _Tap:
 
     def _pass_on(self, data: bytes) -> None:
         self._log.write(data)
-        self._log.flush()  # what it has said outlives a `kill -9` of ours
+        self._log.flush()  # the output must survive a `kill -9` of Ralph
         self._feed(data)
 
 

@@ -1,4 +1,4 @@
-"""What a call probably cost, worked out from its tokens when the agent did not say. Offline; unknown stays unknown."""
+"""Estimates the cost of a call from its tokens if the agent did not report it. Offline; unknown stays unknown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ralph.plan.usage import Usage
 
 
 def estimated(usage: Usage) -> Usage:
-    """The same usage with a price, if it has none and its model and tokens are known."""
+    """Return the usage with an estimated cost, if it has none and its model and tokens are known."""
     counted = (usage.input_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
     if usage.cost_usd is not None or not usage.model or usage.output_tokens is None or not any(counted):
         return usage
@@ -16,7 +16,7 @@ def estimated(usage: Usage) -> Usage:
     from genai_prices import calc_price
 
     tokens = Tokens(
-        input_tokens=sum(count or 0 for count in counted),  # as they count: with what came from a cache
+        input_tokens=sum(count or 0 for count in counted),  # `genai_prices` counts cached tokens as input
         cache_read_tokens=usage.cache_read_tokens or 0,
         cache_write_tokens=usage.cache_write_tokens or 0,
         output_tokens=usage.output_tokens,

@@ -1,4 +1,4 @@
-"""What an agent says, and the markers in it: whole lines of its own speech, nothing it quotes."""
+"""An agent's speech and the markers in it: whole lines of its own text, not of anything it quotes."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ MAX_LINE = 1 << 16
 TAIL = 4_000
 MAX_MARKERS = 500
 NEAR_END = 4_096
-PAUSE = 0.2  # a watcher sees a new line at most so often
+PAUSE = 0.2  # the minimum seconds between two lines for a watcher
 
 FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 MARKER = re.compile(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
 TASK_MARKER = re.compile(r" {0,3}<TASK_(DONE|BLOCKED)(.*)>\s*")
 REASON = re.compile(r"\s+reason\s*=(.*)")
-"""The same words as the specs workflow spells them; a reason may hold anything, quotes too."""
+"""The spelling of the specs workflow; a reason may contain anything, including quotes."""
 KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
 SINGLE = frozenset({"DONE", "VERIFIED"})
 
 
 @dataclass(frozen=True)
 class Marker:
-    """`<ralph>KIND:text</ralph>`, `<TASK_DONE>` or `<TASK_BLOCKED reason="text">` on a line of its own."""
+    """`<ralph>KIND:text</ralph>`, `<TASK_DONE>` or `<TASK_BLOCKED reason="text">` on its own line."""
 
     kind: str
     text: str = ""
 
 
 class Speech:
-    """Takes the agent's words as they come, in pieces of any size, at constant memory.
+    """Parses the agent's speech as it arrives, in pieces of any size and in constant memory.
 
-    A marker counts when it is a whole line, not inside a quoted block, and not an echo of the prompt. A
-    fenced block that holds nothing but markers is a way of saying them, not a quotation.
+    A marker counts if it is a whole line, is not inside a quoted block, and does not echo the prompt. A fenced block
+    that contains only markers is not a quotation.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Speech:
         self._skipping = False
         self._tail = b""
         self._previous = ""
-        self._fence = ""  # the line that opened a quoted block
+        self._fence = ""  # the fence that opened a quoted block
         self._quotation = False
         self._pending: list[Marker] = []
 
@@ -75,7 +75,7 @@ class Speech:
             self._take(block)
 
     def close(self) -> None:
-        """The last word was said: a line without an end is a line, a fence without an end is no fence."""
+        """End the speech: an unterminated line counts as a line, and an unclosed fence is ignored."""
         if self._partial:
             self._take(self._partial + b"\n")
             self._partial = b""
@@ -123,7 +123,7 @@ class Speech:
         self._previous = words or self._previous
 
     def _opens_or_closes(self, fence: re.Match[str]) -> bool:
-        """A block is closed by its own kind of fence, at least as long and with nothing behind it."""
+        """Open or close a block; it closes with the same kind of fence, at least as long and without text after it."""
         marks, rest = fence[1], fence[2].strip()
         if self._fence:
             if marks[0] != self._fence[0] or len(marks) < len(self._fence) or rest:
@@ -139,7 +139,7 @@ class Speech:
         return True
 
     def _accept(self, markers: list[Marker]) -> None:
-        """Keep them, within reason: of a flood the first ones, and the first of each kind."""
+        """Keep markers up to a limit, and always the first of each kind."""
         for marker in markers:
             if len(self.markers) < MAX_MARKERS or not self.says(marker.kind):
                 self.markers.append(marker)
@@ -184,12 +184,12 @@ def _task_marker(line: str) -> Marker | None:
 
 
 def _is_of_interest(block: bytes) -> bool:
-    """Whether there can be a marker or a fence in it; a single byte is found much faster than a word."""
+    """Return whether the block may contain a marker or a fence; searching for one byte first is much faster."""
     return any(word[:1] in block and word in block for word in (b"<ralph>", b"<TASK_", b"```", b"~~~"))
 
 
 def _last_line(block: bytes) -> str:
-    """The last line that shows anything."""
+    """Return the last visible line."""
     rest = block[-NEAR_END:].rstrip()
     if len(block) > NEAR_END and b"\n" not in rest:
         rest = block.rstrip()
@@ -203,7 +203,7 @@ def _last_line(block: bytes) -> str:
 
 
 def _marker_lines_with_context(prompt: str) -> frozenset[tuple[str, str]]:
-    """Each whole-line marker of a prompt with the line before it: an output that repeats both is an echo."""
+    """Return each whole-line marker of a prompt with the line before it; output that repeats both is an echo."""
     found = set()
     previous = ""
     for line in prompt.splitlines():

@@ -1,4 +1,4 @@
-"""What an agent says, in a file that another process can read while the agent says it."""
+"""Writes an agent's speech to a file that another process can read while the agent runs."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ralph.errors import RalphError
 from ralph.process.environment import Redactor
 
 MOST = 1 << 20
-"""Bytes in the file: it begins anew when it is full, for the log beside it has everything."""
+"""The maximum size of the file in bytes: a full file is started again, because the log has everything."""
 PACE = 1 << 18
-"""Bytes a second, more or less: of a flood, each second's first lines are written."""
+"""Approximate bytes a second: of too much output, only the first lines of each second are written."""
 SKIPPED = b"[\xe2\x80\xa6]\n"
 
 
 class Words:
-    """Takes whole lines of an agent's speech; cleans them of secrets and of what is meant for terminals."""
+    """Takes whole lines of an agent's speech and removes secrets and terminal codes."""
 
     def __init__(self, path: Path, secrets: Iterable[str]) -> None:
         self._path = path
-        self._redactor = Redactor(secrets)  # an agent's output may spell a secret in pieces, which are one here
+        self._redactor = Redactor(secrets)  # an agent may print a secret in pieces, which are joined here
         self._file: BinaryIO | None = None
         self._size = 0
         self._second, self._spent = 0, 0
@@ -57,7 +57,7 @@ class Words:
         return strip_ansi(text).replace("\r", "").replace("\0", "").encode(errors="replace")
 
     def _write(self, data: bytes) -> None:
-        """Nothing depends on this file: a disk that is full stops somebody else."""
+        """Write data and ignore errors, because nothing depends on this file."""
         if not data or not self._file:
             return
         with suppress(OSError, RalphError):

@@ -1,1 +1,1 @@
-"""What happened, typed and timed; every view, metric and log is made from it."""
+"""The journal: typed, timed events, from which every view, metric and log is made."""

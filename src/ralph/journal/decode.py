@@ -1,7 +1,7 @@
-"""A line of a journal as an event: the one place where journals are understood.
+"""Decodes the lines of a journal; no other module parses them.
 
-A journal may be written by another version of Ralph, cut by a crash, or planted by an agent. So nothing here raises:
-a line that is no event is None, and an event of another shape is an `Unknown`.
+A journal may be written by another version of Ralph, truncated by a crash, or forged by an agent. So nothing here
+raises: a line that is not an event is None, and an event of another shape is an `Unknown`.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ Json = dict[str, object]
 Reader = Callable[[object], object]
 HEAD = frozenset(("v", "seq", "at", "run", "target", "event"))
 OLD = 0
-"""The version of lines that have no envelope."""
+"""The version of lines without an envelope."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class JournalEntry:
     """An event with its envelope."""
 
-    v: int  # 0: written by a Ralph that knew no envelope, so `seq` is 0 and `target` may be empty
+    v: int  # 0: from a Ralph without envelopes, so `seq` is 0 and `target` may be empty
     seq: int
     at: str
     run: str
     target: str
     event: Event
-    more: Mapping[str, object]  # what a newer Ralph says beside what this one knows
-    line: str  # as it is written
+    more: Mapping[str, object]  # fields of a newer Ralph that this one does not know
+    line: str  # the original text
 
     @property
     def name(self) -> str:
@@ -47,7 +47,7 @@ class JournalEntry:
 
 
 def decode(line: bytes | str) -> JournalEntry | None:
-    """What a line says; None if it is no event at all."""
+    """Decode a line; return None if it is not an event."""
     if len(line) > MAX_LINE:
         return None
     text = _sound(line.decode(errors="replace") if isinstance(line, bytes) else line).strip()
@@ -67,7 +67,7 @@ def _entry(found: Json, text: str) -> JournalEntry:
 
 
 def _modern(name: str, body: Json) -> Json:
-    """What a line without an envelope says, with the names that its fields have now."""
+    """Rename the fields of a line without an envelope to their current names."""
     cls = EVENTS.get(name)
     is_of_attempt = cls is not None and issubclass(cls, AttemptEvent)
     return {**body, "attempt": body.pop("number", 0)} if is_of_attempt else body
@@ -89,7 +89,7 @@ def _event(name: str, body: Json, run: str, target: str, *, is_old: bool) -> tup
 
 
 def _readers(cls: type) -> dict[str, Reader]:
-    """How each field of an event, or of a value in it, is read; made when the first such event is met."""
+    """Return the readers for the fields of an event or a value in it; created on first use."""
     known = _known.get(cls)
     if known is None:
         hints = typing.get_type_hints(cls)
@@ -161,7 +161,7 @@ _PLAIN: dict[object, Reader] = {str: _text, int: _int, bool: _bool, float: _numb
 
 
 def _empty(cls: type[Event], key: str) -> object:
-    """What an older Ralph did not write yet."""
+    """Return the value of a field that an older Ralph did not write."""
     field = cls.__dataclass_fields__[key]
     if field.default is not MISSING:
         return field.default
@@ -180,7 +180,7 @@ def _whole(value: object) -> int:
 
 
 def _sound(text: str) -> str:
-    """Text that can be written anywhere: JSON can spell halves of characters."""
+    """Replace unpaired surrogates, which JSON can contain, so that the text can be written anywhere."""
     return text if text.isascii() else text.encode(errors="replace").decode()
 
 

@@ -1,4 +1,4 @@
-"""An event as one line of JSON: the envelope first, then what the event itself says."""
+"""Encodes an event as one line of JSON: the envelope first, then the event's own fields."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from ralph.journal.event import Event, Unknown
 
 VERSION = 1
 MAX_LINE = 1 << 20
-"""Bytes of a line: the writer cuts what would be longer, and readers skip it."""
+"""The maximum bytes of a line: the writer truncates longer ones, and readers skip them."""
 CUT_TEXT, CUT_LIST = 1_000, 100
 
 Clean = Callable[[str], str]
 _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-_known: dict[type, tuple[str, ...]] = {}  # the fields of each class that was written
+_known: dict[type, tuple[str, ...]] = {}  # the field names of each class written so far
 
 
 def encode(event: Event, *, seq: int, run: str, target: str, at: str = "", clean: Clean = str) -> bytes:
-    """An event as its line in a journal, with every text in it cleaned; a huge one has its texts and lists cut."""
+    """Encode an event as a journal line with every text cleaned; truncate texts and lists if it is too long."""
     head = {"v": VERSION, "seq": seq, "at": at or now(), "run": run, "target": target}
     line = _line(head, event, clean)
     if len(line) <= MAX_LINE:
@@ -40,7 +40,7 @@ def _line(head: dict[str, object], event: Event, clean: Clean, most: int | None 
 
 
 def plain(value: object, clean: Clean = str, most: int | None = None) -> object:
-    """A value of an event as plain JSON; of each list the first `most`."""
+    """Convert an event's value to JSON data, with at most `most` items of each list."""
     match value:
         case str():
             return clean(value)
@@ -67,5 +67,5 @@ def _names(of_class: type) -> tuple[str, ...]:
 
 
 def now() -> str:
-    """This moment, as every file of ours writes it."""
+    """Return the current time in the format of all of Ralph's files."""
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,7 +1,7 @@
-"""What an event is: a frozen value whose class costs next to nothing to define.
+"""The base of events: frozen values whose classes are cheap to define.
 
-Ralph defines some thirty events at every start. An ordinary frozen dataclass compiles six methods for each; these
-share theirs, and `dataclasses.fields` and `replace` work as usual.
+Ralph defines some thirty events at every start. An ordinary frozen dataclass compiles six methods for each; these share
+theirs, and `dataclasses.fields` and `replace` work as usual.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
 def event(cls: type[T]) -> type[T]:
-    """A frozen, keyword-only dataclass whose methods are those of `Event`."""
+    """Make a class a frozen, keyword-only dataclass with the methods of `Event`."""
     made = dataclass(init=False, repr=False, eq=False, kw_only=True)(cls)
     _fields[made] = fields(made)  # type: ignore[arg-type]  # it is a dataclass by now
     return made
@@ -62,7 +62,7 @@ class Event:
 
 @event
 class AttemptEvent(Event):
-    """Something that happened in an attempt: at which work, and in which attempt at it."""
+    """Something that happened in an attempt at some work."""
 
     work: str
     attempt: int
@@ -70,7 +70,7 @@ class AttemptEvent(Event):
 
 @event
 class Unknown(Event):
-    """An event that this Ralph does not know, or cannot make sense of: an older or a newer one wrote it."""
+    """An event that this Ralph does not know or cannot read; an older or a newer one wrote it."""
 
     called: str
     values: Mapping[str, object]

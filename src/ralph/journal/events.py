@@ -28,20 +28,20 @@ class RunStarted(Event):
     agent: str
     gates: tuple[str, ...]
     model: str = ""
-    jobs: int = 1  # tasks that are done at the same time
-    config: str = ""  # the step configuration, where the workflow has one
-    in_place: bool = False  # gates run where the agent works, or did for a task that has passed
+    jobs: int = 1  # tasks that run in parallel
+    config: str = ""  # the step configuration, if the workflow has one
+    in_place: bool = False  # gates run in the agent's working copy, or did for a task that has passed
     accepted: int = 0  # tasks that a person accepted
-    follower: str = ""  # the person's own branch, where it is fast-forwarded at the end
+    follower: str = ""  # the person's own branch, if it is fast-forwarded at the end
 
 
 @event
 class Noted(Event):
-    """Something a person should know that changes nothing."""
+    """Information for the person that changes nothing."""
 
     text: str
     warning: bool = False
-    work: str = ""  # the work it is about, if it is about one
+    work: str = ""  # the work it is about, if any
     attempt: int = 0
 
 
@@ -95,13 +95,13 @@ class BreakerChanged(Event):
 class AgentStarted(AttemptEvent):
     command: str
     prompt_chars: int
-    log: str  # the file with its whole output, which is complete when the call has ended
-    words: str = ""  # the file with what it says, a line at a time, while it says it
+    log: str  # the file with its whole output, complete when the call has ended
+    words: str = ""  # the file with its speech, line by line while it runs
 
 
 @event
 class AgentSpoke(AttemptEvent):
-    """A line the agent said, for whoever watches."""
+    """A line of the agent's speech, for live views."""
 
     kept: ClassVar[bool] = False
     text: str
@@ -119,7 +119,7 @@ class AgentEnded(AttemptEvent):
 
 @event
 class Marked(AttemptEvent):
-    """An agent marked its task in the plan: read as a claim, and put back."""
+    """An agent marked its task in the plan: read as a claim, then restored."""
 
     claims: tuple[str, ...]
 
@@ -131,7 +131,7 @@ class Learned(AttemptEvent):
 
 @event
 class Undone(AttemptEvent):
-    """What an agent did to files that are not its own, and where its version was put."""
+    """Changes that an agent made to files that are not its own, and where its version is kept."""
 
     paths: tuple[str, ...]
     kept_in: str
@@ -161,7 +161,7 @@ class GateEnded(AttemptEvent):
 
 @event
 class Reviewed(AttemptEvent):
-    """A reviewer has judged a task's work, in an answer that can be used."""
+    """A reviewer has judged a task's work in a usable answer."""
 
     verdict: str  # qualified or failed
     summary: str
@@ -175,7 +175,7 @@ class PageChecked(AttemptEvent):
     """A page of a UI story was opened in a browser."""
 
     work: str = ""
-    attempt: int = 0  # 0: before the first one, or by hand
+    attempt: int = 0  # 0: before the first attempt, or a manual check
     result: PageResult
 
 
@@ -191,7 +191,7 @@ class AttemptEnded(AttemptEvent):
     usage: Usage = field(default_factory=Usage)
     gates: tuple[GateResult, ...] = ()
     reopened: tuple[str, ...] = ()
-    tasks: int = 0  # how far the plan is with it
+    tasks: int = 0  # the progress of the plan afterwards
     passed: int = 0
     accepted: int = 0
     no_page: str = ""  # why no page was opened, although it is UI work
@@ -205,7 +205,7 @@ class TaskBlocked(AttemptEvent):
 
 @event
 class Landed(AttemptEvent):
-    """Work that was done at the same time as other work has come onto the branch."""
+    """An attempt's work has landed on the branch."""
 
     commit: str
 
@@ -223,7 +223,7 @@ class SpecClosed(AttemptEvent):
 
 @event
 class Waited(Event):
-    """A usage limit: the run waits."""
+    """The run waits for a usage limit to reset, or backs off."""
 
     reason: str
     seconds: float
@@ -242,11 +242,11 @@ class RunEnded(Event):
     blocked: int
     attempts: int
     verified: bool
-    gates: int  # those that are required
+    gates: int  # required ones
     optional: int = 0  # those that only warn
-    in_place: bool = False  # gates ran where the agent worked, in this run or for a task that passed before
+    in_place: bool = False  # gates ran in the agent's working copy, in this run or for a task that passed before
     accepted: int = 0  # tasks that a person accepted
-    unverified: str = ""  # why what passed is not verified; empty: required gates decided
+    unverified: str = ""  # why passed work is not verified; empty: required gates decided
     is_error: bool = False  # an error ended it, and its message follows
     usage: Usage
 
@@ -256,4 +256,4 @@ EVENTS: dict[str, type[Event]] = {
     for cls in list(globals().values())
     if isinstance(cls, type) and issubclass(cls, Event) and cls not in (Event, AttemptEvent, Unknown)
 }
-"""Every event by the name that it has in a journal."""
+"""Every event by its name in a journal."""

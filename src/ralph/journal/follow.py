@@ -1,4 +1,4 @@
-"""The events of a run, as another process writes them."""
+"""Follows the events of a run while another process writes them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ralph.journal.reader import FILE, Lines
 from ralph.journal.tail import JournalTail
 from ralph.journal.watch import POLL, FolderWatch
 
-PAUSE = 1.0  # seconds between looks whether the writer lives, if nothing wakes us before
+PAUSE = 1.0  # seconds between checks whether the writer is running, unless an event wakes us
 
 
 def follow(folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None) -> Iterator[JournalEntry]:
-    """The events of the run in `folder` after number `since`: those that are there, then each as it is written.
+    """Yield the events of the run in `folder` after number `since`: the existing ones, then each new one.
 
-    It ends when the run has ended, or when its process is gone. A journal that does not exist yet is waited for, as
-    long as `alive` says that its run is at work.
+    It ends when the run has ended or its process is gone. While `alive` says that the run is active, it waits for a
+    journal that does not exist yet.
     """
     with Following(folder, since, alive=alive) as run:
         while True:
@@ -34,7 +34,7 @@ def follow(folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = N
 async def follow_async(
     folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None
 ) -> AsyncIterator[JournalEntry]:
-    """The same for a program that does other things meanwhile."""
+    """Do the same, asynchronously."""
     with Following(folder, since, alive=alive) as run:
         while True:
             for entry in run.news():
@@ -45,7 +45,7 @@ async def follow_async(
 
 
 class Following:
-    """A journal that is read while it is written: in turns what is new, whether that was all, and a wait."""
+    """Reads a journal while it is written: alternate between `news`, `is_over` and a wait."""
 
     def __init__(self, folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None) -> None:
         self.lines = Lines(folder.name)
@@ -55,11 +55,11 @@ class Following:
         self._tail = JournalTail(self.path, MAX_LINE)
         self.watch = FolderWatch(self.path)
         self._stack = ExitStack()
-        self._seen: dict[int, int] = {}  # what was said under each number
+        self._seen: dict[int, int] = {}  # the hash of the line under each number
         self._doubted: set[int] = set()
         self._fresh: list[JournalEntry] = []
         self.has_ended = False
-        self._unheld = 0.0  # since when nobody holds it
+        self._unheld = 0.0  # since when no process holds the file's lock
 
     def __enter__(self) -> Following:
         self._stack.enter_context(self._tail)
@@ -71,20 +71,20 @@ class Following:
 
     @property
     def pause(self) -> float:
-        """How long to wait at most."""
+        """The maximum time to wait."""
         return POLL if self._unheld or self.has_ended else PAUSE
 
     def news(self) -> list[JournalEntry]:
-        """What was written since the last call."""
+        """Return what was written since the last call."""
         self.watch.arm()
         while not self._read():
-            self._tail.rewind()  # Ralph removes lines that others add, so we may have read from amidst one
+            self._tail.rewind()  # Ralph removes foreign lines, so this may have started in the middle of a line
             self.lines.restart()
         fresh, self._fresh = self._fresh, []
         return fresh
 
     def _read(self) -> bool:
-        """Read to the end; False: a line makes no sense, and it is the first time."""
+        """Read to the end; return False at the first sight of a line that makes no sense."""
         for line in self._tail.read():
             mark, entry = hash(line), self.lines.read(line)
             is_odd = entry is None or not 0 < entry.seq <= self._last + 1
@@ -102,7 +102,7 @@ class Following:
             self._fresh.append(entry)
 
     def is_over(self) -> bool:
-        """Whether nothing more will come."""
+        """Return whether nothing more will come."""
         held = self._tail.is_held() if self._tail.has_begun else None
         if held is None:
             return not self._alive() or (self.has_ended and self._tail.has_begun)
@@ -110,4 +110,4 @@ class Following:
             self._unheld = 0.0
             return False
         self._unheld = self._unheld or time.monotonic()
-        return self.has_ended or time.monotonic() - self._unheld >= POLL  # while it is written anew, it has no lock
+        return self.has_ended or time.monotonic() - self._unheld >= POLL  # while the file is rewritten, it has no lock

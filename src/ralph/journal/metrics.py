@@ -1,4 +1,4 @@
-"""What a run used and did, added up from its events."""
+"""Adds up what a run used and did, from its events."""
 
 from __future__ import annotations
 

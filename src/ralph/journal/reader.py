@@ -1,4 +1,4 @@
-"""Reading journals back: what earlier runs did."""
+"""Reads the journals of earlier runs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ralph.plan.work import Verdict, WorkKind
 
 FILE = "journal.jsonl"
 JUDGED = (Verdict.PASSED, Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.REOPENED)
-"""The others say nothing about the work."""
-GREEN = (Verdict.PASSED, Verdict.REOPENED)  # a review comes only after green gates
+"""The other verdicts say nothing about the work."""
+GREEN = (Verdict.PASSED, Verdict.REOPENED)  # a review follows only green gates
 REFUSED = tuple(verdict.value for verdict in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED))
 RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
@@ -26,7 +26,7 @@ COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 @dataclass(frozen=True, kw_only=True)
 class PastAttempt:
-    """What the journal says of an ended attempt."""
+    """What the journal says about a finished attempt."""
 
     run: str
     target: str
@@ -39,13 +39,13 @@ class PastAttempt:
     seconds: float
     cost_usd: float | None
     at: str
-    in_place: bool = False  # its gates ran where the agent worked
+    in_place: bool = False  # its gates ran in the agent's working copy
     no_page: str = ""  # why no page was opened, although it was UI work
     findings: tuple[Finding, ...] = ()  # of its review
 
 
 def runs(logs: Path) -> list[Path]:
-    """The folders of all runs, oldest first; nothing that is not called as Ralph calls them, and no link."""
+    """Return the folders of all runs, oldest first; only those with a run's name, and no links."""
     if not _is_folder(logs):
         return []
     found = (path for path in logs.iterdir() if RUN.fullmatch(path.name) and _is_folder(path))
@@ -58,7 +58,7 @@ def _is_folder(path: Path) -> bool:
 
 @dataclass
 class Lines:
-    """Turns the lines of one journal into entries, in order, and counts those that are none."""
+    """Decodes the lines of one journal in order and counts those that are not events."""
 
     run: str
     skipped: int = 0
@@ -67,7 +67,7 @@ class Lines:
     _count: int = field(default=0, repr=False)
 
     def restart(self) -> None:
-        """The same journal is read from its beginning again."""
+        """Prepare to read the same journal from its start again."""
         self.skipped = self._count = 0
 
     def read(self, line: bytes) -> JournalEntry | None:
@@ -79,12 +79,12 @@ class Lines:
         self._target = entry.target or self._target
         if not entry.is_old:
             return entry
-        self.is_old = True  # what an envelope would say follows from where the line stands
+        self.is_old = True  # derive the envelope from the position of the line
         return replace(entry, seq=self._count, run=entry.run or self.run, target=self._target)
 
 
 def events(run: Path, *names: str, lines: Lines | None = None) -> Iterator[JournalEntry]:
-    """A run's events of these kinds, or all of them; `lines` then tells how many lines were skipped."""
+    """Yield a run's events of these kinds, or all of them; `lines` then has the number of skipped lines."""
     lines = lines or Lines(run.name)
     wanted = [f'"event": "{name}"'.encode() for name in (*names, *(["run_started"] if names else []))]
     with safe_files.open_old(run / FILE) as file:
@@ -96,7 +96,7 @@ def events(run: Path, *names: str, lines: Lines | None = None) -> Iterator[Journ
 
 
 def _bounded(file: BinaryIO) -> Iterator[bytes]:
-    """The lines of a file; one that is too long comes as its beginning, which is no event."""
+    """Yield the lines of a file; one that is too long is truncated, and so not an event."""
     while line := file.readline(MAX_LINE + 1):
         yield line
         while line and not line.endswith(b"\n"):
@@ -104,10 +104,10 @@ def _bounded(file: BinaryIO) -> Iterator[bytes]:
 
 
 def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]:
-    """Every ended attempt of a target, by task and number.
+    """Return every finished attempt of a target, by task and number.
 
-    An attempt whose work is kept has a number that no later one gets. So where journals disagree, an agent has
-    written one of them, and a refused attempt stays refused.
+    The number of an attempt whose work is kept is never reused. So if journals disagree, an agent has forged one of
+    them, and a refused attempt stays refused.
     """
     found: dict[tuple[str, int], PastAttempt] = {}
     reviews: dict[tuple[str, int], Reviewed] = {}  # the attempt may have ended in a later run
@@ -128,7 +128,7 @@ def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]
 
 
 def last_ending(logs: Path, target: str) -> tuple[str, str]:
-    """How the newest run of a target ended, and why; empty: it is at work, was killed, or there was none."""
+    """Return how and why the newest run of a target ended; empty if it is active, was killed, or never existed."""
     for run in reversed(runs(logs)):
         found = [entry for entry in events(run, "run_started", "run_ended") if entry.target == target]
         if any(isinstance(entry.event, RunStarted) for entry in found):
@@ -143,7 +143,7 @@ def _contradicts(known: PastAttempt | None, event: AttemptEnded) -> bool:
 
 @dataclass(frozen=True, kw_only=True)
 class SeenPage:
-    """What the journal says of a page that was opened after an attempt."""
+    """What the journal says about a page that was opened after an attempt."""
 
     number: int  # of the attempt
     page: str
@@ -152,7 +152,7 @@ class SeenPage:
 
 
 def seen_pages(logs: Path, target: str) -> dict[str, list[SeenPage]]:
-    """Every page of a target that was opened, by task, attempt after attempt."""
+    """Return every opened page of a target, by task, in the order of attempts."""
     found: dict[str, list[SeenPage]] = {}
     for run in runs(logs):
         for entry in events(run, "page_checked"):
@@ -163,15 +163,15 @@ def seen_pages(logs: Path, target: str) -> dict[str, list[SeenPage]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """How well a target's tasks went: how much agents had to read, and how often the first attempt was good."""
+    """How well a target's tasks went: prompt sizes, and how often the first attempt was green."""
 
     prompts: tuple[int, ...]  # characters of each prompt
-    tasks: int  # that were tried
-    at_first: int  # of them, those whose gates were green at the first attempt
+    tasks: int  # tasks that were tried
+    at_first: int  # those with green gates at the first attempt
 
 
 def figures(logs: Path, target: str) -> Figures:
-    """From all journals of a target."""
+    """Compute the figures from all journals of a target."""
     prompts: list[int] = []
     first: dict[str, tuple[int, bool]] = {}
     for run in runs(logs):

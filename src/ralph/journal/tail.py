@@ -1,4 +1,4 @@
-"""What is added to a file that another process writes, line by line."""
+"""Reads the lines that another process appends to a file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ PIECE = 1 << 16
 
 
 class JournalTail:
-    """Reads whole lines as they are added, also if the file comes later, is replaced, or is cut meanwhile."""
+    """Reads whole lines as they are added, even if the file is created later, replaced or truncated."""
 
     def __init__(self, path: Path, longest: int) -> None:
         self.path, self._longest = path, longest
         self._file = -1
         self._partial = b""
-        self._skipping = False  # the rest of a line that is too long
+        self._skipping = False  # skip the rest of a line that is too long
 
     def __enter__(self) -> JournalTail:
         return self
@@ -34,7 +34,7 @@ class JournalTail:
         self._file = -1
 
     def read(self) -> Iterator[bytes]:
-        """The lines that were added, without their ends; one that has no end yet waits for it."""
+        """Yield the added lines without their ends; an unfinished line waits for its end."""
         self._renew()
         while self._file >= 0 and (data := os.read(self._file, PIECE)):
             *whole, rest = data.split(b"\n")
@@ -48,7 +48,7 @@ class JournalTail:
                 text, skipping = self._partial[: self._longest + 1], self._skipping
                 self._partial, self._skipping = b"", True
                 if not skipping:
-                    yield text  # its beginning, which is too long already
+                    yield text  # its beginning, which is already too long
 
     def rewind(self) -> None:
         """Read everything again."""
@@ -61,7 +61,7 @@ class JournalTail:
         return self._file >= 0 and os.fstat(self._file).st_size > 0
 
     def is_held(self) -> bool | None:
-        """Whether the process that writes it lives, by its lock on it; None: this file system has no locks."""
+        """Return whether the writing process is running, by its lock on the file; None if there are no locks here."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             fcntl.flock(self._file, fcntl.LOCK_UN)
@@ -72,7 +72,7 @@ class JournalTail:
         return False
 
     def _renew(self) -> None:
-        """Begin again where another file bears the name, or where the file is shorter than what was read of it."""
+        """Start again if another file has replaced this one, or if the file is shorter than what was read."""
         if self._file >= 0:
             ours = os.fstat(self._file)
             if ours.st_size < os.lseek(self._file, 0, os.SEEK_CUR):
@@ -81,7 +81,7 @@ class JournalTail:
                 if os.path.samestat(ours, self.path.lstat()):
                     return
             except OSError:
-                return  # it was removed: what we have may still be written to
+                return  # it was removed, but may still be written to
         with suppress(OSError), safe_files.open_old(self.path) as file:
             self.close()
             self._file = os.dup(file.fileno())

@@ -1,4 +1,4 @@
-"""Waiting until files change: woken by the kernel where it can do that, else ten looks a second."""
+"""Waits until files change: woken by the kernel if possible, otherwise by polling ten times a second."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-POLL = 0.1  # seconds between looks where the kernel does not wake us
+POLL = 0.1  # seconds between checks if the kernel does not wake us
 MODIFY, ATTRIB, CLOSE_WRITE, MOVED_TO, CREATE, DELETE_SELF, MOVE_SELF = 0x2, 0x4, 0x8, 0x80, 0x100, 0x400, 0x800
 IN_FILE = MODIFY | ATTRIB | CLOSE_WRITE | DELETE_SELF | MOVE_SELF
 IN_FOLDER = CREATE | MOVED_TO | DELETE_SELF | MOVE_SELF
@@ -19,7 +19,7 @@ FLAGS = os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class FolderWatch:
-    """Waits for files, also for one that does not exist yet: then for what is made in the nearest folder above it."""
+    """Waits for changes of files; for a file that does not exist yet, watches the nearest folder above it."""
 
     def __init__(self, *paths: Path) -> None:
         self.paths = set(paths)
@@ -35,21 +35,22 @@ class FolderWatch:
         self._descriptor = -1
 
     def arm(self) -> None:
-        """Watch what is there now. Read the files after this, then wait: what happens in between wakes us."""
+        """Watch what exists now. Then read the files and wait: a change in between ends the wait."""
         for path in self.paths if self._descriptor >= 0 else ():
             there = next((one for one in (path, *path.parents) if os.path.lexists(one)), path)
             mask = IN_FILE if there == path else IN_FOLDER
-            self._libc.inotify_add_watch(self._descriptor, os.fsencode(there), mask)  # if it fails, time wakes us
+            # if it fails, the wait ends by its timeout
+            self._libc.inotify_add_watch(self._descriptor, os.fsencode(there), mask)
 
     def wait(self, seconds: float) -> None:
-        """Until something happened, but no longer than this."""
+        """Wait until something happened, at most this long."""
         if self._descriptor < 0:
             time.sleep(min(POLL, seconds))
         elif select.select([self._descriptor], [], [], seconds)[0]:
             self._drain()
 
     async def happened(self, seconds: float) -> None:
-        """The same, while other things go on."""
+        """Do the same, asynchronously."""
         if self._descriptor < 0:
             await asyncio.sleep(min(POLL, seconds))
             return

@@ -1,4 +1,4 @@
-"""The journal of one run: a line for each event, and whoever wants to hear of it."""
+"""The journal of one run: writes a line for each event and notifies the listeners."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ralph.journal.events import Event
 from ralph.journal.reader import FILE
 
 Listener = Callable[[Event, str], None]
-"""Hears of an event, and gets its line in the journal; a line that is not kept is empty."""
+"""Receives an event and its line in the journal; the line of an event that is not kept is empty."""
 UNNAMED = f".{FILE}.tmp"
 
 
 class Journal:
-    """Writes `.ralph/logs/<run>/journal.jsonl` and tells the listeners.
+    """Writes `.ralph/logs/<run>/journal.jsonl` and notifies the listeners.
 
-    While it is open it holds a lock on the file, which the kernel drops however the process ends: that is how other
+    While open, it holds a lock on the file, which the kernel releases however the process ends. By that lock, other
     processes know that more may come.
     """
 
@@ -35,15 +35,15 @@ class Journal:
         self._target = clean(target)
         self._listeners: list[Listener] = []
         self._descriptor = -1
-        self._size = 0  # of what we have written
+        self._size = 0  # of what this process has written
         self._seq = 0
-        self._turn = threading.RLock()  # a listener may have something to add
+        self._turn = threading.RLock()  # reentrant, because a listener may emit events
 
     def __enter__(self) -> Journal:
-        return self  # the folder is made with the first event: a run that never began leaves no trace
+        return self  # the first event creates the folder, so that a run that never began leaves no trace
 
     def _prepare(self) -> None:
-        """Have the file open, with what we wrote and nothing else: an agent may have swept it away or added lines."""
+        """Open the file with only what this process wrote: an agent may have removed it or added lines."""
         if self._descriptor < 0 or not _is_still(self.folder / FILE, self._descriptor):
             self._make()
         size = os.fstat(self._descriptor).st_size
@@ -52,7 +52,7 @@ class Journal:
         self._size = min(size, self._size)
 
     def _make(self) -> None:
-        """The file, with what we have written so far; it is locked before it gets its name, so no reader is misled."""
+        """Create the file with all lines so far; it is locked before it gets its name, so that no reader is misled."""
         with safe_files.folder(self.folder) as handle:
             safe_files.remove(UNNAMED, handle)
             made = os.open(UNNAMED, os.O_RDWR | os.O_APPEND | safe_files.NEW, 0o644, dir_fd=handle)
@@ -77,7 +77,7 @@ class Journal:
                 _write_all(self._descriptor, data)
                 self._size += len(data)
             except OSError:
-                os.ftruncate(self._descriptor, self._size)  # half a line would be in the way of the next one
+                os.ftruncate(self._descriptor, self._size)  # half a line would corrupt the next one
                 raise
         except OSError as error:
             raise RalphError(
@@ -94,7 +94,7 @@ class Journal:
         self._listeners.append(listener)
 
     def emit(self, event: Event) -> None:
-        """Write an event down and tell the listeners; threads take turns, so numbers and lines have one order."""
+        """Write an event and notify the listeners; threads take turns, so that numbers and lines have one order."""
         with self._turn:
             text = self._keep(event) if event.kept else ""
             for listener in self._listeners:
@@ -113,7 +113,7 @@ def _write_all(descriptor: int, data: bytes) -> None:
 
 
 def _is_still(path: Path, descriptor: int) -> bool:
-    """Whether the open file is the one that bears the name."""
+    """Return whether the open file is still at its path."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except OSError:
@@ -121,7 +121,7 @@ def _is_still(path: Path, descriptor: int) -> bool:
 
 
 def new_run_id() -> str:
-    """A name that sorts by time, also within a second, and that no two runs share."""
+    """Return a unique id that sorts by time, even within a second."""
     began = time.time()
     within = int(began % 1 * 0xFFF)
     return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(began))}-{within:03x}{os.urandom(3).hex()[:5]}"

@@ -1,1 +1,1 @@
-"""Boundary 2: decides. Gates, services, pages, and the files no agent may touch."""
+"""Boundary 2: decides whether work passes, by gates, services and pages."""

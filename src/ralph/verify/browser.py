@@ -1,4 +1,4 @@
-"""The person's own Chrome or Chromium: found, started once for a run, started anew after a crash, always ended."""
+"""The person's own Chrome or Chromium: found, started once for a run, restarted after a crash, always closed."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ PATIENCE = 5.0  # seconds that a browser may take to close
 
 
 def playwright_version() -> str:
-    """The version of Playwright; empty if it is not installed."""
+    """Return the version of Playwright; "" if it is not installed."""
     try:
         return version("playwright")
     except PackageNotFoundError:
@@ -44,7 +44,7 @@ def playwright_version() -> str:
 
 
 def find_chromium(settings: config.BrowserSettings) -> str:
-    """The browser that was configured, or else the first that is on this machine; empty if there is none."""
+    """Return the configured browser, or the first one on this machine; "" if there is none."""
     if settings.executable_path:
         return shutil.which(Path(settings.executable_path).expanduser()) or ""
     found = next(filter(None, map(shutil.which, NAMES)), "")
@@ -52,7 +52,7 @@ def find_chromium(settings: config.BrowserSettings) -> str:
 
 
 def check_installed(settings: config.BrowserSettings) -> str:
-    """The browser's path, or an error that says what is missing and how to get it."""
+    """Return the browser's path, or raise an error that says what is missing and how to get it."""
     if not playwright_version():
         raise RalphError(
             "UI stories are checked in a browser, and Playwright, which drives it, is not installed.",
@@ -74,7 +74,7 @@ def check_installed(settings: config.BrowserSettings) -> str:
 
 @dataclass
 class Browser:
-    """One browser for a whole run; it starts when the first page is looked at."""
+    """One browser for a whole run; it starts when the first page is opened."""
 
     settings: config.BrowserSettings
     owner: str
@@ -92,22 +92,22 @@ class Browser:
         await spawn.to_the_end(self.end())
 
     async def ensure(self) -> None:
-        """Start it, unless it is there."""
+        """Start the browser unless it is running."""
         if not self.is_alive():
             await self.end()
             await self._start()
 
     async def context(self, **options: Any) -> BrowserContext:  # Playwright's own options
-        """Fresh state for one page: no cookies, no storage."""
+        """Create a fresh context for one page: no cookies, no storage."""
         assert self._chromium is not None, "whoever looks has ensured that it is there"
         return await self._chromium.new_context(**options)
 
     def is_alive(self) -> bool:
-        """Whether the browser, and what drives it, is there."""
+        """Return whether the browser and its driver are running."""
         return self._chromium is not None and not self._gone.is_set()
 
     async def crashed(self) -> None:
-        """Wait until the browser, or what drives it, is not there any more."""
+        """Wait until the browser or its driver has ended."""
         await self._gone.wait()
 
     async def _start(self) -> None:
@@ -145,7 +145,7 @@ class Browser:
         )
 
     async def end(self) -> None:
-        """Close the browser, and end whatever of it does not close."""
+        """Close the browser and end any of its processes that remain."""
         chromium, self._chromium = self._chromium, None
         playwright, self._playwright = self._playwright, None
         if playwright is None:
@@ -158,7 +158,7 @@ class Browser:
                     await chromium.close()
                 await playwright.stop()
         except (Error, TimeoutError):
-            pass  # it crashed, or hangs: what is left is ended now
+            pass  # it crashed or hangs: the rest is ended below
         driver = tree.registered(self._mark)
         await tree.end(tree.family(driver, self._mark), grace=0)
         tree.forget(driver)
@@ -170,13 +170,14 @@ class Browser:
 
 
 def _temporary() -> str:
-    """A folder for the browser's profile: it makes a socket there, and sockets have short names."""
+    """Return a folder for the browser's profile, which contains a socket; socket paths have a length limit."""
     usual = tempfile.gettempdir()
     return usual if len(usual) <= MAX_FOLDER or not os.access("/tmp", os.W_OK) else "/tmp"
 
 
 def _cannot_start(executable: str, message: str) -> RalphError:
-    said = [line for line in message.splitlines() if SAID.match(line) and "dbus" not in line]  # often none, never why
+    # dbus errors are common and never the cause
+    said = [line for line in message.splitlines() if SAID.match(line) and "dbus" not in line]
     telling = list(dict.fromkeys(SAID.sub("", line).strip() for line in said))
     remedy = "Run it by hand to see why, or name another one in browser.executablePath."
     if "DISPLAY" in message:
@@ -185,6 +186,6 @@ def _cannot_start(executable: str, message: str) -> RalphError:
 
 
 def _without_driver(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Playwright leaves an error behind when its driver is gone; that is noticed elsewhere."""
+    """Ignore the error that Playwright leaves when its driver has ended; that is detected elsewhere."""
     if "reading from the driver" not in str(context.get("exception")):
         loop.default_exception_handler(context)

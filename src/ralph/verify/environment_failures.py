@@ -1,4 +1,4 @@
-"""Gates that cannot run at all in a clean checkout: told before any agent is called, with what helps."""
+"""Detects gates that cannot run at all in a clean checkout, before any agent is called."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def last_lines(result: GateResult) -> tuple[str, ...]:
 
 
 def environment_failure(result: GateResult) -> RalphError | None:
-    """An error that stops the run, if a gate failed because something is not there rather than wrong."""
+    """Return an error that stops the run if a gate failed because something is missing rather than wrong."""
     what = _what(result)
     if not what:
         return None

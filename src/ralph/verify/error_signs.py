@@ -1,4 +1,4 @@
-"""What a line of a gate's output says about an error, from a tool's own report down to a mere word."""
+"""Rates how surely a line of a gate's output names an error, from a tool's own report to a mere word."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from enum import IntEnum
 
 
 class Sign(IntEnum):
-    """How surely a line speaks of an error; a surer one that comes later counts more than a vaguer one before."""
+    """How surely a line names an error; a later, surer one outweighs an earlier, vaguer one."""
 
-    WORD = 1  # a word such as "failed", which a passing test may have in its name
+    WORD = 1  # a word such as "failed", which may be in the name of a passing test
     RAISED = 2  # an exception or a panic, which a passing test may have caused on purpose
-    REPORTED = 3  # a compiler, a linter or a test runner names a mistake
+    REPORTED = 3  # a compiler, a linter or a test runner reports an error
 
 
 REPORTED = re.compile(
@@ -43,7 +43,7 @@ POINT = re.compile(
 HEADING = re.compile(
     rb"E[ ]{2,}\S|(?:FAIL|ERROR):[ ]|[ ]*---[ ]FAIL:[ ]|----[ ].+[ ]stdout|[ ]+\xe2\x97\x8f[ ]|[ ]FAIL[ ]{2}"
 )
-"""Names a test that failed: what it came to, or where, stands below."""
+"""Names a failed test; the cause or the location follows below."""
 TRACEBACK = b"Traceback (most recent call last)"
 WORD = re.compile(
     rb"\b(?:errors?|failed|failure|fatal|panic|panicked|exception|traceback|undefined|cannot|not found)\b"
@@ -68,7 +68,7 @@ SUSPECT = [
 
 
 def of(line: bytes) -> Sign | None:
-    """The sign of one line without colours."""
+    """Return the sign of one line without colours."""
     if REPORTED.match(line):
         return Sign.REPORTED
     if POINT.match(line) or TRACEBACK in line:
@@ -84,6 +84,6 @@ def _harmless(line: bytes) -> bool:
 
 
 def suspects(text: bytes) -> list[int]:
-    """Where lines of the text may have a sign: one expression after the other is much faster than all in one."""
+    """Return positions of lines that may have a sign; several searches are much faster than one combined regex."""
     low = b"\n" + text.lower()
     return sorted(match.end() - 2 for expression in SUSPECT for match in expression.finditer(low))

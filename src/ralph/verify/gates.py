@@ -1,4 +1,4 @@
-"""Gates: the project's own commands, run as the person wrote them. Their exit codes decide, nothing else."""
+"""Gates: the project's own commands, run as the person wrote them. Only their exit codes decide."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ MAX_COMMAND = 100
 
 @dataclass(frozen=True, kw_only=True)
 class GateRun:
-    """Where gates are run and who hears of them."""
+    """Where gates run, and the callbacks for their progress."""
 
     cwd: Path
     logs: Path
     owner: str
     label: str
     environment: Mapping[str, str] = field(repr=False)  # all that a gate sees
-    ui_variables: Mapping[str, str] = field(default_factory=dict)  # where services are, for the gates that need them
-    fresh: Callable[[], Awaitable[object]] | None = None  # brings tracked files back before each gate but the first
-    in_place: bool = False  # this is where an agent worked
+    ui_variables: Mapping[str, str] = field(default_factory=dict)  # addresses of services, for the gates that need them
+    fresh: Callable[[], Awaitable[object]] | None = None  # restores tracked files before each gate but the first
+    in_place: bool = False  # this is the agent's working copy
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
     secrets: tuple[str, ...] = field(default_factory=lambda: environment.secrets_in(os.environ), repr=False)
 
     def show(self, gate: Gate) -> Gate:
-        """A gate as it may be told: a secret that was put into its command is not."""
+        """Return a gate for display, with secrets in its command redacted."""
         secrets = environment.Redactor(self.secrets)
         return replace(gate, name=secrets.text(gate.name), command=secrets.text(gate.command))
 
 
 def gate_environment(config: Config, variables: Mapping[str, str]) -> dict[str, str]:
-    """What a gate sees of a person's environment: the same allow-list as an agent, and nothing of Ralph's."""
+    """Return the environment of a gate: the same kind of allow-list as for agents, and no variables of Ralph's."""
     allowed = environment.allowed(os.environ, config.verify.env)
     return {**{name: value for name, value in allowed.items() if not name.startswith("RALPH_")}, **variables}
 
 
 def default_gates(config: Config) -> tuple[Gate, ...]:
-    """The gates of every task: `gates`, or else the commands of `verify.default`."""
+    """Return the gates of every task: `gates`, or else the commands of `verify.default`."""
     if config.gates is None:
         return simple_gates(config.verify.default, config)
     return tuple(
@@ -62,12 +62,12 @@ def default_gates(config: Config) -> tuple[Gate, ...]:
 
 
 def simple_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
-    """Commands as gates that are called as they are written."""
+    """Return commands as gates that are named after themselves."""
     return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
 
 
 async def run_all(gates: Iterable[Gate], bench: GateRun, *, first: int = 1) -> tuple[GateResult, ...]:
-    """Run every gate, also after a red one: whoever mends it should see all that is wrong."""
+    """Run every gate, even after a red one, so that the next agent sees all problems."""
     results = []
     for number, gate in enumerate(gates, first):
         if bench.fresh and number > 1:
@@ -80,23 +80,23 @@ async def run_all(gates: Iterable[Gate], bench: GateRun, *, first: int = 1) -> t
 
 
 def red(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
-    """The required gates that did not pass."""
+    """Return the required gates that did not pass."""
     return tuple(result for result in results if result.required and not result.passed)
 
 
 def explain(results: Iterable[GateResult]) -> str:
-    """What is wrong, for notes and for the next prompt."""
+    """Describe the failures, for notes and for the next prompt."""
     return "\n\n".join(f"The gate {called(result)} failed: {describe(result)}" for result in red(results))
 
 
 def called(result: GateResult) -> str:
-    """A gate by its name and its command, which may be the same; a very long command leaves room for the reason."""
+    """Return a gate's name and command, or only the command if they are equal; long ones are shortened."""
     name, command = (in_brief(text, MAX_COMMAND) for text in (result.name, result.command))
     return f"`{command}`" if result.name == result.command else f"{name} (`{command}`)"
 
 
 def describe(result: GateResult) -> str:
-    """Why it is red; its first line can stand alone."""
+    """Return why a gate is red; the first line can stand alone."""
     why = first_failing(result.output)
     return f"{result.reason}: {why}\n\n{result.output}" if why else f"{result.reason}."
 

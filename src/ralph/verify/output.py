@@ -1,4 +1,4 @@
-"""The useful part of a gate's output: the first error and the last lines, bounded, without colours."""
+"""Extracts the useful part of a gate's output: the first error and the last lines, bounded, without colours."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ GAP = "[…]"
 
 
 def useful(log: Path) -> str:
-    """What an agent or a person needs to see of a log of any size, at most about 4,000 characters."""
+    """Return what an agent or a person needs to see of a log of any size, in about 4,000 characters."""
     try:
         file = safe_files.open_old(log)
     except OSError:
-        return ""  # somebody took it away, or put something else there
+        return ""  # an agent or a gate removed or replaced it
     with file:
         size = file.seek(0, 2)
         end = _lines(file, max(size - WINDOW, 0), size, cut=size > WINDOW)
@@ -49,9 +49,9 @@ def useful(log: Path) -> str:
 
 
 def first_failing(output: str) -> str:
-    """The line of a useful part that says first, and most surely, what is wrong, and the point it comes to.
+    """Return the line that first and most surely names the error, and the point where it occurred.
 
-    Without any such line it is the last one: a program that fails in its own words says so at its end.
+    Without such a line, return the last one: programs usually report a failure at their end.
     """
     lines = [line for line in output.split("\n") if line.strip(" -=_.") and line != GAP]
     found = [(error_signs.of(line.encode()) or 0, -number) for number, line in enumerate(lines)]
@@ -69,13 +69,13 @@ def first_failing(output: str) -> str:
 
 
 def in_brief(line: str, size: int) -> str:
-    """A line without its indentation, and not longer than that."""
+    """Collapse a line's whitespace and truncate it to this size."""
     text = " ".join(line.split())
     return text if len(text) <= size else f"{text[: size - 1]}…"
 
 
 def _excerpt(before: list[str], after: list[str], end: list[str] | None) -> str:
-    """The first error with what led to it, its point if that comes later, and the end, unless that is in `after`."""
+    """Combine the first error with its context, the point if that comes later, and the end of the output."""
     room = MOST // 2 - len("\n".join(before))
     head = _fitting(after[:HEAD_LINES], room)
     rest = after[len(head) :]
@@ -89,14 +89,15 @@ def _excerpt(before: list[str], after: list[str], end: list[str] | None) -> str:
 
 
 def _point(lines: list[str]) -> int | None:
-    """Where a long traceback, or what a test printed before it failed, comes to the point."""
+    """Return the line that names the actual error in a long traceback or test output."""
     return next((number for number, line in enumerate(lines) if error_signs.POINT.match(line.encode())), None)
 
 
 def _first_error(file: BinaryIO, size: int) -> int | None:
-    """Where the first line begins that surely speaks of an error; in a very long line, a little before the error.
+    """Return the offset of the first line that most surely names an error.
 
-    Of an enormous log only the beginning and the end are searched, and of a flood of suspects only the first.
+    In a very long line, the offset is a little before the error. Of an enormous log, only the start and the end are
+    searched, and only the first of many suspects.
     """
     first: dict[Sign, int] = {}
     searched = 0
@@ -108,7 +109,7 @@ def _first_error(file: BinaryIO, size: int) -> int | None:
 
 
 def _search(file: BinaryIO, begin: int, end: int, first: dict[Sign, int]) -> int:
-    """Note the first line with each sign in a part of the file; says how far that came."""
+    """Record the first line with each sign in a part of the file; return how far the search came."""
     looked = 0
     for offset, block in _blocks(file, begin, end):
         for at, line in _suspects(block):
@@ -122,7 +123,7 @@ def _search(file: BinaryIO, begin: int, end: int, first: dict[Sign, int]) -> int
 
 
 def _blocks(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """A part of the file in pieces of whole lines, unless they are endless; a carriage return ends a line too."""
+    """Yield a part of the file in blocks of whole lines, unless they are too long; a carriage return ends a line."""
     file.seek(max(begin - 1, 0))
     offset, held = (begin - 1 + len(file.readline(WINDOW)) if begin else 0), b""
     file.seek(offset)
@@ -137,7 +138,7 @@ def _blocks(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, bytes]]
 
 
 def _suspects(text: bytes) -> Iterator[tuple[int, bytes]]:
-    """The lines, or pieces of very long lines, that are worth a closer look, and where they begin."""
+    """Yield the lines, or parts of very long lines, that need a closer check, with their offsets."""
     seen = 0
     for at in error_signs.suspects(text):
         if at >= seen:
@@ -149,7 +150,7 @@ def _suspects(text: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _before(file: BinaryIO, found: int, error: str) -> list[str]:
-    """What led to the error; for an indented one also the line it stands under, such as the name of its file."""
+    """Return the lines before the error; for an indented error, also its heading, such as a file name."""
     lines = _lines(file, max(found - WINDOW, 0), found, cut=found > WINDOW)
     file.seek(max(found - 1, 0))
     if lines and file.read(1) == b"\r":
@@ -160,7 +161,7 @@ def _before(file: BinaryIO, found: int, error: str) -> list[str]:
 
 
 def _lines(file: BinaryIO, start: int, stop: int, *, cut: bool = False) -> list[str]:
-    """The lines of a part of the file; `cut`: without the first, of which the beginning is missing."""
+    """Return the lines of a part of the file; `cut`: drop the first line, which is incomplete."""
     file.seek(start)
     lines = file.read(stop - start).split(b"\n")
     if not lines[-1]:
@@ -169,13 +170,13 @@ def _lines(file: BinaryIO, start: int, stop: int, *, cut: bool = False) -> list[
 
 
 def _clean(line: bytes) -> str:
-    shown = line.rstrip(b"\r").rpartition(b"\r")[2]  # of a progress line, what is left on the screen
+    shown = line.rstrip(b"\r").rpartition(b"\r")[2]  # of a progress line, keep what remains on the screen
     text = strip_ansi(shown[: MAX_LINE * 4].decode(errors="replace")).replace("\0", "")
     return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
 
 
 def _fitting(lines: list[str], size: int) -> list[str]:
-    """As many of the first lines as there is room for, and at least the first."""
+    """Return as many of the first lines as fit, but at least one."""
     used = list(accumulate(len(line) + 1 for line in lines))
     return lines[: max(bisect(used, size), 1)]
 

@@ -1,4 +1,4 @@
-"""What happens in a page while it is open: its requests, its console, its errors, as they come."""
+"""Records what happens in an open page: its requests, its console and its errors."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from playwright.async_api import ConsoleMessage, Error, Frame, Request, Response
     from playwright.async_api import Page as Tab
 
-ENDLESS = frozenset({"eventsource", "websocket", "ping", "media"})  # they are no sign that a page is still loading
-ABOUT_A_REQUEST = "Failed to load resource"  # the browser's own words on what we have from the request itself
+ENDLESS = frozenset({"eventsource", "websocket", "ping", "media"})  # they do not mean that a page is still loading
+# the browser's message about a failure that the request itself already reported
+ABOUT_A_REQUEST = "Failed to load resource"
 GIVEN_UP = "net::ERR_ABORTED"  # by the page itself
 DOWNLOAD = "Download is starting"
 NET = re.compile(r"net::ERR_\w+")
@@ -33,14 +34,14 @@ WORDS = {
 
 
 class PageProblem(NamedTuple):
-    """A finding that does not know its page yet."""
+    """A finding without its page."""
 
     kind: str
     text: str
 
 
 def why_not_loaded(message: str) -> str:
-    """Playwright's error in words, with the browser's own name for it."""
+    """Describe Playwright's error, with the browser's own code for it."""
     code = NET.search(message)
     if code:
         return f"{WORDS[code[0]]} ({code[0]})" if code[0] in WORDS else code[0]
@@ -52,8 +53,8 @@ class PageWatch:
     """Listens to one open page."""
 
     url: str
-    expected: frozenset[int] = frozenset()  # statuses that are no error here
-    quiet: asyncio.Event = field(default_factory=asyncio.Event)  # nothing is being asked for just now
+    expected: frozenset[int] = frozenset()  # statuses that are not an error here
+    quiet: asyncio.Event = field(default_factory=asyncio.Event)  # no request is open
     begun: int = 0
     loads: int = 0
     status: int | None = None
@@ -79,22 +80,22 @@ class PageWatch:
         self._found.setdefault(PageProblem(kind, strip_ansi(text).strip()))
 
     def found(self) -> list[PageProblem]:
-        """Everything that is wrong, each once, in the order it happened."""
+        """Return every problem once, in the order it happened."""
         return list(self._found)
 
     def cannot_load(self, why: str) -> None:
-        """The page itself did not come; if it had a status, that says it already. A file to keep is no page."""
+        """Record that the page did not load, unless its status already says so. A download is not a page."""
         self.is_download = why == DOWNLOAD
         if self.is_download:
             return
         if not any(found.kind in ("status", "load") for found in self._found) and self.status not in self.expected:
             self.find("load", why)
 
-    def see(self, seen: Mapping[str, Any]) -> None:  # what look.js gives
+    def see(self, seen: Mapping[str, Any]) -> None:  # the result of look.js
         for framework, text in seen["overlays"]:
             self.find("overlay", f"{framework}: {text}")
         if self.status in self.expected:
-            return  # the error is what the page is to show
+            return  # the page is supposed to show this error
         for text in seen["banners"]:
             self.find("banner", text)
         if seen["blank"] and not self._found:
@@ -156,13 +157,13 @@ class PageWatch:
             self.loads += 1
 
     def _is_own(self, url: str) -> bool:
-        """Whether a resource is the application's; `/favicon.ico` is asked for by the browser, not by the page."""
+        """Return whether a resource belongs to the application; the browser itself requests `/favicon.ico`."""
         parts = urlsplit(url)
         return parts.path != "/favicon.ico" and (
             parts.hostname == urlsplit(self.url).hostname or parts.hostname in LOOPBACK
         )
 
     def _short(self, url: str) -> str:
-        """A URL without what it shares with the page's."""
+        """Return a URL without the parts that it shares with the page's URL."""
         page, parts = urlsplit(self.url), urlsplit(url)
         return parts._replace(scheme="", netloc="").geturl() or "/" if parts.netloc == page.netloc else url

@@ -1,4 +1,4 @@
-"""Looking at pages as a person would: each is opened in a browser, and whatever is wrong with it is a finding."""
+"""Opens pages in a browser, as a person would, and reports every problem as a finding."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from playwright.async_api import Page as Tab
 
 SIZE = {"width": 1280, "height": 800}
-REST = 5.0  # seconds after loading in which a page may go on asking for things
+REST = 5.0  # seconds after loading in which a page may send more requests
 RELOADS = 10
 TRIES = 2
 MOST = 10  # findings of one page
-MAX_LINE = 300  # characters of one
+MAX_LINE = 300  # characters of one finding
 LOOK = Path(__file__).with_name("look.js")
 IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000})))"
 GITIGNORE = b"*\n"
@@ -37,15 +37,15 @@ GITIGNORE = b"*\n"
 
 @dataclass(frozen=True, kw_only=True)
 class Shots:
-    """Where screenshots go, and what they are called after: a task and its attempt."""
+    """Where screenshots go; they are named after a task and its attempt."""
 
-    root: Path  # the project's
+    root: Path  # the project root
     folder: Path
     work: str
     attempt: str
 
     def save(self, page: Page, image: bytes) -> str:
-        """Write a screenshot; says where, in short."""
+        """Write a screenshot; return its path, relative to the project root if possible."""
         self._prepare()
         path = self.folder / f"{self.work}-{slug(page.address)}-{self.attempt}.png"
         with safe_files.open_new(path) as file:
@@ -53,7 +53,7 @@ class Shots:
         return str(path.relative_to(self.root)) if path.is_relative_to(self.root) else str(path)
 
     def _prepare(self) -> None:
-        """The folder keeps itself out of git, wherever it is."""
+        """Create the folder with a `.gitignore`, so that it stays out of git."""
         ignored = self.folder / ".gitignore"
         if not ignored.exists():
             with safe_files.open_new(ignored) as file:
@@ -62,7 +62,7 @@ class Shots:
 
 @dataclass(frozen=True, kw_only=True)
 class PageVisit:
-    """One look at all pages of a story."""
+    """One visit to all pages of a story."""
 
     pages: tuple[Page, ...]
     browser: Browser
@@ -76,12 +76,12 @@ class PageVisit:
 
     @property
     def patience(self) -> float:
-        """Seconds that a page may take to show itself, and to close: no more than to load."""
+        """How many seconds a page may take to render and to close: never more than to load."""
         return min(REST, self.settings.timeout)
 
 
 async def visit_pages(look: PageVisit, base: str) -> tuple[PageResult, ...]:
-    """Open every page, one after the other; without any, the application's own address."""
+    """Open every page in turn; without any, open the application's own address."""
     base = look.settings.base_url or base
     results = []
     for page in look.pages or ((Page(base),) if base else ()):
@@ -92,7 +92,7 @@ async def visit_pages(look: PageVisit, base: str) -> tuple[PageResult, ...]:
 
 
 def explain(results: Iterable[PageResult]) -> str:
-    """What is wrong, a line for each finding, for notes and for the next prompt."""
+    """Describe the problems, one line for each finding, for notes and for the next prompt."""
     wrong = [result for result in results if not result.passed]
     if not wrong:
         return ""
@@ -118,7 +118,7 @@ async def _visit_again_after_a_crash(look: PageVisit, page: Page, url: str) -> P
 
 
 async def _unless_it_crashes(browser: Browser, work: Coroutine[Any, Any, PageResult]) -> PageResult | None:
-    """What a visit comes to; None: the browser did not live to see its end."""
+    """Return the result of a visit; None if the browser crashed first."""
     visit, crash = asyncio.ensure_future(work), asyncio.ensure_future(browser.crashed())
     try:
         await asyncio.wait((visit, crash), return_when=asyncio.FIRST_COMPLETED)
@@ -159,7 +159,7 @@ async def _visit(look: PageVisit, page: Page, url: str) -> PageResult:
 
 
 async def _load(tab: Tab, watch: PageWatch, seconds: float) -> bool:
-    """Whether the page has loaded."""
+    """Load the page; return whether it has loaded."""
     from playwright.async_api import Error
     from playwright.async_api import TimeoutError as TooSlow
 
@@ -177,7 +177,7 @@ async def _load(tab: Tab, watch: PageWatch, seconds: float) -> bool:
 
 
 async def _come_to_rest(tab: Tab, watch: PageWatch) -> None:
-    """Wait until nothing is asked for any more, and the page has had its turn with what it got."""
+    """Wait until the page sends no more requests and is idle."""
     from playwright.async_api import Error
 
     with suppress(TimeoutError):
@@ -190,14 +190,14 @@ async def _come_to_rest(tab: Tab, watch: PageWatch) -> None:
                 except Error:
                     if watch.crashed or tab.is_closed():
                         raise
-                    await tab.wait_for_load_state()  # it has gone on to another page
+                    await tab.wait_for_load_state()  # it has navigated to another page
                     continue
                 if watch.begun == begun and watch.quiet.is_set():
                     return
 
 
 async def _see(tab: Tab, watch: PageWatch, seconds: float) -> bytes:
-    """The page as it looks, and what of an error can be seen there."""
+    """Check the page for visible errors and return a screenshot."""
     from playwright.async_api import Error
 
     try:
@@ -207,7 +207,7 @@ async def _see(tab: Tab, watch: PageWatch, seconds: float) -> bytes:
     except Error:
         if watch.crashed or tab.is_closed():
             raise
-        return b""  # it has gone on to another page, or waits for a font: there is no picture, and nothing wrong
+        return b""  # it navigated away or waits for a font: no screenshot, but no problem either
 
 
 async def _close(browser: Browser, context: BrowserContext, seconds: float) -> None:
@@ -219,7 +219,7 @@ async def _close(browser: Browser, context: BrowserContext, seconds: float) -> N
     except TimeoutError:
         await browser.end()
     except Error:
-        pass  # it went with its browser
+        pass  # it was closed with its browser
 
 
 def _result(

@@ -1,4 +1,4 @@
-"""When a service is up: it answers a GET, it takes a connection, or it says so in its output."""
+"""Decides when a service is ready: it answers a GET, accepts a connection, or prints a line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})
 
 
 class Output:
-    """What a service says, looked through for one line."""
+    """Searches a service's output for one line."""
 
     def __init__(self, ready: str) -> None:
         self._wanted = re.compile(ready.removeprefix("log:")) if ready.startswith("log:") else None
@@ -33,7 +33,7 @@ class Output:
 
 
 async def until_ready(ready: str, output: Output) -> None:
-    """Wait for it, for as long as it takes."""
+    """Wait until the service is ready, without a limit."""
     if ready.startswith("log:"):
         await output.said.wait()
         return
@@ -42,14 +42,14 @@ async def until_ready(ready: str, output: Output) -> None:
 
 
 async def is_ready(ready: str) -> bool:
-    """Whether somebody is there now; of a service that only says so, nobody can know."""
+    """Return whether the service is ready now; always False for one that only reports it in its output."""
     if ready.startswith("log:"):
         return False
     return await (_connects(ready) if ready.startswith("tcp://") else _answers(ready))
 
 
 def local_port(ready: str) -> int | None:
-    """The port of this machine that a service is to listen at, where its readiness names one."""
+    """Return the local port on which a service should listen, if its `ready` setting names one."""
     if ready.startswith("log:"):
         return None
     try:
@@ -72,7 +72,7 @@ async def _connects(address: str) -> bool:
 
 
 async def _answers(url: str) -> bool:
-    """Whether a GET is answered with success or a redirect."""
+    """Return whether a GET is answered with success or a redirect."""
     writer = None
     try:
         parts = urlsplit(url)

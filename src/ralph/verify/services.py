@@ -1,4 +1,4 @@
-"""Services that must be up while UI stories are checked: started, watched, restarted, always ended."""
+"""Services that UI checks need: started, watched, restarted, always ended."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ PORT = "RALPH_PORT"
 
 
 class ServiceFailure(Exception):
-    """A service is not up; the text says which, why, and its last words."""
+    """A service is not up; the text says which, why, and its last output."""
 
 
 def assign_ports(services: Iterable[Service]) -> dict[str, int]:
-    """A free port for each service that asks for one with ${RALPH_PORT}."""
+    """Assign a free port to each service that asks for one with ${RALPH_PORT}."""
     return {one.name: ports.free_port() for one in services if PORT in f"{one.start} {one.ready}"}
 
 
 def port_variables(assigned: Mapping[str, int]) -> dict[str, str]:
-    """For gates, agents and services: RALPH_PORT is the first service's, RALPH_PORT_<NAME> any one's."""
+    """Return the variables for gates, agents and services: RALPH_PORT for the first, RALPH_PORT_<NAME> for each."""
     named = {f"{PORT}_{re.sub(r'[^A-Z0-9]', '_', name.upper())}": str(port) for name, port in assigned.items()}
     first = {PORT: str(next(iter(assigned.values())))} if assigned else {}
     return first | named
@@ -47,7 +47,7 @@ class _Running:
 
     @property
     def end(self) -> str:
-        """How it came to its end."""
+        """How it ended."""
         code = self.child.code or 0
         return f"signal {-code}" if code < 0 else f"exit code {code}"
 
@@ -59,7 +59,7 @@ class _Running:
 
 @dataclass
 class Services:
-    """All services of a run; leaving the block ends those we started, with all their children."""
+    """All services of a run; leaving the block ends those that Ralph started, with all their children."""
 
     services: tuple[Service, ...]
     cwd: Path
@@ -67,8 +67,8 @@ class Services:
     owner: str
     started: Callable[[Service, float], None]
     noted: Callable[[str], None] = lambda text: None
-    borrows: bool = True  # one that is up already is used; False: only what runs in `cwd` may answer
-    environment: Mapping[str, str] | None = None  # what they see; None: everything a person's shell has
+    borrows: bool = True  # use a service that is already up; False: only one that runs in `cwd` may answer
+    environment: Mapping[str, str] | None = None  # the environment of services; None: everything in the person's shell
     _ports: dict[str, int] = field(default_factory=dict)
     _running: dict[str, _Running] = field(default_factory=dict)
     _told: set[str] = field(default_factory=set)
@@ -88,7 +88,7 @@ class Services:
 
     @property
     def url(self) -> str:
-        """Where the application is: the first service that is ready by a URL; empty if none is."""
+        """The URL of the application: that of the first service with one; "" if there is none."""
         return next((service.ready for service in self.services if service.ready.startswith("http")), "")
 
     async def __aenter__(self) -> Services:
@@ -102,12 +102,12 @@ class Services:
             await self._end(name)
 
     async def prepare(self) -> None:
-        """Everything up, in the order of the configuration, and fresh where that is wanted."""
+        """Start all services in the order of the configuration; restart those that ask for it."""
         for service in self.services:
             await self._prepare(service)
 
     def check_alive(self) -> None:
-        """None of those we started has died since."""
+        """Raise an error if a service that Ralph started has died since."""
         for name, running in self._running.items():
             if not running.child.running():
                 how = f"died during the checks ({running.end})"
@@ -132,7 +132,7 @@ class Services:
             await self._start(service, service.start)
 
     def _tell_whose(self, service: Service) -> None:
-        """Once: what is up already may be old, and is not ours to restart."""
+        """Report once that a running service is used; it may be out of date, and Ralph does not restart it."""
         if service.start is None or service.name in self._told:
             return
         self._told.add(service.name)
@@ -143,7 +143,7 @@ class Services:
         self.noted(f"{text}: it is used as it is, and never restarted or ended.")
 
     def _may_borrow(self, service: Service) -> bool:
-        """Whoever else holds a port of this machine serves other files than those that are checked."""
+        """Return whether a running service may be used; another program on a local port would serve other files."""
         return self.borrows or service.start is None or local_port(service.ready) is None
 
     async def _start(self, service: Service, command: str) -> None:
@@ -209,7 +209,7 @@ class Services:
 
 
 async def check_before(service: Service) -> None:
-    """Whether a service will be able to start in a working copy, or is up if a person starts it."""
+    """Check that a service can start in a working copy, or is up if the person starts it."""
     if service.start is None:
         if not await is_ready(service.ready):
             raise RalphError(_absent(service), remedy="Start it, then run again.")
@@ -231,7 +231,7 @@ def _absent(service: Service) -> str:
 
 
 def _taken(service: Service) -> str:
-    """Why a service cannot be started: somebody listens where it is to listen."""
+    """Return why a service cannot start: another program listens on its port."""
     port = local_port(service.ready)
     holder = ports.holder(port) if port else None
     return f"The service {service.name!r} cannot be started: port {port} is held by {holder}." if holder else ""

@@ -1,4 +1,4 @@
-"""A whole check: the gates, and for UI work fresh services, the pages and the UI gates."""
+"""A complete check: the gates, and for UI work also services, pages and UI gates."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from ralph.verify.services import ServiceFailure, Services
 
 @dataclass(frozen=True, kw_only=True)
 class UiWork:
-    """What UI work needs beside the gates of all work."""
+    """What UI work needs besides the gates of all work."""
 
     services: Services
     gates: tuple[Gate, ...] = ()
-    look: PageVisit | None = None  # None: no browser is wanted
+    look: PageVisit | None = None  # None: no browser is needed
 
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteResult:
-    """What a check came to."""
+    """The result of a check."""
 
     results: tuple[GateResult, ...]
     pages: tuple[PageResult, ...] = ()
-    problem: str = ""  # something that is neither a gate nor a page: a service that is not up
+    problem: str = ""  # a problem with neither a gate nor a page: a service that is not up
 
     @property
     def reason(self) -> str:
-        """Why it is not green; empty if it is."""
+        """Why it is not green; "" if it is."""
         return "\n\n".join(filter(None, (gates.explain(self.results), self.problem, pages.explain(self.pages))))
 
 
 async def check(default: tuple[Gate, ...], bench: GateRun, ui: UiWork | None = None) -> SuiteResult:
-    """Run all of it, also after something is red: whoever mends it should see all that is wrong."""
+    """Run everything, even after a failure, so that the next agent sees all problems."""
     results = await gates.run_all(default, bench)
     seen: tuple[PageResult, ...] = ()
     if ui is None:

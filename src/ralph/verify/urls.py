@@ -1,4 +1,4 @@
-"""Which pages a story is about: the URLs and paths that its acceptance criteria name."""
+"""Finds the pages of a story: the URLs and paths that its acceptance criteria name."""
 
 from __future__ import annotations
 
@@ -28,26 +28,26 @@ STATUS = re.compile(
     r"|forbidden|without|when|while|if|for|unless|as|and|or|instead)\b)))",
     re.IGNORECASE,
 )
-"""A status that a criterion asks for; 500 in "shows 500 items" is none."""
+"""An error status that a criterion asks for; not the 500 in "shows 500 items"."""
 SLUG = re.compile(r"[^A-Za-z0-9]+")
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page to look at, as a criterion names it, and the error statuses that the criterion asks for."""
+    """A page as a criterion names it, and the error statuses that the criterion asks for."""
 
     address: str
     expected: frozenset[int] = frozenset()
 
     def resolve(self, base: str) -> str:
-        """The whole URL; a path belongs to `base`. Empty: there is nothing it could belong to."""
+        """Return the full URL, with a path resolved against `base`; "" if there is no base for it."""
         if URL.match(self.address):
             return self.address
         return urljoin(base, self.address) if base else ""
 
 
 def pages_in(criteria: Iterable[str]) -> tuple[Page, ...]:
-    """Every page that acceptance criteria name, each once, in their order."""
+    """Return every page that acceptance criteria name, each once, in order."""
     found: dict[str, frozenset[int]] = {}
     for criterion in criteria:
         expected = frozenset(int(match[0][-3:]) for match in STATUS.finditer(URL.sub("", criterion)))
@@ -57,7 +57,7 @@ def pages_in(criteria: Iterable[str]) -> tuple[Page, ...]:
 
 
 def why_unseen(criteria: Iterable[str], config: Config) -> str:
-    """Why no page of a UI task is looked at; empty: at least one is."""
+    """Return why no page of a UI task is opened; "" if at least one is."""
     if not config.browser.enabled:
         return "browser.enabled is false"
     if not config.has_address and not pages_in(criteria):
@@ -66,7 +66,7 @@ def why_unseen(criteria: Iterable[str], config: Config) -> str:
 
 
 def slug(address: str) -> str:
-    """A page's name in a file name."""
+    """Return a page's name for use in a file name."""
     parts = urlsplit(address)
     return SLUG.sub("-", " ".join((parts.path, parts.query, parts.fragment))).strip("-")[:60] or "home"
 
@@ -81,7 +81,7 @@ def _addresses(criterion: str) -> list[str]:
 
 
 def _whole(text: str) -> str:
-    """Without what ends the sentence around it."""
+    """Strip the punctuation of the surrounding sentence."""
     return text.rstrip(END_OF_SENTENCE) or text[:1]
 
 

@@ -1,4 +1,4 @@
-"""How to talk to each agent: one table, one row for each agent Ralph knows."""
+"""How to call each agent: a table with one row for each agent that Ralph knows."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ class Dialect:
 
     name: str
     reader: Callable[[Speech], Reader]
-    idle: float | None = None  # seconds of silence that are no longer normal
+    idle: float | None = None  # seconds of silence after which the agent is considered stuck
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownAgent:
-    """An agent Ralph can write a configuration for."""
+    """An agent for which Ralph can write a configuration."""
 
     name: str
     command: str
     args: tuple[str, ...]
     install: str
     env: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)  # variables it gets unless a person has set them
+    settings: Mapping[str, str] = field(default_factory=dict)  # variables it gets unless the person has set them
     model_args: tuple[str, ...] = ("--model", "{model}")
-    models: Mapping[str, str] = field(default_factory=dict)  # what a new configuration names for each role
-    context_args: tuple[str, ...] = ()  # how it takes system text; empty: it does not
-    tools_args: tuple[str, ...] = ()  # how it is told which tools it may use; empty: it cannot be
-    structured: tuple[str, ...] = field(default=())  # with these among its arguments its events can be read
+    models: Mapping[str, str] = field(default_factory=dict)  # the models that a new configuration names for each role
+    context_args: tuple[str, ...] = ()  # how to pass system text; empty: not supported
+    tools_args: tuple[str, ...] = ()  # how to restrict its tools; empty: not supported
+    structured: tuple[str, ...] = field(default=())  # arguments with which its output is structured
     dialect: str = "text"
 
 
@@ -62,10 +62,10 @@ AGENTS = {
             args=("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
             install="npm install -g @anthropic-ai/claude-code",
             env=("ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"),
-            settings={"CLAUDE_CODE_DISABLE_CRON": "1"},  # nothing that wakes up after its last word
+            settings={"CLAUDE_CODE_DISABLE_CRON": "1"},  # nothing may wake up after its last word
             models={"planner": "opus", "executor": "sonnet"},
             context_args=("--append-system-prompt", "{context}"),
-            tools_args=("--tools", "{tools}"),  # --allowedTools only spares questions, and none are asked here
+            tools_args=("--tools", "{tools}"),  # --allowedTools only avoids permission questions, which are off here
             structured=("stream-json",),
             dialect="claude",
         ),
@@ -111,14 +111,14 @@ AGENTS = {
 
 
 def known(provider: Provider) -> KnownAgent | None:
-    """The row for a configured command, if it is an agent we know."""
+    """Return the row for a configured command; None if Ralph does not know the agent."""
     name = PurePath(provider.command).name
     found = next((agent for agent in AGENTS.values() if agent.command == name), None)
     return None if found and found.name == "scripted" and provider.args[:1] != ("scripted",) else found
 
 
 def dialect_of(provider: Provider) -> Dialect:
-    """How a configured agent's output is to be read."""
+    """Return how a configured agent's output is read."""
     if provider.dialect is not None:
         if provider.dialect not in DIALECTS:
             raise RalphError(
@@ -133,19 +133,19 @@ def dialect_of(provider: Provider) -> Dialect:
 
 
 def takes_context(provider: Provider) -> bool:
-    """Whether the agent has a switch for system text."""
+    """Return whether the agent has an option for system text."""
     agent = known(provider)
     return bool(agent and agent.context_args)
 
 
 def takes_tools(provider: Provider) -> bool:
-    """Whether the agent can be told which tools it may use."""
+    """Return whether the agent has an option to restrict its tools."""
     agent = known(provider)
     return bool(agent and agent.tools_args)
 
 
 def arguments(provider: Provider, *, context: str = "", tools: str = "") -> tuple[str, ...]:
-    """The whole command line, with model, system text and tools where the agent takes them."""
+    """Return the whole command line, with model, system text and tools if the agent supports them."""
     agent = known(provider)
     added = [
         *_filled(provider.model_args or (agent.model_args if agent else ()), "model", provider.model or ""),

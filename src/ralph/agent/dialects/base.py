@@ -1,4 +1,4 @@
-"""What every dialect's reader tells about a call, whatever the agent's output looks like."""
+"""What every dialect's reader reports about a call, whatever the agent's output format."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ralph.plan.usage import Usage
 
 
 class Trouble(Enum):
-    """What kept an agent from working that is not the task's fault."""
+    """A problem that kept an agent from working and that is not the task's fault."""
 
     NONE = "none"
     LIMIT = "limit"  # a usage or rate limit: wait
     OVERLOAD = "overload"  # the service or the network: back off
-    UNUSABLE = "unusable"  # no login, no credit, no such model: a person must mend it
+    UNUSABLE = "unusable"  # no login, no credit, no such model: a person must fix it
     ERROR = "error"  # the agent says that its own run failed
 
 

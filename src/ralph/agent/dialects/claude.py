@@ -1,4 +1,4 @@
-"""Claude Code's `--output-format stream-json`: speech, usage, cost, result and limits from its own fields."""
+"""Claude Code's `--output-format stream-json`: reads speech, usage, cost, result and limits from its fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LAST_CLAIMS = ("DONE", "VERIFIED", "RESET")
 
 
 class ClaudeReader(Reader):
-    """Markers count only in what the main agent itself says: no tool result, no sub-agent, no error text."""
+    """Accepts markers only in the main agent's own text: not in tool results, sub-agents or error messages."""
 
     def __init__(self, speech: Speech) -> None:
         super().__init__(speech)
@@ -50,7 +50,7 @@ class ClaudeReader(Reader):
             case "system" if event.get("subtype") == "api_retry":
                 self._retry = event
             case "system" if event.get("subtype") == "background_tasks_changed":
-                self._in_background = bool(event.get("tasks"))  # while one runs, a result is not the last word
+                self._in_background = bool(event.get("tasks"))  # while one runs, a result is not final
 
     def _assistant(self, event: Json) -> None:
         if event.get("parent_tool_use_id"):
@@ -89,7 +89,7 @@ class ClaudeReader(Reader):
 
 
 def _trouble(status: object, word: object) -> Trouble:
-    """By the answer's HTTP status, else by Claude Code's own word for what went wrong."""
+    """Classify an error by its HTTP status, else by Claude Code's own word for it."""
     if word in A_PERSON_MUST_FIX or status in (401, 403):
         return Trouble.UNUSABLE
     if status == 429 or word == "rate_limit":
@@ -100,7 +100,7 @@ def _trouble(status: object, word: object) -> Trouble:
 
 
 def _usage(result: Json) -> Usage:
-    """What the whole call used: `modelUsage` counts sub-agents and earlier results too, `usage` does not."""
+    """Return the usage of the whole call; only `modelUsage` includes sub-agents and earlier results."""
     cost = _number(result.get("total_cost_usd"))
     models = _object(result.get("modelUsage"))
     used = _object(result.get("usage"))

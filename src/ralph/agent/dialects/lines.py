@@ -1,4 +1,4 @@
-"""JSON Lines from an agent: complete lines as objects, at bounded memory."""
+"""Parses JSON Lines from an agent in bounded memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ MAX_LINE_BYTES = 8 << 20
 
 
 class JsonLines:
-    """Splits a byte stream into JSON objects; what is not one, or is too long to be one of interest, is skipped."""
+    """Splits a byte stream into JSON objects; skips lines that are not objects or are too long."""
 
     def __init__(self) -> None:
         self._pieces: list[bytes] = []

@@ -1,4 +1,4 @@
-"""Any command: all of its standard output is speech."""
+"""The dialect of any other command: all of its standard output is speech."""
 
 from __future__ import annotations
 
