@@ -29,7 +29,7 @@ from ralph.verify.suite import SuiteResult
 
 @dataclass(frozen=True, kw_only=True)
 class LocalHost:
-    """There is one for each slot, each reviewer's copy and each planning call. See `steps/host.py`."""
+    """There is one for each slot, one for each reviewer's copy and one for planning. See `steps/host.py`."""
 
     run: Run
     copy: WorkingCopy | None = None
@@ -164,7 +164,7 @@ class LocalHost:
             yield gate_run
 
     async def commit_base(self, attempt: Attempt) -> str:
-        """A spec's commit replaces all of its pending commits, so it starts from the last real commit."""
+        """A spec's commit replaces all of its pending commits, so it starts from the branch's own commit."""
         branch = self.run.branch
         return await branch.committed() if branch and attempt.work.kind is WorkKind.FINISH else attempt.base
 

@@ -22,7 +22,7 @@ class Interrupt:
     def __init__(self) -> None:
         self.requested = False
         self.halted = False  # the run itself, not a person, wants its steps to end
-        self.last_words: Callable[[], object] = lambda: None  # called before everything is killed
+        self.last_words: Callable[[], object] = lambda: None  # called after everything was killed, before the exit
         self._steps: set[asyncio.Task[Any]] = set()  # a step may return any type
 
     @contextmanager

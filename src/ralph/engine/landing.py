@@ -87,7 +87,7 @@ async def _changes_code(run: Run, branch: TargetBranch, work: Work, tree: str, t
 
 
 async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
-    """Return the commit of work that changes no code.
+    """Return the commit to record for work that changes no code.
 
     A spec has its last commit, or the last commit of the branch.
     """

@@ -9,7 +9,7 @@ from ralph.plan.model import TaskState
 
 
 async def take_back(run: Run) -> tuple[str, ...]:
-    """Drop the pending commits of open tasks, so that their next attempts start without that work."""
+    """Drop the pending commits of open tasks: they have not passed, and the next attempt must make its own changes."""
     if not run.branch or not run.branch.defers:
         return ()
     opened = [f"{TRAILER}: {run.plan.target}/{task.id}/" for task in run.plan if task.state is TaskState.PENDING]

@@ -265,7 +265,7 @@ def retry_manually(plan: Plan, task_id: str) -> Plan:
 
 
 def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by: str = "") -> Plan:
-    """Mark a task as accepted by a person; it no longer has a base to return to."""
+    """Mark a task as accepted by a person and clear its base."""
     accepted = Acceptance(by=by, why=why)
     result = TaskResult(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}", accepted=accepted)
     plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))

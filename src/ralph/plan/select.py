@@ -26,7 +26,7 @@ def following(plan: Plan) -> Task | Spec | None:
 
 
 def open_specs(plan: Plan) -> list[Spec]:
-    """Return the open specs in order: first those with uncommitted work."""
+    """Return the open specs: first those with uncommitted work, then by priority."""
     waiting = [spec for spec in plan.specs if spec.state is TaskState.PENDING]
     return sorted(waiting, key=lambda spec: (not _has_uncommitted(plan, spec), spec.priority))
 

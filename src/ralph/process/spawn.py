@@ -194,7 +194,7 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Finish `work` even if this task is cancelled meanwhile, and return its result; the cancellation is dropped."""
+    """Finish `work` even if this task is cancelled meanwhile; swallow the cancellation and return the result."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):

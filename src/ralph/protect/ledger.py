@@ -51,7 +51,7 @@ class LedgerResult:
     """What changed in the person's repository."""
 
     undone: tuple[str, ...] = ()  # what agents did; the text says so if it was not undone
-    left: tuple[str, ...] = ()  # what the person probably did, but could not easily undo otherwise
+    left: tuple[str, ...] = ()  # probably the person's own changes, reported because they are hard to undo
 
 
 @dataclass(frozen=True)
