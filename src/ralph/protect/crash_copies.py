@@ -14,11 +14,11 @@ from ralph.stores import atomic, crash_file, lock, records
 from ralph.stores.crash_file import Copies, opened, sealed
 from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN, Workspace
 
-FOUND = "found"  # beside it: what was there when copies were put back
+FOUND = "found"  # a folder beside the copies, with the files that `put_back` replaced
 
 
 def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = "") -> Path:
-    """Copy the plan's files, as soon as they are right; says which file was written."""
+    """Copy the plan's files while they are valid; return the file with the copies."""
     kept = crash_file.file_of(workspace, target)
     found = crash_file.content(kept)
     files: dict[Path, bytes | None] = {}
@@ -27,7 +27,7 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = 
             files[source] = None
         elif safe_files.is_file(source):
             files[source] = source.read_bytes()
-        elif source in (last := opened(found) or Copies()).files:  # a link is none of ours
+        elif source in (last := opened(found) or Copies()).files:  # a link is not Ralph's: keep the last copy
             files[source] = last.files[source]
     data = sealed(Copies(tip=tip, files=files))
     if data != found:
@@ -36,7 +36,7 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = 
 
 
 def forget(workspace: Workspace, target: str) -> None:
-    """A run has come to its own end: from now on what is on disk is what a person wants."""
+    """Delete the copies after a run ended by itself; from now on, the files on disk count."""
     safe_files.remove_all(crash_file.file_of(workspace, target))
 
 
@@ -49,7 +49,7 @@ def put_back(workspace: Workspace, *, locked: bool = False) -> list[str]:
         return []
     for record in records.load(workspace.records):
         if record.agent_at_work:
-            tree.stop(tree.marked(f"{record.run}."))  # its agent may have outlived it, and would write on
+            tree.stop(tree.marked(f"{record.run}."))  # its agent may have survived and would continue to write
     kept = sorted(workspace.records.glob(f"*/{crash_file.FILE}"))
     return [name for path in kept for name in _put_back(path, workspace.root)]
 
@@ -84,7 +84,7 @@ def _is_as_known(current: Path, known: bytes | None) -> bool:
 
 
 def _set_aside(current: Path, folder: Path) -> None:
-    """What is there may be a person's all the same: keep it."""
+    """Keep the current file, which may still be the person's."""
     if safe_files.is_file(current):
         name = hashlib.sha256(os.fsencode(current)).hexdigest()[:8]
         atomic.write(folder / f"{name}-{current.name}", current.read_bytes())

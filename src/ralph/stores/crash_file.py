@@ -1,7 +1,7 @@
-"""The file that holds crash copies of a plan: all of them at once, so that they are of one moment.
+"""The file with the crash copies of a plan: written at once, so that all copies are of the same moment.
 
-A plan can be several files. Were each copied by itself, a kill between two of them would leave a plan that never was:
-one file would say that an attempt is settled, another that its task is still open.
+A plan can consist of several files. If each were copied separately, a kill in between would leave an inconsistent plan:
+one file could say that an attempt is settled, another that its task is still open.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ FILE = "crash-copies"
 
 @dataclass(frozen=True, kw_only=True)
 class Copies:
-    """The files of a plan as they were at one moment."""
+    """The files of a plan at one moment."""
 
-    tip: str = ""  # where the branch stood
-    files: dict[Path, bytes | None] = field(default_factory=dict)  # None: it was not there, so whoever made it goes
+    tip: str = ""  # the branch tip
+    files: dict[Path, bytes | None] = field(default_factory=dict)  # None: it did not exist, so a later one is removed
 
 
 def sealed(copies: Copies) -> bytes:
-    """Copies as they are written: a digest, then all of them."""
+    """Serialize copies: a digest, then all of them."""
     files = {os.fsdecode(path): None if data is None else _text(data) for path, data in copies.files.items()}
     whole = json.dumps({"tip": copies.tip, "files": files}).encode()
     return hashlib.sha256(whole).hexdigest().encode() + b"\n" + whole
 
 
 def opened(found: bytes) -> Copies | None:
-    """Copies as they were made; None if this is not how they were written: a power cut can leave any half of it."""
+    """Parse copies; return None if they are incomplete or invalid, as after a power cut."""
     digest, _, whole = found.partition(b"\n")
     if digest != hashlib.sha256(whole).hexdigest().encode():
         return None
@@ -42,7 +42,7 @@ def opened(found: bytes) -> Copies | None:
         document = json.loads(whole)
         files = {_path(name): None if text is None else _data(text) for name, text in document["files"].items()}
         return Copies(tip=str(document["tip"]), files=files)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an agent can write a right digest
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an agent can write a correct digest
         return None
 
 
@@ -69,10 +69,10 @@ def content(kept: Path) -> bytes:
 
 
 def read(kept: Path) -> Copies:
-    """What can be believed of a file of copies: all of it or nothing."""
+    """Read a file of copies: all of it, or nothing if it is invalid."""
     return opened(content(kept)) or Copies()
 
 
 def tip_of(workspace: Workspace, target: str) -> str:
-    """Where the branch stood when the copies were made; empty: there are none, the last run ended by itself."""
+    """Return the branch tip at the time of the copies; "" if there are none because the last run ended by itself."""
     return read(file_of(workspace, target)).tip
