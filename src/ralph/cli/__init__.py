@@ -1,1 +1,1 @@
-"""The front door: one small module for each command. Parses, calls, prints; no logic."""
+"""The command line: one small module for each command. It parses, calls and prints; it has no logic."""

@@ -1,4 +1,4 @@
-"""`ralph accept`: a person vouches for a task that needs no work."""
+"""`ralph accept`: a person accepts a task that needs no work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ralph add`: more work for a plan that was made from requirements."""
+"""`ralph add`: adds work to a plan that was made from requirements."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     workspace = workspaces.find(Path.cwd())
     text = _text(work)
     target = find(workspace, TARGET)
-    target.needed_plan()  # a broken plan is told before anybody is asked
+    target.needed_plan()  # report a broken plan before calling an agent
     config = configuration.load(workspace.root).with_model("planner", model)
     view = TerminalView(quiet=as_json, folder=workspace.root)
     listener: Listener = _nobody if as_json else view
@@ -73,7 +73,7 @@ def _tell(added: Added) -> None:
 
 
 def _text(work: str) -> str:
-    """The work itself, or what the file of this name says."""
+    """The text of the work, or the content of the file with this name."""
     path = Path(work) if len(work) <= MAX_NAME and "\n" not in work else None
     if path and path.is_file():
         try:

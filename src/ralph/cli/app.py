@@ -1,4 +1,4 @@
-"""The table of commands; each one's module is imported when it is called."""
+"""The table of commands. Each command's module is imported when it is called."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ MORE = {
     "upgrade": "Show how to get a newer Ralph.",
     "help": "Show the help of a command.",
 }
-"""The specifications' own spellings, and what one seldom needs; `ralph --help` lists them by name."""
+"""Aliases, and rarely used commands. `ralph --help` lists them by name."""
 COMMANDS = {**{name: text for commands in SECTIONS.values() for name, text in commands.items()}, **MORE}
 
 
 class Commands(click.Group):
-    """Finds a command in the table above and imports its module only then."""
+    """Finds a command in the table above, and imports only its module."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

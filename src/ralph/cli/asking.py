@@ -1,4 +1,4 @@
-"""A question with lettered options: a letter chooses one, anything longer is the person's own words."""
+"""A question with lettered options. A letter chooses an option; a longer answer is free text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ralph.views.lines import say
 
 
 def letter_or_words(options: Sequence[str], *, default: str | None) -> str:
-    """The option behind a letter, or what the person wrote; a letter that stands for no option is asked again."""
+    """The option for a letter, or the person's free text. Asks again if a letter is not one of the options."""
     letters = string.ascii_uppercase[: len(options)]
     while True:
         answer = str(click.prompt("Answer", default=default)).strip()

@@ -1,4 +1,4 @@
-"""`ralph attempts`: every attempt is kept; see what it changed, take it back."""
+"""`ralph attempts`: lists every attempt, shows what it changed, restores it."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
 
 
 def _accepted(task: Task) -> dict[str, object]:
-    """A person's word stands at the end of a task's attempts, and is none of them."""
+    """A person's acceptance comes after a task's attempts; it is not an attempt."""
     assert task.acceptance and task.result, "only these are listed"
     return {
         "attempt": task.id,
@@ -95,7 +95,7 @@ def _accepted(task: Task) -> dict[str, object]:
 
 
 def _beside(own: tuple[str, ...]) -> tuple[str, ...]:
-    """Everything but Ralph's own files, as git's commands take it."""
+    """Everything except Ralph's own files, as a git pathspec."""
     return (".", *(f":(exclude){name}" for name in own))
 
 
@@ -154,7 +154,7 @@ def _no_such(refs: list[AttemptRef], feature: str, wanted: str | None, option: s
 
 
 def _base(ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> str:
-    """What the attempt began on: from the journal, else the commit before its own."""
+    """The base of the attempt: from the journal, or else the parent of its commit."""
     known = past.get((ref.task, ref.number))
     return known.base if known and known.base else f"{ref.commit}^"
 

@@ -1,4 +1,4 @@
-"""How checks are shown: a mark, what was looked at, and what to do about it."""
+"""How checks are printed: a mark, what was checked, and what to do about it."""
 
 from __future__ import annotations
 

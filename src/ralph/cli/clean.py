@@ -1,4 +1,4 @@
-"""`ralph clean`: remove what finished work leaves behind, and never what is kept nowhere else."""
+"""`ralph clean`: removes what finished work leaves behind, but never what is kept nowhere else."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def command(
 
 
 def _ask(*, err: bool) -> None:
-    """Go on only if a person says so, in a terminal or through a pipe."""
+    """Continue only if a person confirms, in a terminal or through a pipe."""
     try:
         agreed = click.confirm("Remove all of this?", err=err)
     except click.Abort:
@@ -99,7 +99,7 @@ async def _find(
     unfinished = frozenset(one.name for one in unfinished_targets(workspace))
     found = await leftovers(workspace, repos, PruneRequest(unfinished=unfinished, older=older, only=only))
     if only and not found:
-        find(workspace, only)  # what is gone may have left something all the same
+        find(workspace, only)  # an unknown name is an error, unless a removed plan left files
     return found
 
 

@@ -1,4 +1,4 @@
-"""Whether output is coloured: what `--color` says, else what the environment says, else whether it is a terminal."""
+"""Whether output is coloured: by `--color`, else by the environment, else if it is a terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CHOICES = ("auto", "always", "never")
 
 
 def wanted(choice: str, environment: Mapping[str, str]) -> bool | None:
-    """True or False for every stream; None: a stream that is a terminal is coloured, and no other."""
+    """True or False for every stream; None: only terminals are coloured."""
     if choice != "auto":
         return choice == "always"
     if environment.get("NO_COLOR"):
@@ -23,7 +23,7 @@ def wanted(choice: str, environment: Mapping[str, str]) -> bool | None:
 
 
 def on_stdout() -> bool:
-    """Whether colours that another program makes may be printed."""
+    """Whether colour codes from another program may be printed."""
     context = click.get_current_context(silent=True)
     chosen = context.color if context else None
     return sys.stdout.isatty() if chosen is None else chosen
@@ -35,7 +35,7 @@ def _apply(context: click.Context, _: click.Parameter, choice: str | None) -> No
 
 
 def option(*, is_group: bool) -> click.Option:
-    """`--color`; it can stand before the command and after it, and the help shows it once."""
+    """`--color`: accepted before and after the command; the help shows it once."""
     return click.Option(
         ["--color"],
         type=click.Choice(CHOICES),

@@ -1,4 +1,4 @@
-"""What a shell completes beside command names: the plans and the step configurations of this project."""
+"""Shell completion of arguments: the plans and the step configurations of this project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ralph.workflows.registry import everything
 
 
 def features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of features, for commands that are only about those."""
+    """Names of features, for commands that work only on features."""
     try:
         found = located.everything(workspaces.find(Path.cwd()))
     except RalphError:
@@ -23,7 +23,7 @@ def features(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 
 
 def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
-    """Names of all plans, whichever workflow they belong to."""
+    """Names of all plans of all workflows."""
     try:
         found = everything(workspaces.find(Path.cwd()))
     except RalphError:
@@ -45,7 +45,7 @@ def _matching(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def commands(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
-    """Ralph's own commands."""
+    """Names of Ralph's own commands."""
     from ralph.cli.app import COMMANDS
 
     return [name for name in COMMANDS if name.startswith(incomplete)]

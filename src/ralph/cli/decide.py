@@ -1,4 +1,4 @@
-"""Asking a person what only a person can decide: in the terminal, from a file, or as it is recommended."""
+"""Asks a person for decisions: in the terminal, from a file, or by taking the recommendations."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ from ralph.views.lines import say
 
 @dataclass(frozen=True, kw_only=True)
 class OpenQuestion:
-    """One question to a person."""
+    """One question for a person."""
 
     id: str
     question: str
-    options: Mapping[str, str]  # with what follows from each
+    options: Mapping[str, str]  # each option with its consequence
     recommendation: str
     why: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Deciding:
-    """How a person wants to be asked."""
+    """How to ask a person."""
 
     answers: dict[str, str] | None = None
     file: str = ""
     yes: bool = False
-    silent: bool = False  # standard output is for a program
-    kept_in: str = ""  # the file that has the open questions until they are answered; empty: they are asked anew
+    silent: bool = False  # standard output is read by a program
+    kept_in: str = ""  # the file that keeps the open questions until they are answered; empty: they are asked again
     interrupted: str = "The answers you gave are kept: `ralph plan` goes on."
 
     @property
@@ -45,7 +45,7 @@ class Deciding:
         return sys.stdin.isatty() and not self.silent
 
     def check(self, asked: Iterable[OpenQuestion], answered: Collection[str] = ()) -> None:
-        """Answers to what nobody asked, and open questions without any way to ask."""
+        """Reports answers to unknown questions, and open questions that there is no way to ask."""
         known = {one.id: one for one in asked}
         answers = self.answers or {}
         stray = [name for name in answers if name not in known]
@@ -69,7 +69,7 @@ class Deciding:
 
 
 def _undecided(open_ones: list[OpenQuestion], kept_in: str) -> RalphError:
-    """Decisions are open and there is no terminal to ask in: they are written down, and this says how to answer."""
+    """The error for open decisions without a terminal: they are in a file, and the message says how to answer."""
     count = "1 decision is" if len(open_ones) == 1 else f"{len(open_ones)} decisions are"
     example = json.dumps({"answers": {one.id: one.recommendation for one in open_ones}}, ensure_ascii=False)
     return RalphError(
@@ -94,7 +94,7 @@ def _options(asked: OpenQuestion) -> list[str]:
 
 
 def read_answers(path: Path | None) -> dict[str, str] | None:
-    """`{"answers": {id: option or text}}`, or all of its mistakes."""
+    """`{"answers": {id: option or text}}`, or an error with all mistakes."""
     if path is None:
         return None
     remedy = 'It should look like {"answers": {"storage": "SQLite"}}.'
@@ -113,7 +113,7 @@ def _is_answer(value: object) -> bool:
 
 
 def _meant(asked: OpenQuestion, answer: str) -> str:
-    """An option whatever its case, else the person's own words."""
+    """The matching option, ignoring case, or else the person's own text."""
     wanted = answer.strip().casefold()
     return next((name for name in asked.options if name.casefold() == wanted), answer.strip())
 

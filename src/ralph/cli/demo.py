@@ -1,4 +1,4 @@
-"""`ralph demo`: the main job, with nothing to install and no account."""
+"""`ralph demo`: shows the main use, with nothing to install and no account."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ralph doctor`: is everything here that Ralph needs?"""
+"""`ralph doctor`: checks that everything Ralph needs is installed."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def _agents(workspace: Workspace, config: Config) -> Iterator[Check]:
 
 
 def _browser(config: Config) -> Iterator[Check]:
-    """What UI stories are looked at with."""
+    """Checks Playwright and the browser, which UI stories need."""
     settings = config.browser
     if not settings.enabled:
         yield Check("note", "the browser is switched off: pages of UI stories are not looked at")

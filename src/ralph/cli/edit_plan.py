@@ -1,4 +1,4 @@
-"""`ralph plan --edit`: copies of the plan's files in a person's editor; they count when they are right."""
+"""`ralph plan --edit`: opens copies of the plan's files in an editor, and takes them over if they are valid."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ COPIES = "edit"
 
 
 def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> None:
-    """Have prd.md and the tasks changed; the old ones stay until the new ones are right."""
+    """Let a person change prd.md and the tasks. The old files stay until the new ones are valid."""
     if located.phase in UNPLANNED:
         going_on = GOING_ON[located.phase] if located.phase else ""
         raise RalphError("There is no plan to edit yet.", remedy=f"{going_on[0].upper()}{going_on[1:]}.")
@@ -52,11 +52,11 @@ def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> 
 
 @dataclass(frozen=True)
 class _Editing:
-    root: Path  # where the plan is
+    root: Path  # the project root that has the plan
     copies: Path
 
     def prepare(self) -> None:
-        """Copies of what is there; what a person could not finish the last time is offered again."""
+        """Copies of the plan's files. If the last edit was invalid, its copies are offered again."""
         if self.copies.exists():
             click.echo(f"Your last changes could not be used: they are still in {self.copies}.")
             return
@@ -69,7 +69,7 @@ class _Editing:
         return [self.copies / "prd.md", *sorted((self.copies / "tasks").glob("*.json"))]
 
     def take(self) -> list[str]:
-        """Check the copies, then let them count; says which files are different now."""
+        """Check the copies, then take them over. Returns the files that changed."""
         tasks = {path.name: path.read_bytes() for path in sorted((self.copies / "tasks").glob("*.json"))}
         state = self._state([name.removesuffix(".json") for name in tasks])
         try:
@@ -90,7 +90,7 @@ class _Editing:
         return [*changed, *(f"{TASKS}/{name}" for name in removed)]
 
     def _state(self, ids: list[str]) -> Json:
-        """The state with the tasks there are: new ones come last, those that are gone are gone."""
+        """The state with the present tasks: new ones come last, removed ones are dropped."""
         state = validation.parse_object(validation.read(self.root / STATE), name=STATE)
         order, statuses = state["task_order"], state["task_statuses"]
         assert isinstance(order, list) and isinstance(statuses, dict), "it was checked when it was read"

@@ -1,4 +1,4 @@
-"""Where every `ralph` begins: errors become three lines, never a traceback."""
+"""The entry point of `ralph`. Errors become three lines, never a traceback."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ralph.errors import EXIT_INTERRUPTED, EXIT_WRONG, RalphError
 
 
 def main() -> None:
-    if sys.argv[1:] == ["--version"]:  # before anything is imported: people's prompts ask for it often
+    if sys.argv[1:] == ["--version"]:  # before any other import: people's shell prompts call this often
         sys.stdout.write(f"ralph {__version__}\n")
         return
     for stream in (sys.stdout, sys.stderr):
@@ -62,9 +62,9 @@ def _run() -> int:
 
 
 def _played(args: list[str]) -> int | None:
-    """The call of a scripted agent as configurations have it, before anything is imported: loops make many of them.
+    """Run a scripted agent as configurations call it, before any other import: loops make many such calls.
 
-    None: it is another command, or there is something to say about this one.
+    None: it is another command, or a call with a mistake to report.
     """
     if args[:1] != ["scripted"] or len(args) not in (2, 4) or args[2:3] not in ([], ["--state"]):
         return None

@@ -1,4 +1,4 @@
-"""A run that another process makes, shown here as it goes on."""
+"""Shows a run of another process while it runs."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _is_at_work(workspace: Workspace, folder: Path) -> bool:
 
 
 class _Voices:
-    """The agents that are at work, and what they say."""
+    """The agents that are running, and what they say."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -82,7 +82,7 @@ class _Voices:
     def hear_of(self, event: object) -> None:
         match event:
             case AgentStarted() if event.words:
-                # only a file of this run: a journal can be planted
+                # only a file of this run: an agent can plant a journal
                 self._tails[event.work, event.attempt] = JournalTail(self._folder / Path(event.words).name, MAX_LINE)
             case AgentEnded():
                 tail = self._tails.pop((event.work, event.attempt), None)
@@ -90,7 +90,7 @@ class _Voices:
                     tail.close()
 
     def listen(self) -> list[AgentSpoke]:
-        """The last thing that each of them said since."""
+        """The last thing that each agent has said since."""
         spoken = []
         for (work, attempt), tail in self._tails.items():
             said = [text for line in tail.read() if (text := strip_ansi(line.decode(errors="replace")).strip())]

@@ -1,4 +1,4 @@
-"""`ralph init`: a configuration and a `.ralph/` folder; nothing that exists is overwritten."""
+"""`ralph init`: writes a configuration and a `.ralph/` folder. It never overwrites a file."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def command(
 
 
 def _prepare_specs(workspace: Workspace) -> list[str]:
-    """What the specs workflow needs; what it does not use any more is named."""
+    """Makes the files of the specs workflow, and names files that it no longer uses."""
     made = []
     try:
         if not (workspace.root / SPECS).is_dir():
@@ -108,7 +108,7 @@ def _prepare_specs(workspace: Workspace) -> list[str]:
 
 
 def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | None, model: str | None) -> int:
-    """A whole plan; nothing is written until it is there and valid."""
+    """Makes a whole plan. Nothing is written until the plan is complete and valid."""
     from ralph.engine.planning import planner
     from ralph.views.terminal import TerminalView
     from ralph.workflows.requirements.planning import TaskMaker
@@ -140,7 +140,7 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
 
 
 def _config_now(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, follow: bool) -> Config:
-    """The configuration that is there, or the one that will be written."""
+    """The existing configuration, or the one that will be written."""
     if (workspace.root / configuration.NAME).exists():
         return configuration.load(workspace.root)
     return configuration.parse(_config(agent, verify, follow=follow).encode())
@@ -158,7 +158,7 @@ def _workspace() -> Workspace:
 
 
 def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False) -> list[str]:
-    """Make what is missing; the names of what was made. `follow`: the person's branch follows Ralph's."""
+    """Make what is missing; returns the names of the new files. `follow`: the person's branch follows Ralph's."""
     made = []
     try:
         config = workspace.root / configuration.NAME

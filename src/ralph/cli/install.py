@@ -1,4 +1,4 @@
-"""`ralph install PROGRAM`: commands for another program that call this one."""
+"""`ralph install PROGRAM`: writes commands for another program that call Ralph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ralph learnings`: what agents learned on the way, and into the project's own notes with it."""
+"""`ralph learnings`: shows what agents learned, and can append it to the project's own notes."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _without_bullet(text: str) -> str:
 
 
 def _add(path: Path, texts: tuple[str, ...]) -> list[str]:
-    """Append what the file does not have yet, under its own heading; the rest of the file stays as it is."""
-    path = path.resolve()  # through a link: AGENTS.md is often one
+    """Append what the file does not have yet, under its own heading. The rest of the file does not change."""
+    path = path.resolve()  # AGENTS.md is often a link
     try:
         current = path.read_text(encoding="utf-8") if path.exists() else ""
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""`ralph logs`: what happened in a run, from its journal; also while it happens."""
+"""`ralph logs`: shows what happened in a run, from its journal, also during the run."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def command(run: str | None, follow: bool, list_runs: bool, as_json: bool) -> in
     owner = lock.holder(workspace.lock)
     known = runs(workspace.logs)
     if follow and owner and RUN.fullmatch(owner.run) and run in (None, owner.run):
-        chosen: Path | None = workspace.logs / owner.run  # its first event may be yet to come
+        chosen: Path | None = workspace.logs / owner.run  # it may not have written its first event yet
     else:
         chosen = next((folder for folder in reversed(known) if run is None or folder.name == run), None)
     if chosen is None:
@@ -86,7 +86,7 @@ def _list(workspace: Workspace, *, as_json: bool) -> None:
 
 
 def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
-    """What a run was for, and how it ended."""
+    """The target of a run, and how it ended."""
     target, unended = "?", "at work" if owner and owner.run == folder.name else "cut short"
     end = unended
     for entry in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
@@ -94,7 +94,7 @@ def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
         match entry.event:
             case e.RunEnded() as event:
                 end = f"{event.ending.value}{f', {words.IN_PLACE}' if event.in_place else ''}"
-            case e.AttemptEnded() as event if target.startswith("plan-"):  # planning has no more than its calls
+            case e.AttemptEnded() as event if target.startswith("plan-"):  # planning has only its calls
                 end = event.verdict.value
             case e.AttemptStarted() if target.startswith("plan-"):
                 end = unended
@@ -126,5 +126,5 @@ def _part(key: str, value: object) -> str:
 
 
 def _safe(text: str) -> str:
-    """A journal can hold what an agent planted: nothing in it reaches the terminal but text."""
+    """An agent may have planted text in a journal: print only plain text to the terminal."""
     return "".join(char if char.isprintable() else " " for char in strip_ansi(text))

@@ -1,4 +1,4 @@
-"""`ralph next`: which task comes next, as the plan's own workflow says."""
+"""`ralph next`: shows which task comes next, as the plan's own workflow decides."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ STATES = {
     Ending.HALTED: "halted",
     Ending.UNVERIFIED: "unverified",
 }
-"""How a plan stands that has nothing to begin; every other end is `blocked`."""
+"""The state of a plan that has no task to start; every other ending is `blocked`."""
 
 
 @click.command(name="next")
@@ -84,7 +84,7 @@ def _words(target: Target, plan: Plan, upcoming: Work | Finished) -> str:
 
 
 def _rest(target: Target, plan: Plan, end: Finished) -> str:
-    """What is left when no task can be worked on."""
+    """What is left when no task can start."""
     if not plan.tasks and end.ending is not Ending.BLOCKED:
         return f"nothing is planned yet ({target.plan_command or target.command})"
     match end.ending:

@@ -1,4 +1,4 @@
-"""`ralph plan`: the one command that makes a plan, whichever way you begin."""
+"""`ralph plan`: the one command for every way to make a plan."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def command(
 
 
 def _given(*, model: str | None, quiet: bool, as_json: bool) -> list[str]:
-    """The options that every way of planning from files has, as they were given."""
+    """The options shared by every way of planning from files, as given."""
     return [
         *(["--model", model] if model else []),
         *(["--quiet"] if quiet else []),
@@ -112,7 +112,7 @@ def _given(*, model: str | None, quiet: bool, as_json: bool) -> list[str]:
 
 
 def _from_file(source: Path, options: list[str]) -> int:
-    """Specs, or requirements: a plan from them if there is none yet, else more tasks."""
+    """From specs or requirements: makes a plan if there is none yet, else adds tasks."""
     if source.is_dir():
         workspace = workspaces.find(Path.cwd())
         if source.resolve() != (workspace.root / "specs").resolve():
@@ -133,7 +133,7 @@ def _from_file(source: Path, options: list[str]) -> int:
 def _has_requirements() -> bool:
     try:
         workspace = workspaces.find(Path.cwd())
-    except RalphError:  # nothing is here yet: the plan begins a project
+    except RalphError:  # no project yet: the plan starts one
         return False
     return bool(WORKFLOWS["requirements"].targets.everything(workspace))
 
@@ -153,7 +153,7 @@ def _feature(words: tuple[str, ...], answers: Path | None, *, yes: bool) -> int:
 
 
 def _begin_session(words: tuple[str, ...]) -> int:
-    """The roles plan when they run; what they are asked for is kept until then."""
+    """The roles plan during the run; until then this keeps the request."""
     if not words:
         raise RalphError("What do you want?", remedy='For example: ralph plan "A weather page" --style roles')
     workspace = workspaces.find(Path.cwd())

@@ -1,4 +1,4 @@
-"""Planning a request: research, decisions, a plan; then a person reads it."""
+"""Plans a request: research, decisions, a plan. Then a person reviews it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from ralph.workspace import Workspace
 
 @dataclass(frozen=True, kw_only=True)
 class PlanFlags:
-    """What a person asked for on the command line."""
+    """The options from the command line."""
 
     research: str = "auto"
     answers: Path | None = None
@@ -95,7 +95,7 @@ def _plan(
     _check_request(workspace, request)
     located = locate(workspace)
     if request is None and located and located.phase not in UNPLANNED:
-        return  # it is planned: there is nothing to do but to show it
+        return  # already planned: only show it
     view, log = TerminalView(quiet=quiet, folder=workspace.root), ExecutionLog(workspace.root)
 
     def listen(event: Event, line: str) -> None:
@@ -122,7 +122,7 @@ def _asked(decision: Decision) -> OpenQuestion:
 
 
 def _check_request(workspace: Workspace, request: str | None) -> None:
-    """A request that is new, or the one that was begun; one that is not finished is not lost for another."""
+    """Refuse an empty request, and a new one while another is unfinished."""
     located = locate(workspace)
     if request is None:
         if located is None:
@@ -141,12 +141,12 @@ def _check_request(workspace: Workspace, request: str | None) -> None:
 
 
 def _is_same(located: LocatedRequest, request: str) -> bool:
-    """The very command that was cut short, once more: it goes on."""
+    """Whether this is the interrupted command once more; then it resumes."""
     return located.phase in UNPLANNED and located.request == " ".join(request.split())
 
 
 def _draft(workspace: Workspace, request: str | None) -> Draft:
-    """The request that was begun, or a new one in place of a finished one."""
+    """The request that was started, or a new one that replaces a finished one."""
     located = locate(workspace)
     if located and located.phase is Phase.COMPLETED and request is not None:
         folder = put_aside(workspace, located)

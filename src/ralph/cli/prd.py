@@ -1,4 +1,4 @@
-"""`ralph prd FEATURE`: questions, a PRD, its stories. In a terminal or without one."""
+"""`ralph prd FEATURE`: questions, a PRD, its stories; with or without a terminal."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
 
 
 class Conversation:
-    """What a person wants, asked for in a terminal or given beforehand."""
+    """What the person wants: asked in a terminal or given as options."""
 
     def __init__(self, *, request: str, deciding: Deciding, action: str | None) -> None:
         self.request = request
@@ -95,7 +95,7 @@ class Conversation:
         self.interactive = sys.stdin.isatty()
 
     def new(self, maker: PrdMaker) -> bool:
-        """State 1: nothing is there yet."""
+        """State 1: there is no PRD yet."""
         click.echo(f'Starting PRD for "{maker.feature.name}"...')
         if not (self.request or self.given) and self.interactive:
             self.request = click.prompt("What should it do? (a sentence or two)", default="", show_default=False)
@@ -112,7 +112,7 @@ class Conversation:
         return False
 
     def again(self, maker: PrdMaker) -> bool:
-        """States 2 and 3: a PRD is there, finalized or not; says whether execution is to start."""
+        """States 2 and 3: there is a PRD, finalized or not. Returns whether to start the run."""
         finalized = maker.matches()
         menu = FINALIZED if finalized else DRAFTED
         where = f".ralph/{maker.feature.folder}/" if finalized else maker.feature.prd_md
@@ -182,7 +182,7 @@ def _asked(question: Question) -> OpenQuestion:
 
 
 def _feature(workspace: Workspace, name: str) -> tuple[Feature, str]:
-    """The feature of this name, or a new one with today's date; and the branch its plan lives on, if there is one."""
+    """The feature of this name, or a new one with today's date; and the branch that has its plan, if any."""
     found = [located for located in everything(workspace) if located.feature.name == name]
     if not found:
         return Feature(name=name, date=datetime.date.today().isoformat()), ""
@@ -192,7 +192,7 @@ def _feature(workspace: Workspace, name: str) -> tuple[Feature, str]:
 
 
 def _check_edited(maker: PrdMaker) -> None:
-    """What a person wrote, if it is a plan; else it does not count, and is kept."""
+    """Refuse an edited plan that has mistakes, and keep the person's text."""
     data = validation.read(maker.prd_json)
     try:
         PRD.load(data, name=maker.feature.prd_json)

@@ -9,12 +9,12 @@ from ralph.workspace import Workspace
 
 
 async def repositories(workspace: Workspace) -> list[Repo]:
-    """That of the project's own folder, if it has one, and those of applications below it."""
+    """The repository of the project's own folder, if any, and those of applications below it."""
     found: dict[object, Repo] = {}
     for folder in (workspace.root, *(target.repo for target in everything(workspace))):
         try:
             repo = await open_repo(folder)
         except RalphError:
-            continue  # not yet a repository
+            continue  # not a repository yet
         found.setdefault(repo.git_dir, repo)
     return list(found.values())

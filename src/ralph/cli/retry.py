@@ -1,4 +1,4 @@
-"""`ralph retry`: blocked tasks, the set-up or the final verification are tried again from the start."""
+"""`ralph retry`: lets blocked tasks, the set-up or the final verification be tried again."""
 
 from __future__ import annotations
 

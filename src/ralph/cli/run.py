@@ -1,4 +1,4 @@
-"""`ralph run [NAME]`: work through a plan, whichever workflow it belongs to, until every task in it is verified."""
+"""`ralph run [NAME]`: works through a plan of any workflow until every task in it is verified."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Ctrl-C stops cleanly. Run the same command again to resume, also after a crash.
 @click.command(name="run", epilog=EXAMPLES)
 @click.argument("target", metavar="[NAME]", required=False, shell_complete=targets)
 @click.option("--config", "config_name", shell_complete=configs, help="The step configuration (requirements).")
-@click.option("--worktree", is_flag=True, hidden=True)  # every run has working copies of its own by now
+@click.option("--worktree", is_flag=True, hidden=True)  # every run now has its own working copies
 @running_options()
 def command(target: str | None, config_name: str | None, worktree: bool, flags: RunFlags) -> int:
     """Work through the plan NAME, one fresh agent for each task, until every task is verified. NAME is a feature,
@@ -54,7 +54,7 @@ def command(target: str | None, config_name: str | None, worktree: bool, flags: 
 def run_target(
     workspace: Workspace, config: Config, target: Target, flags: RunFlags, *, config_name: str = ""
 ) -> RunEnded:
-    """Check everything that can be wrong before anything is touched, then run."""
+    """Check everything before changing anything, then run."""
     kind, options, watching = workflow_of(target), flags.options(config_name), flags.watching
     flags.check(kind, config_name)
     is_silent = watching.as_json or watching.quiet

@@ -1,4 +1,4 @@
-"""What every command that runs a plan shares: one run, watched, and where to look when it has ended."""
+"""Shared by every command that runs a plan: makes one run, shows it, and prints the next steps at its end."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ halted or not verified, 4 stopped at a limit, 5 another run is at work, 130 inte
 
 @dataclass(frozen=True, kw_only=True)
 class Watching:
-    """How a person wants to see a run."""
+    """How to show a run."""
 
     quiet: bool = False
     as_json: bool = False
@@ -53,7 +53,7 @@ def run_request(
     *,
     silent: bool = False,
 ) -> RunEnded:
-    """One run, watched in the way a person asked for; `silent`: the job's own listeners tell what is to tell."""
+    """Make one run and show it as requested; `silent`: only the request's own listeners report."""
     view = TerminalView(quiet=watching.quiet, folder=workspace.root)
     listener: Listener = _ignore if silent else print_json if watching.as_json else view
 
@@ -76,7 +76,7 @@ def exit_code(ended: RunEnded) -> int:
 
 
 def restore_after_kill(workspace: Workspace) -> None:
-    """A run was killed while an agent was at work: what that did to Ralph's files is undone before they are read."""
+    """After a kill during an agent call: undo the agent's changes to Ralph's files before reading them."""
     changed = crash_copies.put_back(workspace)
     if changed:
         text = f"! {', '.join(changed)} had changed when the last run was killed with an agent at work: put back."
@@ -92,7 +92,7 @@ def print_json(_: Event, line: str) -> None:
 
 
 def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace: Workspace, config: Config) -> None:
-    """Where to look now."""
+    """What to do next."""
     wanted = request.checkout
     view.line(f"  branch    {wanted.branch}")
     view.line(f"  logs      {_relative(workspace.logs / ended.run)}")
@@ -142,7 +142,7 @@ def _has_followed(folder: Path, branch: str) -> bool:
 
 
 def _hint_untracked(view: TerminalView, workspace: Workspace, wanted: CheckoutRequest) -> None:
-    """Git does not merge a branch over files that it does not know."""
+    """Git does not merge a branch over untracked files."""
     paths = [path for path in wanted.carry if (workspace.root / path).is_file()]
     listed = git_read.show(workspace.root, "ls-files", "--others", "--", *paths) if paths else ""
     if listed.strip() and not wanted.folder:

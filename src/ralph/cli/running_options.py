@@ -1,4 +1,4 @@
-"""The options that every command which runs a plan has: written once, read into one value."""
+"""The options of every command that runs a plan: defined once, parsed into one value."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ OPTIONS = (
 
 @dataclass(frozen=True, kw_only=True)
 class RunFlags:
-    """What a person asked for on the command line."""
+    """The options from the command line."""
 
     jobs: int | None = None
     on_failure: str | None = None
@@ -58,7 +58,7 @@ class RunFlags:
         )
 
     def check(self, kind: WorkflowType, config: str = "") -> None:
-        """Refuse what this workflow has no use for."""
+        """Refuse options that this workflow does not support."""
         if (self.jobs or 1) > 1 and not kind.is_parallel:
             raise _not_for(kind, "--jobs", [one.name for one in WORKFLOWS.values() if one.is_parallel])
         if self.on_failure and not kind.can_halt:

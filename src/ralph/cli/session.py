@@ -1,4 +1,4 @@
-"""`ralph session`: plan, ask, build and review, each by a role of its own; `list` and `show` look at sessions."""
+"""`ralph session`: plan, ask, build and review, each by its own role; `list` and `show` print sessions."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def command(
 
 @dataclass(frozen=True, kw_only=True)
 class SessionOptions:
-    """Which session, and what for."""
+    """Which session to run, and its request."""
 
     id: str
     request: str = ""
@@ -86,7 +86,7 @@ class SessionOptions:
 
 
 def _choose(workspace: Workspace, request: str, resume: str | None, update: str | None) -> SessionOptions:
-    """Going on comes before beginning."""
+    """Which session to run. A request that an unfinished session already has resumes that session."""
     if request and (resume is not None or update is not None):
         raise RalphError(
             "A request begins a new session.",
@@ -115,7 +115,7 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
 
 
 def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) -> SessionOptions:
-    """A new session whose id a person chose."""
+    """A new session with an id that a person chose."""
     sessions.check_id(wanted_id)
     if not request or more:
         raise RalphError(
@@ -140,7 +140,7 @@ def _run(workspace: Workspace, config: Config, asked: SessionOptions, flags: Run
 
 
 class _Watcher:
-    """Prints the output contract when a run ends, in whatever way."""
+    """Prints the output contract when a run ends, however it ends."""
 
     def __init__(self, workspace: Workspace, session_id: str, *, print_it: bool) -> None:
         self._workspace, self._id, self._print_it = workspace, session_id, print_it
@@ -230,4 +230,4 @@ def _items(session: Session) -> tuple[ProgressItem, ...]:
     try:
         return session.items or ()
     except RalphError:
-        return ()  # the summary says what is wrong
+        return ()  # the summary already has the reason

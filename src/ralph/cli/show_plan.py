@@ -22,7 +22,7 @@ from ralph.workspace import Workspace
 
 
 def needed(workspace: Workspace) -> LocatedRequest:
-    """The request, or an error that says how to begin one."""
+    """The request, or an error that says how to start one."""
     located = locate(workspace)
     if located is None:
         raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
@@ -30,7 +30,7 @@ def needed(workspace: Workspace) -> LocatedRequest:
 
 
 def show_plan(workspace: Workspace, as_json: bool) -> int:
-    """The plan as a tree, or how far it has come; and what to do now."""
+    """Print the plan as a tree, or its phase, and what to do next."""
     located = needed(workspace)
     if as_json:
         click.echo(json.dumps(_as_json(workspace, located), indent=2, ensure_ascii=False))

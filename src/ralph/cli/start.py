@@ -1,4 +1,4 @@
-"""`ralph start`: a request's plan; `ralph start plan` and `ralph start build`: from specs to tasks, to commits."""
+"""`ralph start`: runs a request's plan; `ralph start plan` and `ralph start build`: plan and run the specs."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _tell(planned: PlannedSpecs) -> None:
             line = f"   {words.mark(task)} {task.id}  {words.cut(task.title, 90)}"
             say(line, fg=words.colour(task))
     click.echo()
-    if not planned.is_new:  # else all of it is new, and stands above
+    if not planned.is_new:  # otherwise everything is new, and already printed above
         say("What changed:" if planned.changes else "Nothing changed.")
         for change in planned.changes:
             say(f"  {words.cut(change, 140)}")

@@ -1,4 +1,4 @@
-"""`ralph status`: where every task stands, read from where the truth is."""
+"""`ralph status`: shows the state of every task, from the plan's current source."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
 
 
 def _show_all(workspace: Workspace) -> int:
-    """A line for each plan; one that cannot be read does not hide the others."""
+    """A line for each plan. A plan that cannot be read does not hide the others."""
     found = everything(workspace)
     owner = lock.holder(workspace.lock)
     if owner:
@@ -87,7 +87,7 @@ def _plan_of(workspace: Workspace, target: Target) -> Plan | None:
 
 
 def _with_blocked(workspace: Workspace, target: Target, plan: Plan) -> Plan:
-    """A session's files say nothing of what is blocked: its last run does."""
+    """A session's files do not say whether it is blocked; its last run does."""
     why = _session(workspace, target)["blockedReason"] or ""
     blocked = plan.find(why.partition(":")[0])
     if blocked is None:
@@ -97,7 +97,7 @@ def _with_blocked(workspace: Workspace, target: Target, plan: Plan) -> Plan:
 
 
 def _session(workspace: Workspace, target: Target) -> dict[str, str | None]:
-    """Why a session is blocked, and the review that ended it."""
+    """Why a session is blocked, and the review that finished it."""
     if target.workflow != "session":
         return {"blockedReason": None, "finalReview": None}
     from ralph.workflows.session import locate as sessions
@@ -123,7 +123,7 @@ def _progress(target: Target, plan: Plan) -> str:
         parts.append(f"{plan.accepted} accepted")
     if blocked:
         parts.append(f"{blocked} blocked")
-    if plan.passed and not _is_verified(plan) and target.workflow != "session":  # its files do not tell of gates
+    if plan.passed and not _is_verified(plan) and target.workflow != "session":  # its files do not record gates
         parts.append("UNVERIFIED: no gates")
     elif plan.unverified:
         parts.append(f"{len(plan.unverified)} UNVERIFIED: no gates")
@@ -137,7 +137,7 @@ def _progress(target: Target, plan: Plan) -> str:
 
 
 def _is_verified(plan: Plan) -> bool:
-    """Whether required gates decided about any of it."""
+    """Whether required gates decided about any task."""
     return any(task.result and any(gate.required for gate in task.result.gates) for task in plan)
 
 
@@ -170,14 +170,14 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
 
 
 def _begun(workspace: Workspace, plan: Plan) -> dict[str, str]:
-    """The tasks that a run works on just now, or that were begun and are not under way."""
+    """The tasks that a run is working on now, or that were started and are not running."""
     running = _running(workspace, plan.target)
     begun = {plan.current: "begun"} if plan.current else {}
     return {**begun, **dict.fromkeys(running, "now")}
 
 
 def _running(workspace: Workspace, target: str) -> list[str]:
-    """What a living run has written down as under way."""
+    """The attempts that a live run has recorded as in progress."""
     owner = lock.holder(workspace.lock)
     if not owner or owner.target != target:
         return []
@@ -187,7 +187,7 @@ def _running(workspace: Workspace, target: str) -> list[str]:
 
 
 def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
-    """UI tasks that passed and have no page that is looked at, each with the reason."""
+    """UI tasks that passed without any checked page, each with the reason."""
     passed = [task for task in plan if task.state is TaskState.PASSED and "ui" in task.tags and only in ("", task.id)]
     if not passed:
         return {}
@@ -197,7 +197,7 @@ def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
     try:
         config = configuration.load(workspace.root)
     except RalphError:
-        return {}  # `ralph validate` tells
+        return {}  # `ralph validate` reports it
     return {task.id: why for task in passed if (why := why_unseen(task.criteria, config))}
 
 
@@ -215,7 +215,7 @@ def _show_spec(spec: Spec) -> None:
 
 
 def _show_figures(found: Figures) -> None:
-    """How much agents had to read, and how often the gates were green at once."""
+    """How much agents had to read, and how often the gates were green at the first try."""
     if found.prompts:
         average, largest = sum(found.prompts) // len(found.prompts), max(found.prompts)
         say(
@@ -226,7 +226,7 @@ def _show_figures(found: Figures) -> None:
 
 
 def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
-    """The last run, or the one that goes on: its loop, its step, and what its circuit breakers say."""
+    """The last run, or the current one: its loop, its step, and its circuit breakers."""
     from ralph.views.reports import read_state
 
     state = read_state(workspace.ralph)
@@ -278,14 +278,14 @@ def _show_task(task: Task) -> None:
         say(f"  {words.cut(line, MAX_LINE)}")
     if task.rounds:
         click.echo(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
-    for finding in task.findings if task.result else ():  # else they stand in the notes
+    for finding in task.findings if task.result else ():  # otherwise the notes have them
         say(f"  {words.cut(str(finding), MAX_LINE)}", fg=words.SEVERITY_COLOURS[finding.severity])
     if task.notes:
         click.echo("\n" + task.notes)
 
 
 def _show_pages(workspace: Workspace, target: Target, task: str) -> None:
-    """What the browser saw before the first attempt, and after each; before the next one it was the same."""
+    """What the browser found before the first attempt and after each one."""
     attempt = None
     for seen in seen_pages(workspace.logs, target.name).get(task, ()):
         if seen.number != attempt:

@@ -1,4 +1,4 @@
-"""`ralph uninstall PROGRAM`: takes away what `ralph install` wrote, and only that."""
+"""`ralph uninstall PROGRAM`: removes what `ralph install` wrote, and only that."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`ralph upgrade`: Ralph does not replace itself; it says how a person does."""
+"""`ralph upgrade`: prints how to upgrade. Ralph does not replace itself."""
 
 from __future__ import annotations
 

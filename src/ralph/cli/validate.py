@@ -1,4 +1,4 @@
-"""`ralph validate`: every mistake in the configurations, the plans and the prompt templates."""
+"""`ralph validate`: reports every mistake in the configurations, the plans and the prompt templates."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _mistakes_in_plan(target: Target, workspace: Workspace) -> list[str]:
 
 
 def _mistakes_in_answers(workspace: Workspace) -> dict[str, list[str]]:
-    """What was found out and decided about a request."""
+    """Check a request's research and decisions."""
     from ralph.workflows.request.answers import parse_decisions, parse_research
     from ralph.workflows.request.files import DECISIONS, RESEARCH
     from ralph.workflows.request.locate import locate
@@ -84,7 +84,7 @@ def _mistakes_in_answers(workspace: Workspace) -> dict[str, list[str]]:
 
 
 def _mistakes_in_steps(workspace: Workspace, name: str) -> list[str]:
-    """A step configuration, and the prompt files it names."""
+    """Check a step configuration, and the prompt files it names."""
     from ralph import prompts
     from ralph.plan.work import WorkKind
     from ralph.steps import pipeline
@@ -118,7 +118,7 @@ def _mistakes_in_template(workspace: Workspace, name: str) -> list[str]:
 
 
 def _stray_template(workspace: Workspace, name: str) -> list[str]:
-    """A file that replaces no template is a mistake, unless a step configuration names it."""
+    """Report a file that replaces no template, unless a step configuration names it."""
     from ralph import prompts
     from ralph.validation import nearest
 

@@ -1,4 +1,4 @@
-"""`ralph verify`: the gates and the pages, without any agent."""
+"""`ralph verify`: runs the gates and checks the pages, without an agent."""
 
 from __future__ import annotations
 

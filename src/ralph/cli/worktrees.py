@@ -1,4 +1,4 @@
-"""`ralph worktrees`: how large Ralph's working copies are, and why each can or cannot go."""
+"""`ralph worktrees`: shows the size of Ralph's working copies, and why each can or cannot be removed."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a person sees; made from the journal and the state files, never from the loop."""
+"""What a person sees. It is made from the journal and the state files, never from the loop."""

@@ -1,4 +1,4 @@
-"""Lines for a person: broken between words on a terminal, stamped with the time of day where nobody watches."""
+"""Lines for a person: wrapped between words on a terminal, elsewhere with the time of day."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PIECES = re.compile(r"( +)")
 
 @dataclass(frozen=True, kw_only=True)
 class Clock:
-    """How long something takes, and what time it is."""
+    """A duration, and the current time."""
 
     seconds: Callable[[], float] = time.monotonic
     of_day: Callable[[], str] = lambda: time.strftime("%H:%M:%S")
 
 
 def say(text: str = "", *, err: bool = False, hang: int = 2, **style: Any) -> None:  # click's own keywords
-    """Print lines; on a terminal a long one goes on below its beginning, indented by `hang` more."""
+    """Print lines. On a terminal, a long line wraps, indented by `hang` more."""
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         text = wrapped(text, columns(), hang)
@@ -40,12 +40,12 @@ def columns() -> int:
 
 
 def stamped(text: str, time_of_day: str) -> str:
-    """Each line with the time before it; an empty one stays empty."""
+    """Each line with the time before it; an empty line stays empty."""
     return "\n".join(f"{time_of_day} {line}" if line else "" for line in text.split("\n"))
 
 
 def wrapped(text: str, width: int, hang: int = 2) -> str:
-    """Every line broken between words; a word that is longer than a line, such as a path, stays whole."""
+    """Every line wrapped between words. A word longer than a line, such as a path, stays whole."""
     return "\n".join(_wrapped(line, width, hang) for line in text.split("\n"))
 
 
@@ -66,7 +66,7 @@ def _wrapped(line: str, width: int, hang: int) -> str:
 
 
 def _breadth(text: str) -> int:
-    """The columns that a text takes on a terminal."""
+    """The number of columns that a text takes on a terminal."""
     text = strip_ansi(text)
     return len(text) if text.isascii() else sum(map(_columns_of, text))
 

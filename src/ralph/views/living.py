@@ -1,4 +1,4 @@
-"""The living line: what is under way now, on a terminal; elsewhere a heartbeat once a minute."""
+"""The live line: on a terminal it shows the current work; elsewhere a heartbeat prints once a minute."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ HEARTBEAT = 60.0
 
 @dataclass
 class Doing:
-    """One thing that is under way."""
+    """One piece of work in progress."""
 
     what: str
     since: float
@@ -25,7 +25,7 @@ class Doing:
 
 
 class LivingLine:
-    """Knows what each piece of work is at, and shows it without pushing away what was printed."""
+    """Tracks the current activity of each piece of work, and shows it below the printed lines."""
 
     def __init__(self, *, quiet: bool, clock: Clock) -> None:
         self._quiet = quiet
@@ -35,7 +35,7 @@ class LivingLine:
         self._doing: dict[str, Doing] = {}
         self._shown = False
         self._beat = clock.seconds()
-        self.at = ""  # how far the whole run is
+        self.at = ""  # the progress of the whole run
 
     def begin(self, work: str, what: str) -> None:
         now = self._clock.seconds()
@@ -66,7 +66,7 @@ class LivingLine:
                 click.echo(text if self._is_terminal else stamped(text, self._clock.of_day()))
 
     def clear(self) -> None:
-        """Make room for a line that stays."""
+        """Clear the live line, so that a permanent line can be printed."""
         if self._shown:
             sys.stdout.write("\r\x1b[2K")
             self._shown = False

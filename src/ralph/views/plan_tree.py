@@ -1,4 +1,4 @@
-"""A plan as a tree: its tasks in waves, what stands in one wave can be done side by side."""
+"""A plan as a tree: its tasks in waves. The tasks of one wave can run in parallel."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def draw(plan: Plan, noun: str = "task") -> None:
 
 
 def tree(plan: Plan, noun: str = "task") -> Iterator[tuple[str, Task | None]]:
-    """The lines, each with the task it tells of; None: a heading."""
+    """The lines, each with its task; None: a heading."""
     groups = waves(plan)
     yield f"{words.count(len(plan.tasks), noun)} in {words.count(len(groups), 'wave')}", None
     for number, group in enumerate(groups, 1):

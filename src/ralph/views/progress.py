@@ -1,4 +1,4 @@
-"""PROGRESS.md: what became of each spec, for people who read it later."""
+"""PROGRESS.md: the result of each spec, for people who read it later."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ralph.views import words
 
 
 def entry(plan: Plan, spec: Spec) -> str:
-    """A closed spec as a section; the comment in it lets the same one be recognised."""
+    """A closed spec as a section. The comment in it identifies the spec, so that it is added once."""
     tasks = plan.of_spec(spec.id)
     attempts = sum(task.attempts for task in tasks)
     result = spec.result

@@ -1,4 +1,4 @@
-"""A run for other programs to read: `run_state.json` while it goes on, `aggregate.json` when it has ended."""
+"""A run for other programs to read: `run_state.json` during the run, `aggregate.json` at its end."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReportPart(BaseModel):
 
 
 class Now(ReportPart):
-    """The work that is being done."""
+    """The work in progress."""
 
     id: str
     title: str
@@ -81,7 +81,7 @@ class RunState(ReportPart):
 
 
 class Tokens(ReportPart):
-    """null: nobody said; that is not 0."""
+    """null: unknown, which is not 0."""
 
     input: int | None
     output: int | None
@@ -96,7 +96,7 @@ class Cost(ReportPart):
 
 
 class Aggregate(ReportPart):
-    """What a whole run came to."""
+    """The result of a whole run."""
 
     version: Literal[1] = 1
     run_id: str
@@ -119,7 +119,7 @@ class Aggregate(ReportPart):
 
 
 class Reports:
-    """Listens to a run and keeps both files true."""
+    """Listens to a run and keeps both files up to date."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -153,7 +153,7 @@ class Reports:
         )
 
     def _after(self, state: RunState, event: Event) -> RunState | None:
-        """The state after an event; None if it says nothing new."""
+        """The state after an event; None if the event changes nothing."""
         match event:
             case e.AttemptStarted():
                 doing = Now(id=event.work, title=event.title, attempt=event.attempt)
@@ -224,7 +224,7 @@ class Reports:
 
 
 def read_state(folder: Path) -> RunState | None:
-    """The state of the last run, if there was one and its file is whole."""
+    """The state of the last run, if there was one and its file is valid."""
     try:
         return RunState.model_validate_json((folder / STATE).read_bytes())
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""A run as a person watches it: plain lines for what happened, and on a terminal one living line for now."""
+"""A run as a person watches it: plain lines for past events, and on a terminal one live line for now."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from ralph.views.living import LivingLine
 
 
 class TerminalView:
-    """Listens to a journal. `tick` once a second keeps the living line, or a heartbeat where there is none."""
+    """Listens to a journal. Call `tick` once a second: it updates the live line, or prints a heartbeat elsewhere."""
 
     def __init__(self, *, quiet: bool = False, folder: Path | None = None, clock: Clock | None = None) -> None:
         self._quiet = quiet
         self._folder = folder or Path.cwd()
         self._clock = clock or Clock()
         self._living = LivingLine(quiet=quiet, clock=self._clock)
-        self._tasks = self._passed = 0  # as the last event has it
-        self._title = ""  # of the task that is worked on, where it is the only one
+        self._tasks = self._passed = 0  # from the last event
+        self._title = ""  # the title of the current task, if there is only one
         self._noun = "task"
         self._is_session = False
         self._jobs = 1
-        self._reasons: dict[str, str] = {}  # why each work's last attempt was not accepted
-        self._found: set[str] = set()  # whose findings in the browser were just told
-        self._who = ""  # whom the next line is about, where tasks are done side by side
+        self._reasons: dict[str, str] = {}  # why each work's last attempt did not pass
+        self._found: set[str] = set()  # works whose browser findings were just printed
+        self._who = ""  # the task that the next line is about, in a parallel run
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
@@ -66,14 +66,14 @@ class TerminalView:
             handler(event)
 
     def close(self) -> None:
-        """Nothing more comes."""
+        """The run is over; no more events follow."""
         self._living.clear()
 
     def tick(self) -> None:
         self._living.tick()
 
     def line(self, text: str = "", **style: Any) -> None:
-        """A line that also a quiet view shows: wrapped on a terminal, with the time of day elsewhere."""
+        """A line that a quiet view shows too: wrapped on a terminal, with the time of day elsewhere."""
         self._living.clear()
         say(text if sys.stdout.isatty() else stamped(text, self._clock.of_day()), **style)
 
@@ -135,11 +135,11 @@ class TerminalView:
 
     @property
     def _far(self) -> str:
-        """How many tasks have passed by now; empty while there are none, as in planning."""
+        """How many tasks have passed so far; empty if there are none, as in planning."""
         return f"{words.bar(self._passed, self._tasks)} {self._passed}/{self._tasks} " if self._tasks else ""
 
     def _count(self, event: e.RunStarted | e.AttemptStarted | e.AttemptEnded) -> None:
-        """An event says how far the plan is: several attempts may be under way, and any of them may have passed."""
+        """Take the plan's progress from an event: several attempts may run, and any of them may have passed."""
         self._tasks, self._passed = event.tasks, event.passed + event.accepted
         self._living.at = f"{self._far}{self._title}"
 
@@ -199,7 +199,7 @@ class TerminalView:
         result = event.result
         shot = f" · {result.screenshot}" if result.screenshot else ""
         about = f"page {result.page} · {words.duration(result.seconds)}"
-        if event.work and not event.attempt:  # nobody has worked on it yet
+        if event.work and not event.attempt:  # no attempt has been made yet
             found = words.count(len(result.findings), "finding") if result.findings else "nothing wrong"
             self._line(f"    before: page {result.page} · {found}{shot}", dim=True)
             return
@@ -226,7 +226,7 @@ class TerminalView:
         self._living.end(event.work)
         self._count(event)
         if event.kind is WorkKind.FINISH and event.verdict is Verdict.PASSED:
-            return  # how the spec was closed is told next
+            return  # the next event says how the spec was closed
         self._reasons[event.work] = event.reason
         reason = words.cut(words.first_line(event.reason), 300)
         match event.verdict:
@@ -245,7 +245,7 @@ class TerminalView:
                 self._line(f"  ↺ {sent}{reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
-                shown = any(not gate.passed for gate in event.gates) or event.work in self._found  # it stands above
+                shown = any(not gate.passed for gate in event.gates) or event.work in self._found  # printed above
                 for line in [] if shown else event.reason.strip().splitlines()[1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:
@@ -260,7 +260,7 @@ class TerminalView:
     def _task_blocked(self, event: e.TaskBlocked) -> None:
         self._line(f"  ✗ {event.work} is blocked; its work is kept in {event.ref}", fg="red")
         why = words.first_line(event.reason)
-        if why != words.first_line(self._reasons.get(event.work, "")):  # else it has just been said
+        if why != words.first_line(self._reasons.get(event.work, "")):  # otherwise it was just printed
             self._line(f"    {words.cut(why, 300)}", fg="red")
 
     def _spec_closed(self, event: e.SpecClosed) -> None:
@@ -292,7 +292,7 @@ class TerminalView:
             self._line(f"  {words.tokens(event.usage)} · {words.cost(event.usage)}", always=True)
 
     def _is_told(self, event: e.RunEnded) -> bool:
-        """Whether a person reads the reason elsewhere: in the last attempt's line, or in the message that follows."""
+        """Whether the reason is shown elsewhere: in the last attempt's line, or in the message that follows."""
         said = map(words.first_line, self._reasons.values())
         return event.is_error or (not self._quiet and words.first_line(event.reason) in said)
 
@@ -301,7 +301,7 @@ class TerminalView:
 
 
 def headline(event: e.RunEnded, *, told: bool = False) -> str:
-    """How a run ended, in one line; `told`: why it stopped is said elsewhere."""
+    """How a run ended, in one line; `told`: the reason is shown elsewhere."""
     reason = words.cut(words.first_line(event.reason), 300)
     stopped = "" if told else f" · {reason}"
     match event.ending:

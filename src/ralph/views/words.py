@@ -12,7 +12,7 @@ MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "
 ACCEPTED_MARK = "☑"
 COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
 IN_PLACE = "in place"
-"""Said of whatever passed by gates that ran where the agent worked (`verify.where: "slot"`)."""
+"""The mark for work whose gates ran where the agent worked (`verify.where: "slot"`)."""
 SEVERITY_COLOURS = {Severity.CRITICAL: "red", Severity.MAJOR: "yellow", Severity.MINOR: "cyan"}
 
 
@@ -28,7 +28,7 @@ def duration(seconds: float) -> str:
 
 
 def elapsed(seconds: float) -> str:
-    """A time that still runs: whole seconds."""
+    """A running time: whole seconds."""
     return duration(int(seconds)) if seconds >= 10 else f"{int(seconds)} s"
 
 
@@ -43,12 +43,12 @@ def plural(word: str) -> str:
 
 
 def noun(workflow: str) -> str:
-    """What a task is called in a workflow's files."""
+    """The name of a task in a workflow's files."""
     return "story" if workflow == "feature" else "task"
 
 
 def tokens(usage: Usage) -> str:
-    """Tokens in and out, or that nobody said."""
+    """Tokens in and out, or unknown."""
     if usage.input_tokens is None and usage.output_tokens is None:
         return "tokens unknown"
     read = (usage.input_tokens or 0) + (usage.cache_read_tokens or 0) + (usage.cache_write_tokens or 0)
@@ -56,7 +56,7 @@ def tokens(usage: Usage) -> str:
 
 
 def cost(usage: Usage) -> str:
-    """What was reported, and how many calls did not say; unknown is never 0."""
+    """The reported cost, and how many calls reported none; unknown is never 0."""
     if usage.cost_usd is None:
         return "cost unknown"
     known = f"${usage.cost_usd:.2f}" if usage.cost_usd >= 0.005 or not usage.cost_usd else f"${usage.cost_usd:.4f}"
@@ -69,13 +69,13 @@ def first_line(text: str) -> str:
 
 
 def telling(output: str, most: int = 3) -> list[str]:
-    """The lines of a red gate's output that tell most: those that name an error, else the last ones."""
+    """The most useful lines of a red gate's output: those that name an error, else the last ones."""
     lines = [line for line in output.splitlines() if line.strip(" -=_.")]
     return [line for line in lines if ERROR.search(line)][:most] or lines[-most:]
 
 
 def cut(text: str, width: int) -> str:
-    """All of it in one line, or as many whole words as fit; only a very long word is cut in two."""
+    """The text in one line, or as many whole words as fit; only a very long word is split."""
     text = " ".join(text.split())
     if len(text) <= width:
         return text
@@ -107,13 +107,13 @@ def state_of(task: Task) -> str:
 
 
 def passed(number: int, accepted: int, total: int | None = None) -> str:
-    """How many tasks passed their gates, and how many a person accepted instead."""
+    """How many tasks passed their gates, and how many a person accepted."""
     of = "" if total is None else f" of {total}"
     return f"{number}{of} passed" + (f", {accepted} accepted by hand" if accepted else "")
 
 
 def in_place(task: Task) -> str:
-    """Says so of a task whose gates ran where its agent worked; empty for all others."""
+    """The in-place mark for a task whose gates ran where its agent worked; empty for all others."""
     return IN_PLACE if task.result and task.result.in_place else ""
 
 
