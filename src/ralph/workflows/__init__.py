@@ -1,1 +1,1 @@
-"""The workflows: how a plan is made, what its steps are, when it is finished."""
+"""The workflows: how a plan is made, which steps it has, when it is finished."""

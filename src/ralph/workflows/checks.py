@@ -1,4 +1,4 @@
-"""A check: one thing that was looked at, how it is, and what to do about it."""
+"""A check: one thing that was checked, its state, and what to do about it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ralph.errors import RalphError
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was looked at."""
+    """One thing that was checked."""
 
     state: str  # good, note, bad
     what: str
@@ -17,5 +17,5 @@ class Check:
 
 
 def bad_check(error: RalphError) -> Check:
-    """An error as a check that failed."""
+    """An error as a failed check."""
     return Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)

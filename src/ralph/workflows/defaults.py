@@ -10,7 +10,7 @@ from ralph.verify.gates import default_gates, simple_gates
 
 
 class WorkflowDefaults:
-    """What every workflow begins with."""
+    """The defaults of every workflow."""
 
     def __init__(self, config: Config) -> None:
         self._config = config

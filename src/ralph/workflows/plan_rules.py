@@ -1,4 +1,4 @@
-"""What the shape of a plan's file alone cannot say: unique ids, known dependencies, names that git allows."""
+"""Rules that the shape of a plan's file cannot express: unique ids, known dependencies, names that git allows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATE, TASKS = "state.json", "tasks"
 
 
 def of_stories(document: Json) -> Iterable[str]:
-    """What the shape alone cannot say; looks only at what has the right shape."""
+    """Rules that the shape cannot express. Checks only values that have the right shape."""
     yield from task_rules(document.get("userStories"), "userStories", "dependsOn")
     stories = _objects(document.get("userStories"))
     for index, story in enumerate(stories):
@@ -38,7 +38,7 @@ def of_stories(document: Json) -> Iterable[str]:
 
 
 def task_rules(listed: object, where: str, dependencies: str) -> Iterable[str]:
-    """Rules about a list of tasks that lies under `where` and names what each needs under `dependencies`."""
+    """Rules for a list of tasks under `where`, whose dependencies are under `dependencies`."""
     tasks = _objects(listed)
     first: dict[str, int] = {}
     for index, task in enumerate(tasks):
@@ -70,9 +70,9 @@ def of_tasks(document: Json) -> Iterable[str]:
 
 
 def of_specs(document: Json) -> Iterable[str]:
-    """What the shape alone cannot say; looks only at what has the right shape."""
+    """Rules that the shape cannot express. Checks only values that have the right shape."""
     if document.get("version") is True:
-        yield "version: expected 1, found true"  # to Python the two are equal
+        yield "version: expected 1, found true"  # Python considers 1 and true equal
     specs = _objects(document.get("specs"))
     tasks = [
         (f"specs[{number}].tasks[{index}]", task)
@@ -115,7 +115,7 @@ def _repeated(entries: Iterable[tuple[str, Json]]) -> Iterator[str]:
 
 
 def of_request(state: Json, entries: list[tuple[str, Json]]) -> Iterable[str]:
-    """What the shapes alone cannot say; looks only at what has the right shape."""
+    """Rules that the shapes cannot express. Checks only values that have the right shape."""
     yield from task_rules([entry for _, entry in entries], TASKS, "dependencies")
     for file, entry in entries:
         if isinstance(entry.get("id"), str) and f"{entry['id']}.json" != file:

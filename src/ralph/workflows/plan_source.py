@@ -1,4 +1,4 @@
-"""Where the truth about a plan lies: with a run that is under way, on the target's branch, or in the checkout."""
+"""Where a plan's current version is: with an active run, on the target's branch, or in the checkout."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ PENDING = "refs/ralph/pending"
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSource:
-    """A plan's files, wherever they are; paths are relative to the project's root."""
+    """A plan's files, from any source. Paths are relative to the project's root."""
 
-    root: Path  # the project, where git can be asked
-    folder: Path | None  # a project root on disk that has them; None: only a commit has
-    revision: str = ""  # that commit: the branch, or work that waits on top of it
-    branch: Branch | None = None  # None: the plan is not under way yet
+    root: Path  # the project, where git commands work
+    folder: Path | None  # a project root on disk that has them; None: they are only in a commit
+    revision: str = ""  # that commit: the branch, or pending work on top of it
+    branch: Branch | None = None  # None: no run has started yet
 
     def read(self, path: str) -> bytes | None:
         if self.folder is None:
@@ -39,7 +39,7 @@ class PlanSource:
             return []
 
     def files_in(self, folder: str) -> dict[str, bytes]:
-        """The plain files of a folder, by name."""
+        """The regular files of a folder, by name."""
         if self.folder is None:
             return git_read.files_in(self.root, self.revision, folder)
         here = self.folder / folder
@@ -78,7 +78,7 @@ def plan_source(
 
 
 def prefix_of(root: Path, branches: dict[str, Branch]) -> str:
-    """Where the project lies in its work tree: "" at its top."""
+    """The path of the project in its work tree: "" at its top."""
     here = root.resolve()
     tops = [branch.worktree for branch in branches.values() if branch.worktree and here.is_relative_to(branch.worktree)]
     top = max(tops, key=lambda path: len(path.parts), default=None) or git_read.top(root) or here

@@ -1,4 +1,4 @@
-"""Lists and lines as every workflow's prompts have them."""
+"""Lists and lines that every workflow's prompts use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def criteria(texts: Iterable[str]) -> str:
 
 
 def gate_list(gates: Iterable[Gate]) -> str:
-    """What will be run, and which of it only warns."""
+    """The gates that will run, and which of them only warn."""
     return bullets(_gate(gate) for gate in gates) or "- (none are configured)"
 
 
@@ -32,7 +32,7 @@ def learned(plan: Plan) -> str:
 
 
 def unfinished(plan: Plan, word: str) -> str:
-    """Which tasks a run leaves behind, and which of them only wait for others."""
+    """Which tasks a run leaves unfinished, and which of them only wait for others."""
     stopped = [_stopped(task) for task in plan if task.state is TaskState.BLOCKED]
     waiting = [task.id for task in plan if task.state is TaskState.PENDING]
     return f"{word}: {', '.join(stopped)}" + (f"; waiting for them: {', '.join(waiting)}" if waiting else "")
@@ -48,5 +48,5 @@ def _gate(gate: Gate) -> str:
 
 
 def quoted(text: str) -> str:
-    """A person's words for a quotation in Markdown, whose first line the template begins."""
+    """A person's text as a Markdown quotation; the template starts its first line."""
     return text.strip().replace("\n", "\n> ")

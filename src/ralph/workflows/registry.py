@@ -1,4 +1,4 @@
-"""The five workflows in one table. Commands ask it for plans, and a plan's workflow for everything else."""
+"""The table of the five workflows. Commands ask it for plans, and a plan's workflow for everything else."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NO_PLANS = """No plans yet. Make one with `ralph plan "REQUEST"`, `ralph session
 
 
 class _Targets(Protocol):
-    """What `targets.py` of a workflow's package offers: cheap to import, for commands that only read."""
+    """What `targets.py` in a workflow's package provides: cheap to import, for commands that only read."""
 
     def find(self, workspace: Workspace, name: str) -> Target | None: ...
 
@@ -34,22 +34,22 @@ class _Targets(Protocol):
 
 
 class _Entry(Protocol):
-    """What `entry.py` of a workflow's package offers."""
+    """What `entry.py` in a workflow's package provides."""
 
     def checks(self, workspace: Workspace, config: Config, target: Target, options: Options) -> Iterable[Check]:
-        """Everything that must be right before a run begins, for a person to read."""
+        """Everything to check before a run starts, for a person to read."""
         ...
 
     def prepare(self, workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
-        """A run that can begin; an error for whatever would be wrong with it."""
+        """A run that can start, or an error that says what is wrong."""
         ...
 
     def examine(self, workspace: Workspace, config: Config, target: Target) -> Iterable[Check]:
-        """What `ralph doctor` says about this plan."""
+        """What `ralph doctor` reports about this plan."""
         ...
 
     def open_workflow(self, workspace: Workspace, config: Config, target: Target) -> Workflow:
-        """The workflow, to ask it what is next and which gates there are."""
+        """The workflow object, which knows what is next and which gates there are."""
         ...
 
 
@@ -81,11 +81,11 @@ WORKFLOWS = {
         WorkflowType(name="feature", is_parallel=True),
     )
 }
-"""In the order in which a name is looked for; an unknown name is explained by the last."""
+"""In the order of the search for a name. The last workflow explains an unknown name."""
 NAMELESS = "requirements"
-"""Its plan has no name: `ralph run` alone means it, whatever else there is."""
+"""Its plan has no name: a plain `ralph run` means this plan, even if there are others."""
 SHOWN = ("request", "requirements", "specs", "feature", "session")
-"""In the order in which their plans are listed."""
+"""The order in which plans are listed."""
 
 
 def workflow_of(target: Target) -> WorkflowType:
@@ -93,7 +93,7 @@ def workflow_of(target: Target) -> WorkflowType:
 
 
 def find(workspace: Workspace, name: str) -> Target:
-    """The target of this name, or an error that lists what there is."""
+    """The target of this name, or an error that lists the known ones."""
     for kind in WORKFLOWS.values():
         target = kind.targets.find(workspace, name)
         if target:
@@ -113,7 +113,7 @@ def unfinished(workspace: Workspace) -> list[Target]:
 
 
 def only_target(workspace: Workspace) -> Target:
-    """The one plan of a project, for a command without a name; an error that lists them if there are several."""
+    """The only plan of a project, for a command without a name; an error that lists them if there are several."""
     known = everything(workspace)
     found = unfinished(workspace) or known
     first = next((target for target in known if target.workflow == NAMELESS), None)
@@ -129,7 +129,7 @@ def only_target(workspace: Workspace) -> Target:
 
 
 def find_task(plan: Plan, task_id: str) -> Task:
-    """A task by its id, or an error that names the nearest."""
+    """A task by its id, or an error that suggests the nearest id."""
     task = plan.find(task_id)
     if task is None:
         noun = "task" if plan.target in TARGETS else "story"
@@ -142,7 +142,7 @@ def find_task(plan: Plan, task_id: str) -> Task:
 
 
 def find_by_task(workspace: Workspace, task_id: str) -> Target:
-    """The one target that has a task of this id, or an error that says why it cannot be told."""
+    """The one target that has a task of this id, or an error if there is none or more than one."""
     found = [target for target in everything(workspace) if (plan := target.plan()) and plan.find(task_id)]
     if len(found) == 1:
         return found[0]

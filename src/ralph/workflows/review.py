@@ -1,4 +1,4 @@
-"""Reviews, as every workflow has them: one more step after the gates, and what its agent is told."""
+"""Reviews, the same in every workflow: one more step after the gates, and its prompt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TEMPLATE = "review"
 
 
 def with_review(steps: tuple[StepSpec, ...], config: Config) -> tuple[StepSpec, ...]:
-    """The steps of a task, with a review after its gates if that is wanted and there is none yet."""
+    """The steps of a task, with a review after its gates if reviews are on and there is none yet."""
     if not config.review.enabled or any(spec.type == "review" for spec in steps):
         return steps
     after = max(number for number, spec in enumerate(steps, 1) if spec.type in ("agent", "verify"))
@@ -28,12 +28,12 @@ def with_review(steps: tuple[StepSpec, ...], config: Config) -> tuple[StepSpec, 
 
 
 def reviewed(pipeline: Pipeline, config: Config) -> Pipeline:
-    """A pipeline's own review comes first, and so does one that it has switched off."""
+    """The pipeline with a review, unless it has its own or turns reviews off."""
     return pipeline if pipeline.declines_review else replace(pipeline, each=with_review(pipeline.each, config))
 
 
 def with_rounds(policy: Policy, config: Config) -> Policy:
-    """The same policy with what a person decided about reviews."""
+    """The same policy with the configured review settings."""
     blocking = frozenset(map(Severity, config.review.blocking))
     return replace(policy, max_rounds=config.review.rounds, blocking=blocking)
 
@@ -41,7 +41,7 @@ def with_rounds(policy: Policy, config: Config) -> Policy:
 def review_prompt(
     occasion: PromptRequest, config: Config, project: Path, *, about: str = "", learnings: str = ""
 ) -> str:
-    """What a reviewer is told; `about`: what the task belongs to, in the workflow's words."""
+    """A reviewer's prompt; `about`: what the task belongs to, in the workflow's words."""
     task, asked, settings = occasion.plan.find(occasion.work.id), occasion.review, occasion.step.settings
     assert task is not None and asked is not None, "tasks are reviewed, by whoever was asked"
     gates = [gate for result in occasion.earlier for gate in result.gates]

@@ -1,4 +1,4 @@
-"""A run that has been checked and can begin: what a workflow tells the command line about it."""
+"""A run that has been checked and can start: what a workflow hands to the command line."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ralph.journal.writer import Listener
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """Everything that differs between workflows when a run begins and when it has ended."""
+    """Everything that differs between workflows at the start and at the end of a run."""
 
     checkout: CheckoutRequest
-    open: Callable[[Path], Workflow]  # given the project root that holds the plan's files
+    open: Callable[[Path], Workflow]  # takes the project root that has the plan's files
     command: str  # what a person types to resume it
-    more: str = ""  # how to get more work for it
+    more: str = ""  # how to add work to it
     listeners: tuple[Listener, ...] = ()
-    figures: str = ""  # a file in which other programs find what it came to
-    artifacts: str = ""  # a folder with what its agents wrote for each other
+    figures: str = ""  # a file with its results, for other programs
+    artifacts: str = ""  # a folder with the files that its agents wrote for each other
     review: Callable[[], str] = str  # the file with its final review, when it is done
-    manual: bool = True  # `ralph retry` is for its tasks
-    warnings: tuple[str, ...] = ()  # what a person should know before it begins
+    manual: bool = True  # whether `ralph retry` works for its tasks
+    warnings: tuple[str, ...] = ()  # what a person should know before it starts

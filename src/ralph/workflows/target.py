@@ -1,4 +1,4 @@
-"""What commands can be pointed at: one plan, whichever workflow it belongs to, and where its truth lies."""
+"""What a command works on: one plan of any workflow, and where its current version is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ralph.plan.model import Plan, TaskState
 
 
 class PlanStore(Protocol):
-    """A store that can also read bytes which lie somewhere else."""
+    """A store that can also read bytes from elsewhere."""
 
     def load(self, data: bytes | None = None) -> Plan: ...
 
@@ -22,24 +22,24 @@ class PlanStore(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A plan, whichever workflow it belongs to."""
+    """A plan of any workflow."""
 
     name: str
     workflow: str
     noun: str
-    command: str  # what resumes it
+    command: str  # the command that resumes it
     file: str  # its plan, relative to the project's root
     folder: Path | None  # a project root on disk that has it; None: only on its branch
-    repo: Path  # where git knows its attempts
+    repo: Path  # the repository that has its attempts
     branch: Branch | None
     where: str
     read: Callable[[], bytes | None]
     store: Callable[[], PlanStore]
-    files: tuple[str, ...] = ()  # what a state commit holds beside the plan
-    draft: str = "PRD drafted, not finalized"  # how far it has come while there is no plan
-    unplanned: RalphError | None = None  # what to say to whoever needs one
-    plan_command: str = ""  # what plans it, if that is another command
-    has_final_review: bool = False  # it is finished only when that has agreed
+    files: tuple[str, ...] = ()  # what a state commit contains in addition to the plan
+    draft: str = "PRD drafted, not finalized"  # its progress while there is no plan
+    unplanned: RalphError | None = None  # the error for commands that need a plan
+    plan_command: str = ""  # the command that plans it, if that is another one
+    has_final_review: bool = False  # it is finished only when the final review agrees
     marked_by: str = ""  # why `ralph retry` cannot change it; empty: it can
 
     def plan(self) -> Plan | None:
@@ -50,7 +50,7 @@ class Target:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every task has passed, and the final review where there is one."""
+        """Whether every task has passed, and the final review if there is one."""
         try:
             plan = self.plan()
         except RalphError:

@@ -1,4 +1,4 @@
-"""`ralph run FEATURE`: what must be right, and the run that can begin."""
+"""`ralph run FEATURE`: checks the preconditions and prepares the run."""
 
 from __future__ import annotations
 

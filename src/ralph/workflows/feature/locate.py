@@ -1,4 +1,4 @@
-"""Finding a feature: on disk, and on its branch, whatever is checked out."""
+"""Finds a feature on disk and on its branch, whatever is checked out."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ralph.workspace import RALPH, Feature, Workspace, check_name, feature_in
 
 @dataclass(frozen=True, kw_only=True)
 class LocatedFeature:
-    """A feature and where its plan's truth lies."""
+    """A feature and where its plan's current version is."""
 
     feature: Feature
     source: PlanSource
@@ -32,7 +32,7 @@ class LocatedFeature:
         return self.source.branch
 
     def read(self, root: Path, path: str) -> bytes | None:
-        """One of its files, from wherever the truth is."""
+        """One of its files, from the current version."""
         return self.source.read(path)
 
     @property
@@ -41,7 +41,7 @@ class LocatedFeature:
 
 
 def locate(workspace: Workspace, name: str) -> LocatedFeature:
-    """The most recent feature of this name, or an error that lists what there is."""
+    """The newest feature of this name, or an error that lists the known ones."""
     check_name(name)
     found = everything(workspace, only=name)
     if not found:
@@ -50,7 +50,7 @@ def locate(workspace: Workspace, name: str) -> LocatedFeature:
 
 
 def everything(workspace: Workspace, *, only: str = "") -> list[LocatedFeature]:
-    """Every feature of the project, or those of one name, oldest first; each as its branch has it, if it has one."""
+    """Every feature of the project, or those of one name, oldest first; each from its branch, if it has one."""
     branches = git_read.branches(workspace.root)
     prefix = prefix_of(workspace.root, branches)
     found: dict[str, LocatedFeature] = {}
@@ -76,7 +76,7 @@ def is_outdated(document: Json, prd_md: bytes | None) -> bool:
 
 
 def _on_branch(workspace: Workspace, branch: Branch, prefix: str, only: str) -> list[Feature]:
-    """The features whose files a branch has, or a run that is at work on it."""
+    """The features whose files are on a branch, or in an active run on it."""
     kept = workspace.worktrees / branch.name.removeprefix(BRANCH_PREFIX).replace("/", "-") / prefix
     names = {
         *git_read.names_at(workspace.root, branch.name, RALPH),

@@ -1,4 +1,4 @@
-"""Making a feature's plan: questions, a PRD, its refinement, its prd.json. Each is an answer asked for."""
+"""Makes a feature's plan: questions, a PRD, its refinement, its prd.json. An agent answers each."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Question(BaseModel):
 
 
 class Questions(BaseModel):
-    """What an agent wants to know before it writes a PRD."""
+    """An agent's questions before it writes a PRD."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -81,7 +81,7 @@ class PrdMaker:
         atomic.write(self.prd_md, text.encode())
 
     async def finalize(self) -> int:
-        """Turn prd.md into prd.json; the old file stays until the new one is valid. Says how many stories."""
+        """Turn prd.md into prd.json. The old file stays until the new one is valid. Returns the number of stories."""
         old = self._existing()
         source = self.prd_md.read_bytes()
         variables = {
@@ -102,7 +102,7 @@ class PrdMaker:
         return len(stories) if isinstance(stories, list) else 0
 
     def matches(self) -> bool:
-        """Whether prd.json was made from this prd.md; one that does not say, or stands alone, counts as such."""
+        """Whether prd.json was made from this prd.md. Without a hash, or without a prd.md, the answer is yes."""
         old = self._existing()
         if not old or not self.prd_md.exists():
             return bool(old)
@@ -115,7 +115,7 @@ class PrdMaker:
         return PRD.load(data, name=str(self.prd_json))[0]
 
     def _prd(self) -> str:
-        """The PRD; where only prd.json is there, what it says."""
+        """The PRD; if there is only prd.json, its content."""
         if self.prd_md.exists() or not self.prd_json.exists():
             return validation.read(self.prd_md).decode(errors="replace")
         _, plan = PRD.load(validation.read(self.prd_json), name=self.feature.prd_json)
@@ -133,7 +133,7 @@ class PrdMaker:
 
 
 def merge(document: Json, old: Json, *, branch: str, prd: bytes) -> Json:
-    """An agent's stories with the state that is Ralph's: kept for an unchanged story, fresh for the others."""
+    """An agent's stories with Ralph's state: kept for unchanged stories, reset for the others."""
     stories = document.get("userStories")
     known = {story["id"]: story for story in _stories(old)}
     merged = dict(document)

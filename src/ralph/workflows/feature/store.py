@@ -14,7 +14,7 @@ from ralph.workflows.formats import PRD, STORY
 
 
 class PrdStore:
-    """One prd.json: reads it into a plan, writes a plan back, keeps all it does not know."""
+    """One prd.json: reads it into a plan, writes a plan back, and keeps unknown fields."""
 
     def __init__(self, path: Path, target: str) -> None:
         self.path = path
@@ -29,7 +29,7 @@ class PrdStore:
         return replace(plan, target=self.target)
 
     def render(self, plan: Plan) -> bytes:
-        """The plan as the file's bytes; only what changed is written into the document."""
+        """The plan as the file's bytes; only changed fields are written into the document."""
         stories = self.document["userStories"]
         assert isinstance(stories, list), "load has checked"
         for entry, saved, task in zip(stories, self._saved, plan.tasks, strict=True):

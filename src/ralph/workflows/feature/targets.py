@@ -10,7 +10,7 @@ from ralph.workspace import Workspace
 
 
 def find(workspace: Workspace, name: str) -> Target:
-    """The feature of this name, or an error that lists what there is."""
+    """The feature of this name, or an error that lists the known ones."""
     return _target(workspace, locate.locate(workspace, name))
 
 

@@ -43,7 +43,7 @@ class FeatureWorkflow(WorkflowDefaults):
         self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
-        self._project = templates or project  # where a person's own prompts are
+        self._project = templates or project  # the folder with the person's own prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         task = ready(plan, running)
@@ -130,7 +130,7 @@ class FeatureWorkflow(WorkflowDefaults):
         }
 
     def _pages(self, task: Task) -> str:
-        """What a browser will look at, as the story names it."""
+        """The pages that the browser will check, as the story names them."""
         looks = "ui" in task.tags and self._config.browser.enabled
         return ", ".join(f"`{page.address}`" for page in pages_in(task.criteria)) if looks else ""
 

@@ -1,4 +1,4 @@
-"""What agents answer while a request is planned (research, decisions, tasks), and how it is kept."""
+"""What agents answer while a request is planned (research, decisions, tasks), and how it is stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$", max_length=2000)]
 
 
 class RequestAnswerPart(BaseModel):
-    """A part of a file; what we do not know survives."""
+    """A part of a file; unknown fields are kept."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -90,7 +90,7 @@ class PlanProposal(RequestAnswerPart):
 
 
 def parse_research(data: bytes, *, needed: bool = False) -> Research:
-    """The research, or its mistakes; `needed`: an agent may not say that there is nothing to find out."""
+    """The research, or its mistakes; `needed`: the agent may not answer that no research is needed."""
 
     def rules(document: Json) -> Iterable[str]:
         if document.get("needed") is False:

@@ -1,4 +1,4 @@
-"""Putting a request aside: all of its files go into the archive, and nothing is deleted."""
+"""Archives a request: moves all of its files into the archive, and deletes nothing."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from ralph.workflows.request.store import TARGET
 from ralph.workspace import RALPH, Workspace
 
 LEFT = (f"{RALPH}/run/request",)
-"""What a run that was cut short left: attempts at another request's tasks of the same names must not go on."""
+"""Records of an interrupted run: another request's tasks with the same names must not resume them."""
 
 
 def put_aside(workspace: Workspace, located: LocatedRequest) -> str:
-    """Move everything into the archive; the state comes last, and with it the rest counts as archived."""
+    """Move everything into the archive. The state moves last and makes the request archived."""
     root, folder = workspace.root, located.archive
     kept = [path for path in every_path(located.files) if path != STATE]
     archived = []
@@ -44,7 +44,7 @@ def put_aside(workspace: Workspace, located: LocatedRequest) -> str:
 
 
 def _is_here(root: Path, located: LocatedRequest) -> bool:
-    """Whether the files in this checkout are of the same request; its plan may live on a branch meanwhile."""
+    """Whether the files in this checkout belong to the same request; its plan may be on a branch."""
     state = OnDisk(root).read(STATE)
     return state is not None and replace(located, state=state).created == located.created
 
@@ -56,7 +56,7 @@ def _move(source: Path, target: Path) -> None:
 
 
 async def _let_go(workspace: Workspace, located: LocatedRequest, name: str) -> None:
-    """Its attempts are kept under the archive's name, and its branch is nobody's but the person's."""
+    """Keep its attempts under the archive's name, and release its branch."""
     repo = await open_repo(workspace.root)
     await _rename_attempts(repo, workspace.root, name)
     if located.branch:

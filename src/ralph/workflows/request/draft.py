@@ -1,4 +1,4 @@
-"""A request while it is planned: each step is saved as it ends, so that it goes on from there."""
+"""A request during planning: each step is saved when it ends, so planning resumes from there."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from ralph.workspace import RALPH
 
 @dataclass
 class Draft:
-    """state.json before there are tasks, and what was found out and decided so far."""
+    """state.json before there are tasks, with the research and the decisions so far."""
 
     root: Path
     state: Json
 
     @classmethod
     def begin(cls, root: Path, request: str) -> Draft:
-        """A new request; what an earlier one left is in the archive by now."""
+        """A new request. An earlier one has already been archived."""
         for path in (RESEARCH, DECISIONS, PRD):
             (root / path).unlink(missing_ok=True)
         at = now()
@@ -67,7 +67,7 @@ class Draft:
 
     @property
     def decisions(self) -> list[Decision] | None:
-        """What is to be decided; None: nobody has asked yet."""
+        """The decisions to make; None: no agent has been asked for them yet."""
         data = OnDisk(self.root).read(DECISIONS)
         return None if data is None else request_answers.parse_decisions(data, name=DECISIONS).decisions
 
@@ -80,7 +80,7 @@ class Draft:
         self._move(Phase.DECISIONS)
 
     def keep_decisions(self, decisions: list[Decision]) -> None:
-        """Nobody has answered yet, whatever the agent wrote."""
+        """Save the decisions without answers, even if the agent wrote some."""
         fresh = {"answer": None, "answered_by": None, "answered_at": None}
         self._write(DECISIONS, {"decisions": [{**one.model_dump(), **fresh} for one in decisions]})
 
@@ -97,9 +97,9 @@ class Draft:
         self._move(Phase.PLANNING)
 
     def keep_plan(self, proposal: PlanProposal, tasks: list[Json]) -> None:
-        """The tasks and the PRD first: the state is what says that they are the plan."""
+        """Save the tasks and the PRD first: the state makes them the plan."""
         names = [str(task["id"]) for task in tasks]
-        for left in task_names(OnDisk(self.root)):  # by a planning that was cut short just here
+        for left in task_names(OnDisk(self.root)):  # left by a planning that was interrupted here
             if left.removesuffix(".json") not in names:
                 (self.root / f"{RALPH}/tasks/{left}").unlink()
         for name, task in zip(names, tasks, strict=True):

@@ -1,4 +1,4 @@
-"""`ralph run request`: what must be right, and the run that can begin."""
+"""`ralph run request`: checks the preconditions and prepares the run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
     for template in ("request-task", *(["review"] if config.review.enabled else [])):
         prompts.check(template, workspace.root)
     located = _located(workspace)
-    target.needed_plan()  # what is wrong with it is said before anything begins
+    target.needed_plan()  # report a broken plan before anything starts
     branch, carried = branch_for(workspace, located), _carried(workspace, located)
     return RunRequest(
         checkout=CheckoutRequest(target=target.name, branch=branch, carry=carried),
@@ -71,8 +71,7 @@ def _located(workspace: Workspace) -> LocatedRequest:
 
 
 def _carried(workspace: Workspace, located: LocatedRequest) -> tuple[str, ...]:
-    """The plan's files, and those that an earlier request left in the last commit: the branch is to have these, and
-    not those."""
+    """The plan's files, and an earlier request's files in the last commit, which the branch must not keep."""
     if located.branch:
         return ()
     committed = PlanSource(root=workspace.root, folder=None, revision="HEAD")

@@ -1,4 +1,4 @@
-"""A request's run as plain lines: `logs/execution.log` for all that happened, `logs/errors.log` for what went wrong."""
+"""A request's run as plain lines: `logs/execution.log` has everything, `logs/errors.log` the failures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WRONG = (Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED, Verdict.CONFLICTED
 
 
 class ExecutionLog:
-    """Listens to a run, and writes down what its journal says: cleaned of secrets, as that is."""
+    """Listens to a run and writes its events as lines, without secrets, like the journal."""
 
     def __init__(self, root: Path) -> None:
         self._execution = root / EXECUTION
@@ -39,7 +39,7 @@ class ExecutionLog:
 
 
 def _told(event: Event) -> str:
-    """An event in one line; empty if it is not worth one."""
+    """An event in one line; empty if it needs none."""
     match event:
         case e.RunStarted():
             return f"run {event.run} started: {_passed(event)}, {event.branch}"
@@ -84,7 +84,7 @@ def _where(gates: Iterable[GateResult]) -> str:
 
 
 def _wrong(event: Event) -> str:
-    """What went wrong, with all that is known of it."""
+    """A failure, with all its details."""
     match event:
         case e.AttemptEnded() if event.verdict in WRONG:
             return f"{event.work} attempt {event.attempt} {event.verdict.value}\n{event.reason.strip()}"

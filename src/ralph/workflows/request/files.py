@@ -1,4 +1,4 @@
-"""Where a request's files are under `.ralph/`, and reading them from wherever they lie."""
+"""Where a request's files are under `.ralph/`, and how to read them from any source."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Files(Protocol):
 
 @dataclass(frozen=True)
 class OnDisk:
-    """Files as they lie in a folder."""
+    """Files in a folder on disk."""
 
     root: Path
 
@@ -60,12 +60,12 @@ def task_names(files: Files) -> list[str]:
 
 
 def all_paths(files: Files) -> tuple[str, ...]:
-    """Every file that belongs to a request; those that came to be only later included."""
+    """Every file that belongs to a request, including those that are created later."""
     ids = [name.removesuffix(".json") for name in task_names(files)]
     return (STATE, RESEARCH, DECISIONS, PRD, *map(task_file, ids), *map(result_file, ids))
 
 
 def every_path(files: Files) -> tuple[str, ...]:
-    """Those, and results whose tasks are gone."""
+    """The same, and results whose tasks are gone."""
     results = [f"{RESULTS}/{name}" for name in files.names(RESULTS) if name.endswith(".json")]
     return tuple(dict.fromkeys((*all_paths(files), *results)))

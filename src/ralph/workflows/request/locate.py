@@ -1,4 +1,4 @@
-"""Finding the request of a project: on disk, or on the branch where its plan lives."""
+"""Finds the request of a project: on disk, or on the branch that has its plan."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ OURS = re.compile(rf"{NAME}(-\d+)?")
 
 @dataclass(frozen=True, kw_only=True)
 class LocatedRequest:
-    """A request, and where its plan's truth lies."""
+    """A request, and where its plan's current version is."""
 
     files: Files
     state: bytes
     folder: Path | None  # a project root on disk that has it; None: only on its branch
-    branch: Branch | None  # None: on whatever is checked out
+    branch: Branch | None  # None: in the checkout
 
     @property
     def created(self) -> str:
@@ -37,13 +37,13 @@ class LocatedRequest:
 
     @property
     def phase(self) -> Phase | None:
-        """None if what it names is no phase."""
+        """None if the state names an unknown phase."""
         named = _document(self.state).get("phase")
         return next((phase for phase in Phase if phase.value == named), None)
 
     @property
     def archive(self) -> str:
-        """Where it goes when it is put aside: named after when it was begun, as any file system can hold it."""
+        """Its folder in the archive, named after its start time in a form that every file system allows."""
         return f"{ARCHIVE}/{re.sub(r'[^0-9A-Za-z.+-]', '-', self.created) or 'unknown'}"
 
     @property
@@ -52,7 +52,7 @@ class LocatedRequest:
 
 
 def locate(workspace: Workspace) -> LocatedRequest | None:
-    """The newest request that was not put aside; on its branch, if it has one."""
+    """The newest request that is not archived; from its branch, if it has one."""
     root = workspace.root
     state = OnDisk(root).read(STATE)
     here = LocatedRequest(files=OnDisk(root), state=state, folder=root, branch=None) if state is not None else None
@@ -67,7 +67,7 @@ def locate(workspace: Workspace) -> LocatedRequest | None:
 
 
 def branch_for(workspace: Workspace, located: LocatedRequest) -> str:
-    """The branch on which the tasks' work lands: the request's own, or a name that nobody has."""
+    """The branch on which the tasks' work lands: the request's own, or a new name."""
     if located.branch:
         return located.branch.name
     taken = git_read.branches(workspace.root)

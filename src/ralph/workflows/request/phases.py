@@ -1,4 +1,4 @@
-"""The phases of a request: which there are, and which may follow which. Pure."""
+"""The phases of a request, and which may follow which. Pure."""
 
 from __future__ import annotations
 
@@ -8,27 +8,27 @@ from ralph.plan.model import Plan, TaskState
 
 
 class Phase(Enum):
-    """How far a request has come."""
+    """The progress of a request."""
 
     RESEARCH = "research"  # an agent finds out what must be known
     DECISIONS = "decisions"  # a person decides what only a person can
     PLANNING = "planning"  # an agent writes the PRD and the tasks
-    PLANNING_COMPLETE = "planning_complete"  # a person reads the plan
+    PLANNING_COMPLETE = "planning_complete"  # a person reviews the plan
     EXECUTING = "executing"
     COMPLETED = "completed"
-    FAILED = "failed"  # a task was out of attempts: nothing goes on before a person has looked
+    FAILED = "failed"  # a task ran out of attempts: a person must act before the run continues
 
 
 FOLLOWING: dict[Phase, tuple[Phase, ...]] = {
     Phase.RESEARCH: (Phase.DECISIONS,),
     Phase.DECISIONS: (Phase.PLANNING,),
     Phase.PLANNING: (Phase.PLANNING_COMPLETE,),
-    Phase.PLANNING_COMPLETE: (Phase.EXECUTING, Phase.COMPLETED),  # completed: a person vouched for every task
+    Phase.PLANNING_COMPLETE: (Phase.EXECUTING, Phase.COMPLETED),  # completed: a person accepted every task
     Phase.EXECUTING: (Phase.COMPLETED, Phase.FAILED),
-    Phase.COMPLETED: (Phase.EXECUTING,),  # a person wants a task done again
+    Phase.COMPLETED: (Phase.EXECUTING,),  # a person retries a task
     Phase.FAILED: (Phase.EXECUTING, Phase.COMPLETED),
 }
-"""What may come next, and nothing else."""
+"""The only allowed changes."""
 
 GOING_ON: dict[Phase, str] = {
     Phase.RESEARCH: "`ralph plan` goes on with it",
@@ -39,19 +39,19 @@ GOING_ON: dict[Phase, str] = {
     Phase.COMPLETED: 'a new one begins with `ralph plan "REQUEST"`',
     Phase.FAILED: "`ralph start` gives the failed task its attempts anew",
 }
-"""What a person does in each of them."""
+"""What a person does in each phase."""
 
 UNPLANNED = (Phase.RESEARCH, Phase.DECISIONS, Phase.PLANNING)
-"""There are no tasks yet."""
+"""The phases without tasks."""
 
 
 def may_follow(now: Phase, to: Phase) -> bool:
-    """Whether a request may go from one phase to another; staying is not a change."""
+    """Whether a request may move from one phase to another; staying is not a change."""
     return now is to or to in FOLLOWING[now]
 
 
 def reached(plan: Plan, now: Phase) -> Phase:
-    """Where a plan stands by what became of its tasks; before anything was begun, where it stood."""
+    """The phase that follows from the tasks' states; unchanged before the first task starts."""
     if now in UNPLANNED:
         return now
     if plan.failure:

@@ -1,4 +1,4 @@
-"""Planning a request: research, decisions, a PRD with tasks. Each is an answer asked for; a person decides."""
+"""Plans a request: research, decisions, a PRD with tasks. An agent answers each; a person decides."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ralph.workflows.request.phases import Phase
 T = TypeVar("T")
 TEMPLATES = ("request-research", "request-decisions", "request-plan")
 Decide = Callable[[Decision], tuple[str, str]]
-"""Asks whoever decides: the answer, and who gave it."""
+"""Asks for a decision: returns the answer, and who gave it."""
 
 
 class Researching(Enum):
-    """When something is found out before a request is planned."""
+    """When to do research before planning."""
 
     ALWAYS = "always"
     AUTO = "auto"  # the agent says whether it is needed
@@ -40,13 +40,13 @@ class Researching(Enum):
 
 @dataclass
 class RequestPlanner:
-    """Brings a request from the phase it is in to a plan that a person can read."""
+    """Brings a request from its current phase to a plan that a person can review."""
 
     planner: Planner
     draft: Draft
 
     def make(self, researching: Researching, check: Callable[[list[Decision]], object], decide: Decide) -> None:
-        """All that is missing; `check` sees all decisions before `decide` is asked for those that are open."""
+        """Do all missing phases. `check` gets all decisions before `decide` is called for the open ones."""
         if self.draft.phase is Phase.RESEARCH:
             self.planner.wait(self._research(researching))
         if self.draft.phase is Phase.DECISIONS:
@@ -102,7 +102,7 @@ class RequestPlanner:
 
 
 def numbered(tasks: list[RequestTaskAnswer]) -> list[Json]:
-    """Tasks as their files hold them, with an id for each that has none; or what is wrong with all of them."""
+    """Tasks as their files contain them, with an id for each that has none; or all mistakes."""
     used = {task.id for task in tasks if task.id}
     entries: list[Json] = []
     for task in tasks:
@@ -116,7 +116,7 @@ def numbered(tasks: list[RequestTaskAnswer]) -> list[Json]:
 
 
 def told_research(research: Research | None) -> str:
-    """What was found out, as the next agents get it."""
+    """The research, as the next agents get it."""
     if research is None:
         return ""
     findings = [

@@ -29,11 +29,11 @@ TARGET = "request"
 
 @dataclass
 class RequestStore:
-    """Reads the files into a plan and writes a plan back; keeps all it does not know."""
+    """Reads the files into a plan and writes a plan back; keeps unknown fields."""
 
     root: Path
-    files: Files | None = None  # where they are read from, if not below the root
-    branch: str = ""  # where the plan lives from now on; empty: where it did
+    files: Files | None = None  # the source to read from, if not the root
+    branch: str = ""  # the branch that has the plan from now on; empty: unchanged
     _state: Json = field(default_factory=dict)
     _tasks: dict[str, Json] = field(default_factory=dict)
 
@@ -50,7 +50,7 @@ class RequestStore:
         return _plan(read, self.branch)
 
     def save(self, plan: Plan) -> None:
-        """The state first and each task's own file last: that one says which attempts have been settled."""
+        """Save the state first and each task's own file last: that file says which attempts have been settled."""
         self._update_state(plan)
         self._write(STATE, self._state)
         for task in plan:
@@ -69,14 +69,14 @@ class RequestStore:
             self._state["last_failure"] |= {"log_file": ERRORS}  # type: ignore[operator]  # it was written just now
 
     def _write(self, path: str, document: Json) -> None:
-        """Only what has changed: a request can have hundreds of tasks, and one attempt changes one of them."""
+        """Write only what has changed: a request can have hundreds of tasks, and one attempt changes one of them."""
         data = render(document)
         if OnDisk(self.root).read(path) != data:
             atomic.write(self.root / path, data)
 
 
 def moved(phase: Phase, to: Phase) -> Phase:
-    """The new phase, or an error that says what is legal now."""
+    """The new phase, or an error that lists the allowed ones."""
     if may_follow(phase, to):
         return to
     legal = ", ".join(other.value for other in FOLLOWING[phase])
@@ -88,7 +88,7 @@ def moved(phase: Phase, to: Phase) -> Phase:
 
 @dataclass(frozen=True, kw_only=True)
 class Read:
-    """A request's files: as they stand there, and what they say."""
+    """A request's files: their documents, and the plan that they contain."""
 
     document: Json
     state: RequestState
@@ -97,7 +97,7 @@ class Read:
 
 
 def load(data: bytes, documents: Mapping[str, bytes], *, name: str) -> Read:
-    """A state and the task files beside it, by their names; or one error with the mistakes of all of them."""
+    """A state and its task files, by name; or one error with the mistakes of all of them."""
     try:
         state, files = parse(data), {file: parse(text) for file, text in sorted(documents.items())}
         if any(True for _ in of_request(state, list(files.items()))):
@@ -119,7 +119,7 @@ Explained = tuple[Json, dict[str, Json], RequestState, dict[str, Task]]
 
 
 def _explained(data: bytes, documents: Mapping[str, bytes], name: str) -> Explained:
-    """The same by the schemas, which take longer."""
+    """The same with the schemas, which are slower."""
     state = validation.parse_object(data, name=f"{name}/{STATE_NAME}")
     refuse_other_request(state, f"{name}/{STATE_NAME}")
     read, mistakes = STATE_FILE.explain(data)
@@ -163,7 +163,7 @@ def _status(task: Task, current: str | None) -> str:
 
 
 def result_entry(task: Task) -> Json:
-    """What a task came to, for whoever looks at results/."""
+    """A task's result, for people who read results/."""
     entry = CODEC.write(REQUEST_TASK.part, task)
     result = entry["result"] or {"commit": None, "gates": []}
     assert isinstance(result, dict), "a result is an object"

@@ -1,4 +1,4 @@
-"""The request workflow: tasks that depend on one another, one commit for each, and the first failure halts."""
+"""The request workflow: tasks with dependencies, one commit for each; the first failure halts it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class RequestWorkflow(WorkflowDefaults):
         self.state_message = config.commits.message.replace("prd.json", "state.json")
         self.policy = with_rounds(Policy(max_failures=config.max_retries, halts=True), config)
         self._project = project
-        self._templates = templates or project  # where a person's own prompts are
+        self._templates = templates or project  # the folder with the person's own prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         task = None if plan.failure else ready(plan, running)
@@ -118,7 +118,7 @@ class RequestWorkflow(WorkflowDefaults):
         }
 
     def _summary(self) -> str:
-        """What the planner wrote for every agent; a plan that a person made may have only its PRD."""
+        """The planner's summary for every agent; a plan that a person made may have only its PRD."""
         files = OnDisk(self._project)
         summary = parse_object(files.read(STATE) or b"{}", name=STATE).get("summary")
         if isinstance(summary, str) and summary.strip():
@@ -127,7 +127,7 @@ class RequestWorkflow(WorkflowDefaults):
 
 
 def _result(task: Task) -> str:
-    """What a task that another builds on came to."""
+    """The result of a task that another one depends on."""
     if not task.result:
         return f"{task.id} {task.title}"
     return f"{task.id} {task.title}: {task.result.summary} ({task.result.commit[:10]})"

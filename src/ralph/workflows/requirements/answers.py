@@ -1,4 +1,4 @@
-"""What an agent answers that is asked for the requirements workflow's tasks."""
+"""An agent's answer with the requirements workflow's tasks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ralph.workflows.plan_rules import MAX_ID, STORY_ID
 
 
 class TasksAnswerPart(BaseModel):
-    """A part of the answer; more in it does no harm."""
+    """A part of the answer; extra fields are allowed."""
 
     model_config = ConfigDict(extra="allow")
 

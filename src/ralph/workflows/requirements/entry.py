@@ -1,4 +1,4 @@
-"""`ralph run requirements`: what must be right, and the run that can begin."""
+"""`ralph run requirements`: checks the preconditions and prepares the run."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def checks(workspace: Workspace, config: Config, target: Target, options: Option
 
 
 def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Check]:
-    """Without what `ralph doctor` says of every project."""
+    """Without the checks that `ralph doctor` makes for every project."""
     try:
         steps = pipeline.load(workspace, DEFAULT)
     except RalphError as error:
@@ -70,7 +70,7 @@ def _app(workspace: Workspace, steps: Pipeline) -> str:
 
 
 def _workflow(workspace: Workspace, config: Config, steps: Pipeline, app: str, root: Path) -> RequirementsWorkflow:
-    """In a repository of its own, the application is where agents work; else it is a folder of the project."""
+    """If the application has its own repository, agents work there; else it is a folder of the project."""
     is_inside = git_read.top(workspace.root / app) == git_read.top(workspace.root)
     where = root / app if is_inside else workspace.slots / "1"
     title = (workspace.root / app).name

@@ -1,4 +1,4 @@
-"""Making the requirements workflow's plan: tasks from requirements, more tasks later, old ones into the archive."""
+"""Makes the requirements workflow's plan: tasks from requirements, more tasks later, done ones into the archive."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OWN = ("id", "title", "description", "acceptance_criteria", "depends_on")
 
 @dataclass(frozen=True, kw_only=True)
 class Added:
-    """What `ralph add` did."""
+    """The result of `ralph add`."""
 
     tasks: list[Json]
     archived: int
@@ -45,14 +45,14 @@ class TaskMaker:
 
     planner: Planner
     layout: Layout
-    repository: Path  # the project, where git knows the attempts
+    repository: Path  # the project, whose repository has the attempts
 
     @property
     def root(self) -> Path:
         return self.planner.root
 
     async def create(self, requirements: str) -> Json:
-        """A new plan from requirements; nothing is written."""
+        """A new plan from requirements; writes nothing."""
 
         def read(data: bytes) -> Json:
             proposal = tasks_answers.parse_proposal(data)
@@ -70,7 +70,7 @@ class TaskMaker:
         )
 
     async def add(self, work: str) -> Added:
-        """New tasks into the plan, done ones into the archive; all or nothing."""
+        """Add new tasks to the plan and move done ones to the archive; all or nothing."""
         data = validation.read(self.root / self.layout.plan)
         document, plan = read_tasks(data, name=self.layout.plan)
         archive = Archive.load(self.root)
@@ -90,12 +90,12 @@ class TaskMaker:
 
         new, grown = await self.planner.ask("add", "Turning the work into tasks", "tasks-add", variables, read)
         done = [entry for entry in entries(document, "tasks") if entry.get("status") == "done"]
-        archive.save(done)  # first: whatever happens now, they are in one of the two files
+        archive.save(done)  # first: from here on, they are in at least one of the two files
         atomic.write(self.root / self.layout.plan, render(grown))
         return Added(tasks=new, archived=len(done), compacted=await self._try_to_compact())
 
     async def _try_to_compact(self) -> bool:
-        """The new tasks are safe by now: learnings that stay long are no reason to fail."""
+        """The new tasks are saved already: if the learnings stay long, that is not an error."""
         try:
             return await self._compact()
         except RalphError as error:
@@ -103,7 +103,7 @@ class TaskMaker:
             return False
 
     async def _compact(self) -> bool:
-        """Shorten the learnings if they have become long; the long version goes into the archive first."""
+        """Shorten the learnings if they are long. The long version goes into the archive first."""
         path = self.root / LEARNINGS
         text = notes(path)
         if len(text) <= COMPACT_ABOVE:
@@ -125,13 +125,13 @@ class TaskMaker:
         return True
 
     def _tried(self, app: str) -> set[str]:
-        """Ids that attempts are kept under: none of them is used for something else."""
+        """Ids that have kept attempts: none of them may be reused."""
         return {ref.task for ref in git_read.attempts(self.repository / app, TARGET)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Archive:
-    """`.ralph/prd_archive.json`: every task that was done and made room for others."""
+    """`.ralph/prd_archive.json`: every done task that was moved out of the plan."""
 
     path: Path
     document: Json
@@ -155,7 +155,7 @@ class Archive:
         return {str(entry.get("id")) for entry in entries(self.document, "tasks")}
 
     def save(self, done: list[Json]) -> None:
-        """Add what is not there yet: after a crash between two files a task can be in both."""
+        """Add what is missing: after a crash between two writes, a task can be in both files."""
         new = [entry for entry in done if entry not in entries(self.document, "tasks")]
         if new:
             document = {**self.document, "tasks": [*entries(self.document, "tasks"), *new]}
@@ -163,7 +163,7 @@ class Archive:
 
 
 def numbered(tasks: list[NewTaskEntry], taken: set[str]) -> list[Json]:
-    """Tasks as the plan holds them: an id for each that has none, and none that is taken."""
+    """Tasks as the plan contains them: an id for each that has none, and no id that is taken."""
     clashes = [task.id for task in tasks if task.id and task.id in taken]
     if clashes:
         raise Mistakes("the tasks", [f"the id {name!r} is taken; begin with {next_id(taken)}" for name in clashes])
@@ -177,7 +177,7 @@ def numbered(tasks: list[NewTaskEntry], taken: set[str]) -> list[Json]:
 
 
 def extended(document: Json, new: list[Json], *, archived: set[str]) -> Json:
-    """The plan without what is done, and with new tasks; a dependency on what is done is met."""
+    """The plan without done tasks and with new ones; a dependency on a done task is met."""
     known = entries(document, "tasks")
     done = {*archived, *(str(entry.get("id")) for entry in known if entry.get("status") == "done")}
     kept = [entry for entry in known if entry.get("status") != "done"]
@@ -194,7 +194,7 @@ def next_id(taken: set[str]) -> str:
 
 
 def _content(task: NewTaskEntry) -> Json:
-    """What an agent may say of a new task; state is Ralph's."""
+    """The fields that an agent may set in a new task; Ralph sets the state."""
     return {key: value for key, value in task.model_dump().items() if key in OWN}
 
 

@@ -1,4 +1,4 @@
-"""What must be right before a run of the requirements' plan begins: every check, each with its remedy."""
+"""The checks before a run of the requirements' plan, each with its remedy."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ralph.workspace import Workspace
 
 
 def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterator[Check]:
-    """Look at everything; whoever asked decides what to do about it."""
+    """Make all checks; the caller decides what to do about them."""
     pipeline = reviewed(pipeline, config)
     yield Check("good", f"{pipeline.path}: {', '.join(spec.label for spec in pipeline.steps)}")
     layout = Layout(workspace=workspace, plan=pipeline.plan)
@@ -84,7 +84,7 @@ def _prompt(workspace: Workspace, spec: StepSpec, name: str) -> Check:
 
 
 def _can_be_written(path: Path) -> bool:
-    """Whether a file can be made there: the nearest folder that exists is one, and is open to us."""
+    """Whether a file can be created there: the nearest existing path is a folder, and it is writable."""
     if path.is_dir():
         return False
     above = next((parent for parent in path.parents if parent.exists()), path)

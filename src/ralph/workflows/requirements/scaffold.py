@@ -1,4 +1,4 @@
-"""Founding a project from requirements: its tasks, prompts and steps, and a repository for the application."""
+"""Creates a project from requirements: its tasks, prompts and steps, and a repository for the application."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class Founding:
-    """What is wanted, checked before anybody is asked anything."""
+    """What to create, checked before any agent is called."""
 
     workspace: Workspace
     source: Path
@@ -41,7 +41,7 @@ class Founding:
                 f"There is a plan already: {PLAN}.",
                 remedy='Add to it with `ralph add "more work"`, or look at it with `ralph status requirements`.',
             )
-        pipeline.schema_text()  # a package that cannot be loaded is told before anybody is asked
+        pipeline.schema_text()  # report a package that cannot be loaded before calling an agent
         chosen = _default_app(workspace.root) if app is None else "" if app in (".", "./") else app.rstrip("/")
         if not is_inside(chosen) or chosen.split("/")[0] in (RALPH, ".git"):
             raise RalphError(f"{app!r} cannot be the application's folder.", remedy="Name a folder below this one.")
@@ -51,14 +51,14 @@ class Founding:
 
     @property
     def is_apart(self) -> bool:
-        """Whether the application is, or will be, a repository of its own below the project."""
+        """Whether the application has, or will have, its own repository below the project."""
         root = self.workspace.root.resolve()
         folder = root / self.app
         top = git_read.top(folder if folder.is_dir() else root) or folder
         return root in top.parents
 
     async def write(self, document: Json) -> list[str]:
-        """Make everything that is not there yet; the plan comes last, and only with it is there a project."""
+        """Make everything that is missing. The plan comes last: it makes the folder a project."""
         root = self.workspace.root
         made = await self._make_repository()
         for path, text in self._files().items():
@@ -80,7 +80,7 @@ class Founding:
         }
 
     async def _make_repository(self) -> list[str]:
-        """A repository with a first commit, unless the application's folder is in one that has some."""
+        """A repository with a first commit, unless the application's folder is in one that has commits."""
         folder = self.workspace.root / self.app
         made = [] if folder.exists() else [f"{self.app}/"]
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,7 +149,7 @@ def _read(source: Path) -> bytes:
 
 
 def _default_app(root: Path) -> str:
-    """Inside a repository: all of it. Elsewhere: a folder that bears the project's name."""
+    """Inside a repository: all of it. Elsewhere: a folder with the project's name."""
     if git_read.top(root) is not None:
         return ""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", root.name).strip("-.") or "app"

@@ -1,4 +1,4 @@
-"""The requirements workflow's files: `.ralph/prd.json`, its learnings, and the markers of what runs once."""
+"""The requirements workflow's files: `.ralph/prd.json`, its learnings, and the markers of steps that run once."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_NOTES_BYTES = 1 << 20
 
 @dataclass
 class TasksStore:
-    """Reads the files into a plan and writes a plan back; keeps all it does not know."""
+    """Reads the files into a plan and writes a plan back; keeps unknown fields."""
 
     path: Path
     target: str
     learnings: Path
-    markers: Mapping[str, Path] = field(default_factory=dict)  # of the steps that run once, by their names
+    markers: Mapping[str, Path] = field(default_factory=dict)  # of the steps that run once, by name
     _document: Json = field(default_factory=dict)
     _learned: tuple[str, ...] = ()
 
@@ -37,7 +37,7 @@ class TasksStore:
         return replace(plan, target=self.target, learnings=self._learned, setup=setup)
 
     def save(self, plan: Plan) -> None:
-        """What was learned and the markers first: the plan is what says that all of it counts."""
+        """Save the learnings and the markers first: the plan makes them count."""
         self._write_learnings(plan.learnings)
         for name, marker in self.markers.items():
             if name in plan.setup.done and not marker.exists():
@@ -51,12 +51,12 @@ class TasksStore:
         return render(self._document)
 
     def _write_learnings(self, known: tuple[str, ...]) -> None:
-        """Add what was said in markers; what agents wrote or took out themselves stays as it is."""
+        """Add the learnings from markers; what agents added or removed themselves does not change."""
         new = [text for text in known if text not in self._learned]
         self._learned = known
         path = self.learnings
         if not new or (path.exists() and not path.is_file() and not path.is_symlink()):
-            return  # an agent made a folder or a pipe of it: that is no reason to stop
+            return  # an agent replaced it by a folder or a pipe: not a reason to stop
         before = b"" if self.learnings.is_symlink() or not self.learnings.exists() else self.learnings.read_bytes()
         missing = [line for line in new if line.encode() not in before]
         if missing:
@@ -65,7 +65,7 @@ class TasksStore:
 
 
 def notes(path: Path) -> str:
-    """What agents wrote down; an agent can put anything there, so only a file of a sensible size counts."""
+    """What agents wrote. An agent can put anything there, so only a file of a reasonable size counts."""
     try:
         if path.is_symlink() or not path.is_file():
             return ""
@@ -76,6 +76,6 @@ def notes(path: Path) -> str:
 
 
 def read(data: bytes, *, name: str) -> tuple[Json, Plan]:
-    """The document and its plan, without the files beside it; or an error with all of its mistakes."""
+    """The document and its plan, without the other files; or an error with all mistakes."""
     document, plan = TASKS.load(data, name=name)
     return document, replace(plan, current=TASKS.codec.begun(entries(document, "tasks")))

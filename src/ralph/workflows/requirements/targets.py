@@ -39,13 +39,13 @@ def exists(workspace: Workspace) -> bool:
 
 
 def source(workspace: Workspace) -> PlanSource:
-    """Where the requirements' plan is; with an application in a repository of its own, always in this folder."""
+    """Where the requirements' plan is; always in this folder if the application has its own repository."""
     file = _plan_file(workspace)
     return plan_source(workspace, f"{BRANCH_PREFIX}{REQUIREMENTS}", file)
 
 
 def _plan_file(workspace: Workspace) -> str:
-    """Where the default step configuration says that the plan is; what is wrong with it is told elsewhere."""
+    """The plan's path in the default step configuration; `ralph validate` reports its mistakes."""
     try:
         steps = json.loads((workspace.root / CONFIG).read_bytes())["steps"]
         found = next((step["config"]["prd_file"] for step in steps if step.get("config", {}).get("prd_file")), PLAN)
@@ -73,7 +73,7 @@ def _target(workspace: Workspace) -> Target:
 
 
 def _app(data: bytes | None) -> str:
-    """The application's folder as the plan names it; a broken plan is explained by whoever reads all of it."""
+    """The application's folder as the plan names it; a broken plan is reported when all of it is read."""
     try:
         app = json.loads(data or b"{}").get("app", "")
     except (ValueError, AttributeError, RecursionError):

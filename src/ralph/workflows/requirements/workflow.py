@@ -1,4 +1,4 @@
-"""The requirements workflow: tasks as listed, a pipeline of steps that one can configure, gates after each."""
+"""The requirements workflow: tasks in their order, a configurable pipeline of steps, gates after each."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ class Layout:
         return TasksStore(root / self.plan, TARGET, root / LEARNINGS, markers(root, pipeline) if pipeline else {})
 
     def read(self, data: bytes | None = None) -> tuple[Json, Plan]:
-        """The plan's document, and the plan; `data`: as a branch has it."""
+        """The plan's document, and the plan; `data`: the version from a branch."""
         found = validation.read(self.workspace.root / self.plan) if data is None else data
         return tasks_store.read(found, name=self.plan)
 
 
 def carried(workspace: Workspace, plan: str) -> tuple[str, ...]:
-    """What comes along onto the plan's branch where it is not committed: the plan and what agents read beside it."""
+    """Uncommitted files that go onto the plan's branch: the plan and the files that agents read."""
     more = sorted(path for name in ("configs", "prompts") for path in (workspace.ralph / name).glob("*"))
     names = (str(path.relative_to(workspace.root)) for path in more if path.is_file())
     return (plan, REQUIREMENTS, LEARNINGS, ARCHIVE, *names)
 
 
 def markers(root: Path, pipeline: Pipeline) -> dict[str, Path]:
-    """The files that say which of the steps that run once have run."""
+    """The marker files of the steps that run once."""
     return {spec.label: root / marker for spec in pipeline.once if (marker := marker_of(spec))}
 
 
@@ -94,10 +94,10 @@ class RequirementsWorkflow(WorkflowDefaults):
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after), config)
         self._root = workspace.root
-        self._templates = templates or workspace.root  # where a person's own prompts are
+        self._templates = templates or workspace.root  # the folder with the person's own prompts
         self._pipeline = reviewed(pipeline, config)
-        self._folder = folder  # where agents work: paths in prompts are relative to it
-        self._title = title or folder.name  # what the application is called in prompts
+        self._folder = folder  # where agents work; paths in prompts are relative to it
+        self._title = title or folder.name  # the name of the application in prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         for spec in self._pipeline.once:
@@ -119,7 +119,7 @@ class RequirementsWorkflow(WorkflowDefaults):
         return self._task(task) if task else None
 
     def _once(self, spec: StepSpec) -> Work:
-        """A step that runs once, with its work committed before the first task begins."""
+        """A step that runs once; its work is committed before the first task starts."""
         commits = tuple(step for step in self._pipeline.each if step.type == "git-commit")
         return Work(
             kind=WorkKind.SETUP,
@@ -169,7 +169,7 @@ class RequirementsWorkflow(WorkflowDefaults):
         return Prompt(text=text, context=self.context(plan, task))
 
     def context(self, plan: Plan, task: Task | None) -> str:
-        """What a fresh agent is told beside its prompt: where the loop stands, and what others found out."""
+        """What a fresh agent gets in addition to its prompt: the loop's progress, and earlier learnings."""
         head = [
             f"You work in Ralph's loop number {_loop(plan)} on {_cut(plan.description, 300) or self._title}.",
             f"Progress: {_progress(plan)} tasks done.",
@@ -239,14 +239,14 @@ class RequirementsWorkflow(WorkflowDefaults):
 
 
 def prompt_name(kind: WorkKind, step: StepSpec) -> str:
-    """Which template, and so which variables, a step's prompt has."""
+    """The template, and so the variables, of a step's prompt."""
     if step.type == "review":
         return TEMPLATE
     return "SETUP_PROMPT" if kind is WorkKind.SETUP or marker_of(step) else "LOOP_PROMPT"
 
 
 def claimed(plan: Plan, work: Work, data: bytes) -> PlanClaims:
-    """What an agent claims by what it wrote into the plan: only what it says of its own task counts."""
+    """An agent's claims in the plan file: only the status of its own task counts."""
     try:
         document = validation.parse_object(data, name="the plan")
     except RalphError:
@@ -272,7 +272,7 @@ def claimed(plan: Plan, work: Work, data: bytes) -> PlanClaims:
 
 
 def _is_claim(plan: Plan, entry: Json) -> bool:
-    """Whether an agent says something of another task that Ralph does not."""
+    """Whether an agent's entry for another task adds it, or marks it done although it has not passed."""
     task = plan.find(str(entry.get("id")))
     if task is None:
         return True

@@ -1,4 +1,4 @@
-"""What each role owes after a call: its artifacts, its marks, and nothing of anybody else's. Pure."""
+"""The contract of each role: the artifacts and marks it must write, and what it must not change. Pure."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def artifacts(call: RoleCall, session_id: str) -> tuple[str, ...]:
 
 
 def check_call(call: RoleCall, folder: str, session_id: str, before: FileTexts, after: FileTexts) -> ContractResult:
-    """Whether a call wrote what its role owes; paths are below the project's root."""
+    """Whether a call kept its role's contract; paths are relative to the project's root."""
     prefix = f"{folder}/"
     check = _ContractReview(
         call=call,
@@ -62,7 +62,7 @@ def check_call(call: RoleCall, folder: str, session_id: str, before: FileTexts, 
 
 @dataclass
 class _ContractReview:
-    """A call's files before and after it, and what is wrong with them."""
+    """A call's files before and after it, and their mistakes."""
 
     call: RoleCall
     session_id: str
@@ -78,14 +78,14 @@ class _ContractReview:
             self.restore.add(restore)
 
     def wants(self, name: str) -> str:
-        """The text of a file that has to be there."""
+        """The text of a file that must exist."""
         text = self.after.get(name, "")
         if not text.strip():
             self.wrong(f"{name} is missing or empty" if name in self.before else f"{name} was not written")
         return text
 
     def marks(self) -> tuple[dict[str, ProgressItem], dict[str, ProgressItem]]:
-        """The items of progress.md before and after; an unreadable one goes back as it was."""
+        """The items of progress.md before and after; an unreadable file is restored."""
         old = {item.id: item for item in _read(self.before.get(PROGRESS))}
         try:
             new = {item.id: item for item in read_progress(self.wants(PROGRESS))}
@@ -106,7 +106,7 @@ class _ContractReview:
             return {}
 
     def only(self, mine: str = "", *, adds: bool = False) -> dict[str, ProgressItem]:
-        """The marks after the call, of which only one was its own to set; `adds`: it may add items that are open."""
+        """The marks after the call, which may change only one of them; `adds`: it may add open items."""
         old, new = self.marks()
         if not new:
             return new
@@ -125,7 +125,7 @@ class _ContractReview:
         return new
 
     def new_ones_are_open(self, old: Mapping[str, ProgressItem], new: Mapping[str, ProgressItem]) -> None:
-        """Nobody adds what is done already."""
+        """No call may add an item that is already done."""
         for item in new.values():
             if item.id not in old and item.mark is not Mark.TODO:
                 self.wrong(f"{PROGRESS}: {item.id} is new, so its mark has to be [ ]", restore=PROGRESS)
@@ -264,7 +264,7 @@ def _session_review(look: _ContractReview) -> Said:
 
 
 def _unchanged_tasks(look: _ContractReview) -> None:
-    """In a session review tasks are added, and those that are there stay as they are."""
+    """A session review may add tasks; existing tasks must not change."""
     now = look.entries() if look.wants(TASKS) else {}
     for entry in _entries(look.before.get(TASKS)):
         if not look.after.get(TASKS, "").strip():
@@ -274,7 +274,7 @@ def _unchanged_tasks(look: _ContractReview) -> None:
 
 
 def _same_tasks(look: _ContractReview, entries: Mapping[str, TaskEntry], marks: Mapping[str, ProgressItem]) -> None:
-    """Each task is in both files."""
+    """Each task must be in both files."""
     if not entries or not marks:
         return
     for item_id in sorted({name for name in entries if name.startswith("task-")} - set(marks)):

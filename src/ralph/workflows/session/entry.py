@@ -1,4 +1,4 @@
-"""`ralph run SESSION`: what must be right, and the run that can begin."""
+"""`ralph run SESSION`: checks the preconditions and prepares the run."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def check_roles(workspace: Workspace, config: Config) -> None:
 def request_for(
     workspace: Workspace, config: Config, session_id: str, *, request: str = "", update: str = ""
 ) -> RunRequest:
-    """A run of a session that exists, or is about to begin with a request."""
+    """A run of an existing session, or of a new one with a request."""
     session = locate.read(workspace, session_id).session
     if session.items is None and not request:
         raise RalphError(
@@ -53,7 +53,7 @@ def request_for(
         )
     if update and session.items is None:
         raise RalphError("This session has no plan to update yet.", remedy=f"ralph session --resume {session_id}")
-    _ = session.call, session.entries  # what is wrong with the files is said before anything begins
+    _ = session.call, session.entries  # report mistakes in the files before anything starts
     folder, branch = workspace.root / SESSIONS / session_id, locate.branch_of(session_id)
     return RunRequest(
         checkout=CheckoutRequest(

@@ -1,4 +1,4 @@
-"""The Markdown files of a session, as people and agents really write them: understood, or refused by line."""
+"""Parses the Markdown files of a session as people and agents write them, or reports mistakes by line."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ class TaskEntry:
     id: str
     title: str
     line: int
-    text: str  # all of it
+    text: str  # the whole text
     inherits: tuple[str, ...] = ()
 
 
 def read_progress(text: str) -> tuple[ProgressItem, ...]:
-    """The marked items of progress.md; boxes without an id that lie below one are its own small steps."""
+    """The marked items of progress.md; boxes without an id below an item are its own small steps."""
     items: dict[str, ProgressItem] = {}
     mistakes = _endless(text)
-    depth = -1  # how far the last item is indented
+    depth = -1  # the indentation of the last item
     for number, line in _lines(text):
         box = BOX.match(line) or LOOSE_BOX.match(line)
         if not box:
@@ -73,7 +73,7 @@ def read_progress(text: str) -> tuple[ProgressItem, ...]:
 
 
 def read_tasks(text: str) -> tuple[TaskEntry, ...]:
-    """The tasks of tasks.md with what each inherits; a wrong `Inherits From` is refused."""
+    """The tasks of tasks.md with the tasks each inherits from; a wrong `Inherits From` is an error."""
     entries = list(_entries(text))
     mistakes = _endless(text) + [f"line {entry.line}: {entry.id} is there twice" for entry in _repeated(entries)]
     tasks = [entry for entry in entries if entry.id.startswith("task-")]
@@ -111,14 +111,14 @@ def read_verdict(text: str) -> str:
 
 
 def findings(text: str) -> tuple[str, ...]:
-    """What a review finds, a line each, as it is compared and shown: its list items, or else its text."""
+    """A review's findings, one per line, as compared and shown: its list items, or else its text."""
     lines = [" ".join(line.split()) for _, line in _lines(text) if line.strip() and not VERDICT.match(line)]
     listed = tuple(line[2:].strip() for line in lines if line[:2] in ("- ", "* ", "+ "))
     return listed or tuple(line for line in lines if not line.startswith("#"))
 
 
 def review_part(text: str) -> str:
-    """What a reviewer has added to a report: from the last heading that says so."""
+    """What a reviewer has added to a report: from the last such heading on."""
     lines = text.splitlines()
     begins = [index for index, line in enumerate(lines) if HEADING.match(line)]
     return "\n".join(lines[begins[-1] :]) if begins else ""
@@ -140,7 +140,7 @@ def _entries(text: str) -> Iterator[TaskEntry]:
         found = ENTRY.match(line)
         named = IDENTITY.match(found[2]) if found else None
         if found and named and not INHERITS.match(line):
-            indent = -1 if line.lstrip().startswith("#") else len(found[1].expandtabs(4))  # lists lie below headings
+            indent = -1 if line.lstrip().startswith("#") else len(found[1].expandtabs(4))  # lists go below headings
             if indent <= depth:
                 depth = indent
                 begins.append((index, named))
@@ -157,7 +157,7 @@ def _entries(text: str) -> Iterator[TaskEntry]:
 
 
 def _inherited(block: list[str]) -> tuple[str, ...]:
-    """The ids behind `Inherits From`, on its line or in the list below it."""
+    """The ids after `Inherits From`, on its line or in the list below it."""
     return next((_ids("\n".join(texts)) for texts in _heritages(block)), ())
 
 
@@ -169,7 +169,7 @@ def _unreadable(entry: TaskEntry) -> Iterator[str]:
 
 
 def _heritages(block: list[str]) -> Iterator[list[str]]:
-    """What each `Inherits From` names: the rest of its line, or else the points of the list below it."""
+    """What each `Inherits From` names: the rest of its line, or else the items of the list below it."""
     for index, line in enumerate(block):
         found = INHERITS.match(line)
         if found:
@@ -178,7 +178,7 @@ def _heritages(block: list[str]) -> Iterator[list[str]]:
 
 
 def _below(block: list[str], index: int) -> Iterator[str]:
-    """The points below a line: those that lie deeper if it is one itself, else those that follow it."""
+    """The items below a line: the nested ones if it is an item itself, else those that follow it."""
     depth = _indent(block[index]) if LISTED.match(block[index]) else -1
     for line in filter(str.strip, block[index + 1 :]):
         if _indent(line) <= depth or not LISTED.match(line):
@@ -204,7 +204,7 @@ def _repeated(entries: list[TaskEntry]) -> Iterator[TaskEntry]:
 
 
 def _plain(text: str) -> str:
-    """A title without the signs that the id before it left behind, or that stand around all of it."""
+    """A title without Markdown marks that the id before it left over, or that enclose all of it."""
     text = " ".join(text.split())
     for sign in ("**", "__", "`", "*", "_"):
         if text.count(sign) == 1 or (text.count(sign) == 2 and text.startswith(sign) and text.endswith(sign)):
@@ -213,7 +213,7 @@ def _plain(text: str) -> str:
 
 
 def _endless(text: str) -> list[str]:
-    """A code block that is never closed hides all that follows."""
+    """A code block that is never closed hides everything after it."""
     _, opened = _split(text)
     return [f"line {opened}: this code block has no end"] if opened else []
 
@@ -224,7 +224,7 @@ def _lines(text: str) -> list[tuple[int, str]]:
 
 
 def _split(text: str) -> tuple[list[tuple[int, str]], int]:
-    """The lines outside of code blocks, and where a block begins that does not end."""
+    """The lines outside code blocks, and the start of a block that does not end."""
     lines: list[tuple[int, str]] = []
     fence, opened = "", 0
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,4 +1,4 @@
-"""The output contract of a session: how it stands, for programs, valid against a published schema."""
+"""The output contract of a session: its state for programs, valid against a published schema."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SessionReport(BaseModel):
 
 
 def report(session: Session, *, last_action: str = "", blocked: str = "") -> SessionReport:
-    """How a session stands; `blocked`: why it cannot go on by itself."""
+    """The state of a session; `blocked`: why it cannot continue by itself."""
     try:
         state, next_action = session.state, next_words(session)
         wrong = session.call.reason if isinstance(session.call, Stuck) else ""
@@ -48,7 +48,7 @@ def report(session: Session, *, last_action: str = "", blocked: str = "") -> Ses
 
 
 def next_words(session: Session) -> str:
-    """Who is called next, and what for."""
+    """The next role, and its task."""
     if session.is_finished:
         return "none"
     call = session.call

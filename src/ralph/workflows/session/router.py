@@ -1,4 +1,4 @@
-"""The session's router: from the marks in progress.md and the names in its folder to the next call. Pure."""
+"""The session's router: from the marks in progress.md and the file names in its folder to the next call. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REVIEW = re.compile(r"progress\.review\[?(\d+)\]?\.md")
 
 
 class Mark(Enum):
-    """How far an item of progress.md has come."""
+    """The state of an item in progress.md."""
 
     TODO = " "
     BEGUN = "/"
@@ -24,7 +24,7 @@ class Mark(Enum):
 
 
 class SessionState(Enum):
-    """Where a session stands."""
+    """The state of a session."""
 
     INITIALIZING = "INITIALIZING"
     PLANNING = "PLANNING"
@@ -110,13 +110,13 @@ class RoleCall:
 
 @dataclass(frozen=True, kw_only=True)
 class Stuck:
-    """Nobody can be called, and why."""
+    """No role can be called, and why."""
 
     reason: str
 
 
 def infer(items: tuple[ProgressItem, ...] | None) -> SessionState:
-    """The state, from the marks and from nothing else; without progress.md there is no session yet."""
+    """The state, from the marks alone; without progress.md there is no session yet."""
     if items is None:
         return SessionState.INITIALIZING
     if any(item.mark is Mark.TO_REVIEW for item in items):
@@ -131,7 +131,7 @@ def infer(items: tuple[ProgressItem, ...] | None) -> SessionState:
 
 
 def route(items: tuple[ProgressItem, ...] | None, names: Iterable[str], *, cycles: int = 0) -> RoleCall | Stuck:
-    """The next call: `names` are the files of the session's folder, `cycles` those that plan.questions.md has."""
+    """The next call: `names` are the files of the session's folder, `cycles` those of plan.questions.md."""
     listing = tuple(names)
     match infer(items):
         case SessionState.INITIALIZING:
@@ -147,7 +147,7 @@ def route(items: tuple[ProgressItem, ...] | None, names: Iterable[str], *, cycle
 
 
 def execute(task: str, names: Iterable[str]) -> RoleCall:
-    """A task's next attempt: its number comes from the reports there are."""
+    """A task's next attempt; its number comes from the existing reports."""
     return RoleCall(mode=Mode.EXECUTE, task=task, number=last_report(task, names) + 1)
 
 
@@ -185,7 +185,7 @@ def _planning(items: tuple[ProgressItem, ...], cycles: int) -> RoleCall | Stuck:
             return Stuck(reason=f"progress.md, line {item.line}: plan-init is open, but progress.md is there.")
         case Mode.BRAINSTORM:
             return RoleCall(mode=mode, task=item.id, number=cycles + 1)
-        case Mode.RESEARCH:  # it answers the questions of the cycle that was opened last
+        case Mode.RESEARCH:  # it answers the questions of the newest cycle
             return RoleCall(mode=mode, task=item.id, number=max(cycles, 1))
         case _:
             return RoleCall(mode=mode, task=item.id)

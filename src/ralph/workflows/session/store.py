@@ -43,7 +43,7 @@ class Session:
 
     @cached_property
     def items(self) -> tuple[ProgressItem, ...] | None:
-        """None before progress.md is there."""
+        """None before progress.md exists."""
         return read_progress(self.texts[PROGRESS]) if PROGRESS in self.texts else None
 
     @cached_property
@@ -56,7 +56,7 @@ class Session:
 
     @cached_property
     def call(self) -> RoleCall | Stuck:
-        """Who comes next."""
+        """The role that comes next."""
         cycles = read_cycles(self.texts.get(QUESTIONS, ""))
         return router.route(self.items, self.texts, cycles=max(cycles, default=0))
 
@@ -85,7 +85,7 @@ class Session:
 
     @property
     def is_finished(self) -> bool:
-        """Everything is done, and the last review agrees: it knew every task there is, and found no gap."""
+        """Whether everything is done and the last review agrees: it covered every task, and found no gap."""
         if self.state is not SessionState.COMPLETE or read_verdict(self.last_review) != "complete":
             return False
         return all(mentions(self.last_review, item.id) for item in self.tasks)
@@ -97,24 +97,24 @@ class Session:
 
     @property
     def gaps(self) -> tuple[str, ...]:
-        """What the newest session review found."""
+        """The findings of the newest session review."""
         return findings(self.last_review)
 
 
 class SessionStore:
-    """Reads the folder as a plan. What Ralph counts itself (attempts, failures) it keeps for as long as it runs."""
+    """Reads the folder as a plan. Ralph's own counts (attempts, failures) last as long as the run."""
 
     def __init__(self, project: Path, session_id: str, *, files: Mapping[str, bytes] | None = None) -> None:
         self._folder = project / SESSIONS / session_id
         self._id = session_id
-        self._files = files  # given to a reader: attempts are then as many as there are reports
+        self._files = files  # for readers: then the number of reports is the number of attempts
         self.session = self._read()
 
     def load(self, data: bytes | None = None) -> Plan:
         return self._merge(Plan(target=self._id))
 
     def save(self, plan: Plan) -> Plan:
-        """The plan is what the files say by now, with what Ralph has counted."""
+        """The plan that the files now contain, with Ralph's own counts."""
         session = self._read()
         for item in session.tasks:
             known = plan.find(item.id)
@@ -125,7 +125,7 @@ class SessionStore:
         return self._merge(plan)
 
     def _accept(self, item: ProgressItem, why: str) -> None:
-        """A person's word is a review: it stands in the newest report, where the reviewer of the session finds it."""
+        """A person's acceptance is a review: it goes into the newest report, where the session's reviewer finds it."""
         path = self._folder / (self.session.newest_report(item.id) or router.report_name(item.id, 1))
         report = path.read_bytes().rstrip() + b"\n\n" if path.is_file() else f"# {item.id}\n\n".encode()
         atomic.write(path, report + f"## Review\n**Verdict**: Qualified\n\n{why}\n".encode())
@@ -160,7 +160,7 @@ class SessionStore:
 
 
 def read_session(folder: Path, session_id: str) -> Session:
-    """Every file of a session's folder; what is no plain file is left out."""
+    """Every regular file of a session's folder."""
     files: dict[str, bytes] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
         if path.is_file() and not path.is_symlink():

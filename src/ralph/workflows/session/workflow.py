@@ -66,14 +66,14 @@ class SessionWorkflow(WorkflowDefaults):
         self.store = SessionStore(project, session_id, files=files)
         self.state_message = f"chore: update session {session_id}"
         self.policy = Policy(max_failures=config.max_retries, max_setup_failures=1)
-        self._project = templates or project  # where a person's own prompts are
+        self._project = templates or project  # the folder with the person's own prompts
         self._request = request
         self._update = update
         self._reviewed = router.last_iteration(self.session.texts)
 
     @property
     def session(self) -> Session:
-        """The folder as it was when the plan was last read."""
+        """The folder as of the last time the plan was read."""
         return self.store.session
 
     @property
@@ -82,7 +82,7 @@ class SessionWorkflow(WorkflowDefaults):
 
     @property
     def plan_paths(self) -> tuple[str, ...]:
-        """What is there, and what the next call is going to write: that goes again if it is cut short."""
+        """The existing files, and those that the next call will write: they are removed if it is interrupted."""
         call, names = self.session.call, self.state_paths
         calls = [call] if isinstance(call, RoleCall) else []
         if isinstance(call, RoleCall) and call.mode in (Mode.EXECUTE, Mode.TASK_REVIEW):
@@ -112,7 +112,7 @@ class SessionWorkflow(WorkflowDefaults):
                 return self._role(call, call.task, WorkKind.SETUP)
 
     def work(self, plan: Plan, kind: WorkKind, work_id: str) -> Work | None:
-        """An attempt of a killed run goes on only if it is still what comes next."""
+        """An attempt of a killed run resumes only if it is still the next one."""
         following = self.next(plan)
         same = isinstance(following, Work) and (following.kind, following.id) == (kind, work_id)
         if kind is WorkKind.TASK and not same:
@@ -129,7 +129,7 @@ class SessionWorkflow(WorkflowDefaults):
         return self._task(task_id, number, steps)
 
     def _review(self, plan: Plan, call: RoleCall) -> Work:
-        """What an earlier run left to be reviewed; what was red or has no report goes back to the executor."""
+        """Work that an earlier run left for review; work that was red or has no report goes back to the executor."""
         task = plan.find(call.task)
         if not call.number or (task and task.failures):
             return self._execute(call.task)
@@ -174,7 +174,7 @@ class SessionWorkflow(WorkflowDefaults):
         return f"feat: {work.id} - {work.title}"
 
     def prompt(self, occasion: PromptRequest) -> Prompt:
-        """The role as it is for everybody, and the few words that route this call."""
+        """The role's general prompt, and the routing of this call."""
         call = RoleCall.of(occasion.work.duties[occasion.step.label])
         return Prompt(
             text=prompts.render("session-call", self._variables(occasion, call), self._project),
@@ -221,7 +221,7 @@ _JUDGING = (
 
 
 def _bounds(plan: Plan, session: Session, last_review: int) -> Finished | None:
-    """Why nobody is called any more, though something is left to do."""
+    """Why no role can be called, although work is left."""
     blocked = next((task for task in plan if task.state is TaskState.BLOCKED), None)
     if blocked:
         return _blocked(f"{blocked.id}: {blocked.notes}")
@@ -250,14 +250,14 @@ def _blocked(reason: str) -> Finished:
 
 
 def _same_again(session: Session, task_id: str) -> bool:
-    """Whether the last two reviews of a task say the same."""
+    """Whether the last two reviews of a task have the same findings."""
     number = router.last_report(task_id, session.texts)
     last, before = (review_part(session.report(task_id, count)) for count in (number, number - 1))
     return number > 1 and read_verdict(last) == read_verdict(before) == "failed" and findings(last) == findings(before)
 
 
 def _first_ready(plan: Plan) -> str:
-    """The first task, as listed, whose inheritance is done."""
+    """The first task in the list whose inherited tasks are done."""
     passed = {task.id for task in plan if task.state is TaskState.PASSED}
     waiting = (task for task in plan if task.state is TaskState.PENDING)
     return next((task.id for task in waiting if passed.issuperset(task.depends_on)), "")

@@ -1,4 +1,4 @@
-"""Which of the tasks that a spec lists are in its plan: they have numbers, and sets of numbers are compared. Pure."""
+"""Which of a spec's listed tasks are in its plan: tasks have numbers, and sets of numbers are compared. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from ralph.workflows.specs.spec_files import Listed, SpecFile
 
 
 def numbers(spec: SpecFile) -> dict[str, Listed]:
-    """`avatar.1`, `avatar.2`, … : the spec's id, and the place in its lists."""
+    """`avatar.1`, `avatar.2`, … : the spec's id, and the position in its lists."""
     return {f"{spec.id}.{place}": listed for place, listed in enumerate(spec.tasks, 1)}
 
 
 def named(spec: SpecFile, covers: Iterable[str]) -> list[str]:
-    """What an answer names, as numbers: they are meant word for word as well. What nobody listed stays as it is."""
+    """What an answer names, as numbers. Exact texts count too; unknown names stay unchanged."""
     by_text = {same(listed.text): number for number, listed in reversed(numbers(spec).items())}
     return list(dict.fromkeys(by_text.get(same(name), name) for name in covers))
 
 
 def kept(spec: SpecFile, was: Json, covers: Iterable[str]) -> list[str]:
-    """What a task of the plan so far covers, by the numbers of today: lines may have come, gone or moved since."""
+    """What a task of the old plan covers, in today's numbers: lines may have been added, removed or moved."""
     then = texts(was, "listed")
     before = {f"{spec.id}.{place}": text for place, text in enumerate(_told_apart(then), 1)}
     now = dict(zip(_told_apart(listed.text for listed in spec.tasks), numbers(spec), strict=True))
@@ -29,18 +29,18 @@ def kept(spec: SpecFile, was: Json, covers: Iterable[str]) -> list[str]:
 
 
 def missing(spec: SpecFile, tasks: Iterable[Json]) -> dict[str, Listed]:
-    """What is listed and not ticked, and no task covers; one that says the same word for word does."""
+    """Listed tasks that are not ticked and that no task covers. A task with the same text covers it."""
     covered = {name for task in tasks for name in named(spec, [str(task["description"]), *texts(task, "covers")])}
     return {name: listed for name, listed in numbers(spec).items() if not listed.done and name not in covered}
 
 
 def same(text: str) -> str:
-    """Equal texts: spaces, case and a full stop make no difference."""
+    """A text in a form for comparison: without differences in spaces, case and a final full stop."""
     return " ".join(text.split()).casefold().rstrip(".")
 
 
 def _told_apart(listed: Iterable[str]) -> list[tuple[str, int]]:
-    """Texts that are there twice differ by how often they were there before."""
+    """Makes repeated texts distinct by counting earlier occurrences."""
     seen: list[str] = []
     found = []
     for text in map(same, listed):

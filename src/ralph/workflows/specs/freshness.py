@@ -1,4 +1,4 @@
-"""How the specs on disk and implementation.json stand to one another; cheap enough for every command."""
+"""Compares the specs on disk with implementation.json; cheap enough for every command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ralph.workflows.specs.spec_files import spec_paths
 
 
 def gone(root: Path, plan: Plan) -> list[str]:
-    """Files of specs that have tasks to do, and that are not there any more."""
+    """Files of specs that have open tasks but no longer exist."""
     wanted = {task.spec for task in plan if task.state is TaskState.PENDING}
     return [spec.file for spec in plan.specs if spec.id in wanted and not (root / spec.file).is_file()]
 
@@ -32,7 +32,7 @@ def _fingerprint_of(path: Path) -> str:
     try:
         return fingerprint(path.read_bytes())
     except OSError:
-        return ""  # a link to nothing, say: plan mode tells what is wrong with it
+        return ""  # such as a broken link: plan mode reports it
 
 
 def fingerprint(data: bytes) -> str:

@@ -1,4 +1,4 @@
-"""An agent's plan joined with the one that is there: what was done or tried is never lost. Pure."""
+"""Merges an agent's plan with the existing one: done or tried work is never lost. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CLOSED = ("completed", "blocked")
 
 @dataclass(frozen=True, kw_only=True)
 class Merged:
-    """The joined document, what is wrong with the answer, and what is different now."""
+    """The merged document, the answer's mistakes, and the changes."""
 
     document: Json
     mistakes: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Merged:
 
 
 def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
-    """The answer's content with Ralph's state; ids and files are as the specs on disk have them."""
+    """The answer's content with Ralph's state; ids and files come from the specs on disk."""
     merging = _Merging(
         known={_text(task, "id"): task for spec in _specs(old) for task in _tasks(spec)},
         names={_text(spec, "id") for spec in _specs(old)},
@@ -64,16 +64,16 @@ def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
 
 @dataclass
 class _Merging:
-    """What comes up while one spec after another is joined."""
+    """State kept while specs are merged one after another."""
 
-    known: dict[str, Json]  # the tasks of the plan so far, by their ids
+    known: dict[str, Json]  # the tasks of the old plan, by id
     names: set[str]  # the ids of its specs
     mistakes: list[str] = field(default_factory=list)
     changes: list[str] = field(default_factory=list)
     added_criteria: int = 0
 
     def by_file(self, entries: list[Json], specs: list[SpecFile]) -> dict[str, Json]:
-        """The specs of the plan so far by the files they have now: one may have been renamed."""
+        """The old plan's specs by their present files: one may have been renamed."""
         found = {_text(entry, "file"): entry for entry in entries}
         on_disk = {spec.file for spec in specs}
         lost = {_text(entry, "id"): file for file, entry in found.items() if file not in on_disk}
@@ -102,7 +102,7 @@ class _Merging:
         return {**content, "status": _spec_status(was, tasks)}
 
     def spec_without_file(self, was: Json) -> list[Json]:
-        """Its file is gone: what is settled stays on record, and to be committed; the rest is not wanted any more."""
+        """Its file is gone: settled tasks stay on record and will be committed; the others are dropped."""
         settled = [task for task in _tasks(was) if task.get("status") in CLOSED]
         dropped = [_text(task, "id") for task in _tasks(was) if task not in settled]
         if dropped:
@@ -111,7 +111,7 @@ class _Merging:
         return [{**was, "tasks": settled, "status": status}] if settled else []
 
     def _free(self, name: str) -> str:
-        """A new spec's id; a task or another spec may have had it first."""
+        """A new spec's id, which no task or other spec may have."""
         return f"{name}-spec" if name in self.known or name in self.names else name
 
     def _tasks(self, spec: SpecFile, given: Json, was: Json) -> list[object]:
@@ -165,7 +165,7 @@ class _Merging:
         return covers
 
     def _criteria(self, spec: SpecFile, given: Json, tasks: Iterable[object]) -> object:
-        """The spec's criteria, and those that the file lists and the answer has nowhere."""
+        """The spec's criteria, and those that the file lists but the answer does not have."""
         listed = given.get("acceptanceCriteria", [])
         if not isinstance(listed, list):
             return listed
@@ -178,7 +178,7 @@ class _Merging:
 
 
 def _in_place(joined: list[object], kept: list[Json], order: list[Json]) -> list[object]:
-    """Tasks that the answer left out come back where they were: after the one they followed."""
+    """Put tasks that the answer left out back where they were: after their predecessor."""
     result = list(joined)
     for task in kept:
         before = [_text(other, "id") for other in order[: order.index(task)]]
@@ -204,7 +204,7 @@ def _covering(task: Json, covers: list[str]) -> Json:
 
 
 def _is_same(spec: SpecFile, before: Json, now: Json) -> bool:
-    """Whether an id still means what it did: by its words, or by what it covers of a spec that lists anything."""
+    """Whether an id still means the same: by its text, or by what it covers of a spec that has lists."""
     if same(_text(before, "description")) == same(_text(now, "description")):
         return True
     if not spec.tasks:

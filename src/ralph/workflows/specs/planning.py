@@ -1,4 +1,4 @@
-"""Plan mode: an agent turns specs into tasks, and its answer is checked against the specs and the plan so far."""
+"""Plan mode: an agent turns specs into tasks; its answer is checked against the specs and the existing plan."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ MAX_PROMPT = 200_000
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedSpecs:
-    """A plan that was written, and how it differs from the one before."""
+    """A plan that was written, and how it differs from the previous one."""
 
     plan: Plan
-    is_new: bool  # nothing was planned before
+    is_new: bool  # there was no plan before
     changes: tuple[str, ...]
     added_criteria: int = 0
-    unlisted: tuple[str, ...] = ()  # specs in which no list was found to check the plan against
+    unlisted: tuple[str, ...] = ()  # specs without a list to check the plan against
 
 
 @dataclass
 class SpecPlanner:
-    """Makes implementation.json from the specs, or makes it anew."""
+    """Makes implementation.json from the specs, or updates it."""
 
     planner: Planner
     sources: Path  # the project root whose specs are planned
@@ -50,7 +50,7 @@ class SpecPlanner:
         return self.planner.root
 
     async def make(self) -> PlannedSpecs:
-        """Ask for a plan; the old file stays until there is one that forgets nothing."""
+        """Ask for a plan. The old file stays until there is a valid one that forgets nothing."""
         self.specs = read_all(self.sources)
         texts = {spec.file: fingerprint((self.sources / spec.file).read_bytes()) for spec in self.specs}
         old = existing(self.root)
@@ -74,12 +74,12 @@ class SpecPlanner:
 
 
 def _content(document: Json) -> Json:
-    """All but when it was written, and by whom."""
+    """Everything except who wrote it, and when."""
     return {key: value for key, value in document.items() if key not in ("updatedAt", "updatedBy")}
 
 
 def _stamped(document: Json, texts: Mapping[str, str]) -> Json:
-    """With the time, and which text of each spec it was planned from: by now it may be another."""
+    """With the time, and the hash of each spec's planned text: the file may have changed since."""
     for entry in entries(document, "specs"):
         file = str(entry["file"])
         if file in texts:
@@ -88,15 +88,15 @@ def _stamped(document: Json, texts: Mapping[str, str]) -> Json:
 
 
 def existing(root: Path) -> Json:
-    """The plan so far, as a document; empty if there is none."""
+    """The existing plan, as a document; empty if there is none."""
     path = root / SPECS_PLAN
     if not path.exists():
         return {}
-    return read_plan(validation.read(path))[0]  # a broken one is told before anybody is asked
+    return read_plan(validation.read(path))[0]  # report a broken plan before calling an agent
 
 
 def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
-    """An agent's answer joined with the plan so far; everything it forgot is a mistake."""
+    """An agent's answer merged with the existing plan; everything it forgot is a mistake."""
     merged = merge(answer, old, specs)
     mistakes = list(merged.mistakes)
     try:
@@ -122,7 +122,7 @@ def _forgotten(spec: SpecFile, number: str, listed: Listed) -> str:
 
 
 def _shown(specs: list[SpecFile]) -> str:
-    """Every spec with its text and the numbers of what it lists; of very many, only where they are."""
+    """Every spec with its text and the numbers of its listed tasks; if there are very many, only their paths."""
     whole = "\n\n".join(f"{_head(spec)}\n\n<spec>\n{spec.text.strip()}\n</spec>{_numbered(spec)}" for spec in specs)
     if len(whole) <= MAX_PROMPT:
         return whole
@@ -139,7 +139,7 @@ def _head(spec: SpecFile) -> str:
 
 
 def _listed(old: Json) -> str:
-    """The tasks that exist, with their state, as an agent needs to see them."""
+    """The existing tasks with their state, as an agent needs them."""
     if not old:
         return ""
     _, plan = read_plan(to_json(old))

@@ -20,7 +20,7 @@ __all__ = ["FOLDER", "Listed", "SpecFile", "parse", "read_all", "spec_paths"]
 
 FOLDER = "specs"
 MAX_BYTES = 1 << 20
-NUMBERS = 8  # characters of an id that are left for the numbers of its tasks
+NUMBERS = 8  # characters of an id that are reserved for the numbers of its tasks
 HOW_TO = (
     f"Write one file for each feature, for example {FOLDER}/user-login.md: a title, what is wanted and why, "
     "a list under `## Tasks` and a list under `## Acceptance criteria`."
@@ -29,7 +29,7 @@ HOW_TO = (
 
 @dataclass(frozen=True, kw_only=True)
 class SpecFile:
-    """One spec as it lies on disk."""
+    """One spec on disk."""
 
     file: str
     id: str
@@ -40,7 +40,7 @@ class SpecFile:
 
 
 def read_all(root: Path) -> list[SpecFile]:
-    """Every spec in the project's `specs` folder by file name; all that is wrong with them is one error."""
+    """Every spec in the project's `specs` folder, by file name; or one error with all mistakes."""
     paths = _paths(root)
     if not paths:
         raise RalphError(f"There is no spec in {root / FOLDER}.", remedy=HOW_TO)
@@ -60,7 +60,7 @@ def read_all(root: Path) -> list[SpecFile]:
 
 
 def spec_paths(root: Path) -> list[str]:
-    """The specs' files, whatever is in them; none where there is no folder."""
+    """The specs' files, with any content; none if there is no folder."""
     try:
         return [f"{FOLDER}/{path.name}" for path in _paths(root)]
     except RalphError:
@@ -68,7 +68,7 @@ def spec_paths(root: Path) -> list[str]:
 
 
 def parse(text: str, file: str) -> SpecFile:
-    """A spec's text as what it asks for; `file` is its path in the project."""
+    """Parse a spec's text; `file` is its path in the project."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     stem = PurePosixPath(file).stem
     found = outline(text)
@@ -83,7 +83,7 @@ def parse(text: str, file: str) -> SpecFile:
 
 
 def _tasks(items: list[ListItem]) -> tuple[Listed, ...]:
-    """What is listed as tasks, else as steps, else whatever has a box and is not said to be something else."""
+    """The items listed as tasks, else as steps, else every item with a box that no heading makes something else."""
     for role in (HeadingRole.TASKS, HeadingRole.STEPS, None):
         listed = tuple(item.listed for item in items if item.role is role and (role or item.has_box))
         if listed:
@@ -109,13 +109,13 @@ def _is_spec(name: str) -> bool:
 
 
 def _text(path: Path, root: Path) -> str:
-    """A spec's text, or an error that says why it is none."""
+    """A spec's text, or an error that says why it is not valid."""
     if path.name != path.name.encode(errors="replace").decode():
         raise ValueError("its name is not UTF-8; rename it")
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
         raise ValueError("it is a link that leads out of the project; put a copy of the file here instead")
     if not path.is_file():
-        raise ValueError("not a file that can be read")  # a pipe, or a link to nothing
+        raise ValueError("not a file that can be read")  # a pipe, or a broken link
     if (size := path.stat().st_size) > MAX_BYTES:
         raise ValueError(f"larger than 1 MiB ({size:,} bytes); divide it into several specs")
     data = path.read_bytes()
@@ -139,7 +139,7 @@ def _same_ids(specs: Iterable[SpecFile]) -> list[str]:
 
 
 def _slug(stem: str) -> str:
-    """An id from a file's name; a name in another script gets one that stays the same as long as the name does."""
+    """An id from a file's name; a name in another script gets a stable one."""
     letters = unicodedata.normalize("NFKD", stem).encode("ascii", "ignore").decode().lower()
     slug = re.sub(r"[^a-z0-9]+", "-", letters).strip("-")[: MAX_ID - NUMBERS].strip("-")
     return slug or f"spec-{hashlib.sha256(stem.encode(errors='surrogatepass')).hexdigest()[:8]}"

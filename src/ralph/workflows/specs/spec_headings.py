@@ -7,12 +7,12 @@ from enum import Enum
 
 
 class HeadingRole(Enum):
-    """What the lists below a heading hold."""
+    """What the lists below a heading contain."""
 
     TASKS = "tasks"
     CRITERIA = "criteria"
-    STEPS = "steps"  # tasks, unless the spec lists its tasks elsewhere: a user's way through a page has steps too
-    ASIDE = "aside"  # tests, notes, questions: no tasks, even with a checkbox
+    STEPS = "steps"  # tasks, unless the spec lists its tasks elsewhere: a user's path through a page has steps too
+    ASIDE = "aside"  # tests, notes, questions: not tasks, even with a checkbox
 
 
 OF_WORK = (

@@ -1,4 +1,4 @@
-"""The lists in a spec's Markdown, and what the headings above them say that they are."""
+"""The lists in a spec's Markdown, and what the headings above them say about them."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 BOX = re.compile(r"\[(?:\s?|(?P<ticked>[xX]))\](?:\s+|$)")
 LISTS = ("bullet_list", "ordered_list")
 BREAKS = ("softbreak", "hardbreak")
-BOLD_LINE, LINE_WITH_COLON = 7, 8  # written instead of a heading, and below every heading
+BOLD_LINE, LINE_WITH_COLON = 7, 8  # used instead of a heading, and below every heading
 
 
 @dataclass(frozen=True, kw_only=True)
 class Listed:
-    """One item of a list, its text without Markdown's marks."""
+    """One item of a list: its text without Markdown's marks."""
 
     text: str
     line: int
@@ -31,7 +31,7 @@ class Listed:
 
 @dataclass(frozen=True, kw_only=True)
 class ListItem:
-    """A listed item with what stands above it."""
+    """A listed item with the headings above it."""
 
     listed: Listed
     has_box: bool
@@ -52,11 +52,11 @@ class Outline:
 
 
 def outline(text: str) -> Outline:
-    """Read the Markdown `text`; what it quotes, comments out or shows as code is left out."""
+    """Read the Markdown `text`, without quotations, comments and code."""
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
-    # The words of a line are read apart (`_tokens`): marks can be nested deeper than a tree of them could be walked.
+    # `_tokens` reads the words of a line separately: marks can be nested too deeply for walking a tree of them.
     reader = _Reader(MarkdownIt("commonmark").enable("strikethrough").disable("inline"))
     blocks = SyntaxTreeNode(reader.markdown.parse(_without_front_matter(text), reader.references)).children
     levels = [int(block.tag[1:]) for block in blocks if block.type == "heading"]
@@ -100,7 +100,7 @@ class _Reader:
     references: dict[str, object] = field(default_factory=dict)
 
     def heading(self, block: SyntaxTreeNode) -> tuple[int, str] | None:
-        """A heading's level and words; a line in bold or with a colon at its end is used as one, too."""
+        """A heading's level and words; a bold line or a line that ends with a colon also counts as a heading."""
         if block.type not in ("heading", "paragraph"):
             return None
         tokens = self._tokens(block.children[0].content)
@@ -144,7 +144,7 @@ class _Reader:
 
 
 def _visible(tokens: Iterable[Token], *, without: str = "s") -> str:
-    """What a reader sees, with the line ends of what is left out; struck out is withdrawn."""
+    """The visible text, with the line ends of what is left out; struck-out text counts as withdrawn."""
     seen: list[str] = []
     depth = 0
     for token in tokens:
@@ -164,7 +164,7 @@ def _on_one_line(text: str) -> str:
 
 
 def _without_front_matter(text: str) -> str:
-    """Markdown would take the settings that some tools keep at a file's top for a heading; the lines stay, empty."""
+    """Blank out the front matter that some tools keep at a file's top: Markdown would read it as a heading."""
     lines = text.split("\n")
     if lines[0].rstrip() != "---" or len(lines) < 2 or ":" not in lines[1]:
         return text

@@ -1,4 +1,4 @@
-"""The specs workflow's file: implementation.json, read into a plan and written back, and the progress beside it."""
+"""The specs workflow's files: implementation.json, read into a plan and written back, and PROGRESS.md."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Tell = Callable[[Plan, Spec], str]
 
 @dataclass
 class ImplementationStore:
-    """Reads the file into a plan and writes a plan back; keeps all it does not know."""
+    """Reads the file into a plan and writes a plan back; keeps unknown fields."""
 
     root: Path
-    tell: Tell | None = None  # what PROGRESS.md says of a spec that has been closed
+    tell: Tell | None = None  # makes the entry of PROGRESS.md for a closed spec
     _document: Json = field(default_factory=dict)
     _closed: frozenset[str] = frozenset()
 
@@ -39,7 +39,7 @@ class ImplementationStore:
         return plan
 
     def save(self, plan: Plan) -> None:
-        """The progress first: the plan is what says that all of it counts."""
+        """Save the progress first: the plan makes it count."""
         for spec in plan.specs:
             if self.tell and spec.id in _closed(plan) - self._closed:
                 _append(self.root / PROGRESS, self.tell(plan, spec))
@@ -62,7 +62,7 @@ class ImplementationStore:
 
 
 def _append(path: Path, entry: str) -> None:
-    """Add an entry that is not there yet; what a person or an earlier run wrote stays as it is."""
+    """Add an entry if it is missing; what a person or an earlier run wrote does not change."""
     before = path.read_bytes() if path.is_file() else b"# Progress\n"
     mark = next((line for line in entry.splitlines() if line.startswith("<!--")), entry)
     if mark.encode() not in before:
@@ -70,7 +70,7 @@ def _append(path: Path, entry: str) -> None:
 
 
 def _closed(plan: Plan) -> frozenset[str]:
-    """The specs of which all is known; what a commit holds of a plan cannot name that commit yet."""
+    """The specs whose results are complete; a commit cannot contain its own id."""
     return frozenset(spec.id for spec in plan.specs if spec.state is not TaskState.PENDING and _is_named(plan, spec))
 
 
@@ -80,7 +80,7 @@ def _is_named(plan: Plan, spec: Spec) -> bool:
 
 
 def read(data: bytes, *, name: str = SPECS_PLAN) -> tuple[Json, Plan]:
-    """The document and its plan, or an error with all of its mistakes."""
+    """The document and its plan, or an error with all mistakes."""
     document, plan = SPECS.load(data, name=name)
     tasks = (task for spec in entries(document, "specs") for task in entries(spec, "tasks"))
     return document, replace(plan, target=TARGET, current=SPECS.codec.begun(tasks))

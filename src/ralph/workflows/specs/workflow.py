@@ -39,7 +39,7 @@ class SpecsWorkflow(WorkflowDefaults):
         self.guarded: tuple[str, ...] = (FOLDER,)
         self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
         self.policy = with_rounds(Policy(max_failures=config.max_retries, holds=True), config)
-        self._project = templates or project  # where a person's own prompts are
+        self._project = templates or project  # the folder with the person's own prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         match following(plan):
@@ -72,7 +72,7 @@ class SpecsWorkflow(WorkflowDefaults):
         )
 
     def _finish(self, spec: Spec) -> Work:
-        """Commit it; if that was refused, an agent mends it first."""
+        """Commit the spec; if that was refused, an agent fixes it first."""
         return Work(
             kind=WorkKind.FINISH,
             id=spec.id,
@@ -85,7 +85,7 @@ class SpecsWorkflow(WorkflowDefaults):
         )
 
     def commit_message(self, plan: Plan, work: Work) -> str:
-        """The spec's name, then its tasks; those that are blocked are named as such."""
+        """The spec's name, then its tasks; blocked tasks are marked as such."""
         tasks = plan.of_spec(work.id)
         passed = [task for task in tasks if task.state is TaskState.PASSED]
         partial = "" if len(passed) == len(tasks) else " (partial)"
