@@ -93,7 +93,7 @@ def test_bad_ages_and_combinations_are_refused(project: Project) -> None:
     assert "is no age" in project.ralph("clean", "--older", "soon", code=1).stderr
     assert "--all goes with neither" in project.ralph("clean", "auth", "--all", code=1).stderr
     assert "--force goes only with --all" in project.ralph("clean", "--force", code=1).stderr
-    assert "There is no feature 'nobody'" in project.ralph("clean", "nobody", code=1).stderr
+    assert "There is no plan 'nobody'" in project.ralph("clean", "nobody", code=1).stderr
 
 
 def rows(project: Project, *args: str) -> dict[str, dict[str, Any]]:

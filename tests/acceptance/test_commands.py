@@ -81,7 +81,7 @@ def test_an_unknown_feature_lists_what_there_is(project: Project) -> None:
 
     for command in ("run", "status", "next", "verify", "validate", "attempts"):
         done = project.ralph(command, "auht", code=1)
-        assert "There is no feature 'auht' here; did you mean 'auth'?" in done.stderr
+        assert "There is no plan 'auht' here; did you mean 'auth'?" in done.stderr
         assert "billing" in done.stderr
     for name in ("../evil", "a/b", "..", ".hidden", "a b", ""):
         assert "cannot be a feature's name" in project.ralph("run", name, code=1).stderr

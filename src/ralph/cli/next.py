@@ -36,31 +36,36 @@ def command(target: str | None, as_json: bool) -> int:
     one every plan of the project."""
     workspace = workspaces.find(Path.cwd())
     found = [find(workspace, target)] if target else everything(workspace)
-    plans = [(item, plan) for item in found if (plan := item.plan())]
-    config = configuration.load(workspace.root) if plans else None
+    config = configuration.load(workspace.root) if found else None
+    plans = [(item, item.plan()) for item in found]
     rows = [(item, plan, _upcoming(workspace, config, item, plan)) for item, plan in plans if config]
     if as_json:
         click.echo(json.dumps([_row(item, plan, work) for item, plan, work in rows], indent=2))
         return 0
     for item, plan, work in rows:
         say(f"{item.name}: {_words(item, plan, work)}")
-        for task in plan:
+        for task in plan or ():
             if task.acceptance:
                 say(f"  {words.ACCEPTED_MARK} {task.id} {words.cut(words.accepted(task.acceptance), 300)}", fg="cyan")
-    if not plans:
+    if not rows:
         click.echo(NO_PLANS)
     return 0
 
 
-def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan) -> Work | Finished:
+def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan | None) -> Work | Finished | None:
+    """What the plan's workflow would begin; None: there is no plan yet."""
+    if plan is None:
+        return None
     upcoming = workflow_of(target).entry.open_workflow(workspace, config, target).next(plan)
     assert not isinstance(upcoming, Waiting), "nothing is under way here"
     return upcoming
 
 
-def _row(target: Target, plan: Plan, upcoming: Work | Finished) -> dict[str, object]:
-    accepted = [{"id": task.id, **asdict(task.acceptance)} for task in plan if task.acceptance]
+def _row(target: Target, plan: Plan | None, upcoming: Work | Finished | None) -> dict[str, object]:
+    accepted = [{"id": task.id, **asdict(task.acceptance)} for task in plan or () if task.acceptance]
     row: dict[str, object] = {"target": target.name, "workflow": target.workflow, "accepted": accepted}
+    if upcoming is None:
+        return {**row, "state": "unplanned", "next": None}
     if isinstance(upcoming, Finished):
         return {**row, "state": STATES.get(upcoming.ending, "blocked"), "next": None}
     following: dict[str, object] = {"id": upcoming.id, "title": upcoming.title}
@@ -69,7 +74,9 @@ def _row(target: Target, plan: Plan, upcoming: Work | Finished) -> dict[str, obj
     return {**row, "state": "ready", "next": following}
 
 
-def _words(target: Target, plan: Plan, upcoming: Work | Finished) -> str:
+def _words(target: Target, plan: Plan | None, upcoming: Work | Finished | None) -> str:
+    if plan is None or upcoming is None:
+        return f"{target.draft} ({target.plan_command or target.command})"
     if isinstance(upcoming, Finished):
         return _rest(target, plan, upcoming)
     match upcoming.kind:
@@ -95,6 +102,5 @@ def _rest(target: Target, plan: Plan, end: Finished) -> str:
         case Ending.UNVERIFIED:
             return f"the final verification never agreed (ralph retry {target.name})"
         case _:
-            stuck = [task.id for task in plan if task.id in end.reason]
-            names = f"; blocked: {', '.join(stuck)}" if stuck else ""
-            return f"nothing can continue{names} (ralph retry {target.name})"
+            remedy = target.command if target.marked_by else f"ralph retry {target.name}"
+            return f"nothing can continue; {words.cut(words.first_line(end.reason), 300)} ({remedy})"

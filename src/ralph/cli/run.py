@@ -46,8 +46,8 @@ def command(target: str | None, config_name: str | None, worktree: bool, flags: 
     a session, `request`, `requirements` or `specs`. With one plan in the project no name is needed."""
     workspace = workspaces.find(Path.cwd())
     restore_after_kill(workspace)
-    found = find(workspace, target) if target else only_target(workspace)
     config = configuration.load(workspace.root)
+    found = only_target(workspace) if target is None else find(workspace, target)
     return exit_code(run_target(workspace, config, found, flags, config_name=config_name or ""))
 
 

@@ -81,7 +81,7 @@ WORKFLOWS = {
         WorkflowType(name="feature", is_parallel=True),
     )
 }
-"""In the order of the search for a name. The last workflow explains an unknown name."""
+"""In the order in which a name is searched; the last also says which names cannot be."""
 NAMELESS = "requirements"
 """Its plan has no name: a plain `ralph run` means this plan, even if there are others."""
 SHOWN = ("request", "requirements", "specs", "feature", "session")
@@ -98,7 +98,12 @@ def find(workspace: Workspace, name: str) -> Target:
         target = kind.targets.find(workspace, name)
         if target:
             return target
-    raise RalphError(f"There is no plan {name!r}.", remedy="See them with `ralph status`.")
+    names = list(dict.fromkeys(target.name for target in everything(workspace)))
+    raise RalphError(
+        f"There is no plan {name!r} here{nearest(name, names)}",
+        details=("These exist:", *(f"  {known}" for known in names)) if names else ("There are no plans yet.",),
+        remedy=f'Make it: ralph plan {name} "What it should do"',
+    )
 
 
 def everything(workspace: Workspace) -> list[Target]:

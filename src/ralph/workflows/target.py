@@ -35,11 +35,11 @@ class Target:
     where: str
     read: Callable[[], bytes | None]
     store: Callable[[], PlanStore]
-    files: tuple[str, ...] = ()  # what a state commit contains in addition to the plan
-    draft: str = "PRD drafted, not finalized"  # its progress while there is no plan
-    unplanned: RalphError | None = None  # the error for commands that need a plan
-    plan_command: str = ""  # the command that plans it, if that is another one
-    has_final_review: bool = False  # it is finished only when the final review agrees
+    files: tuple[str, ...] = ()  # what a state commit holds beside the plan
+    draft: str = "PRD drafted, not finalized"  # how far it has come while there is no plan
+    unplanned: RalphError | None = None  # what to say to whoever needs one
+    plan_command: str = ""  # what plans it, if that is another command
+    is_agreed: Callable[[Plan], bool] = lambda _: True  # whether its final review has agreed, if it has one
     marked_by: str = ""  # why `ralph retry` cannot change it; empty: it can
 
     def plan(self) -> Plan | None:
@@ -50,14 +50,20 @@ class Target:
 
     @property
     def is_finished(self) -> bool:
-        """Whether every task has passed, and the final review if there is one."""
+        """Whether every task has passed, every spec is committed, and the final review agreed if there is one."""
         try:
             plan = self.plan()
         except RalphError:
             return False
         if plan is None or not plan.tasks or plan.count(TaskState.PASSED) < len(plan.tasks):
             return False
-        return not self.has_final_review or bool(plan.review.verified_at)
+        return all(spec.state is not TaskState.PENDING for spec in plan.specs) and self._agrees(plan)
+
+    def _agrees(self, plan: Plan) -> bool:
+        try:
+            return self.is_agreed(plan)
+        except RalphError:  # its files cannot be read
+            return False
 
     def needed_plan(self) -> Plan:
         """The plan, or an error that says how to get one."""

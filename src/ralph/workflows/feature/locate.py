@@ -10,7 +10,7 @@ from pathlib import Path
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.git.read import Branch
-from ralph.validation import Json, nearest
+from ralph.validation import Json
 from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source, prefix_of
 from ralph.workspace import RALPH, Feature, Workspace, check_name, feature_in
 
@@ -41,11 +41,11 @@ class LocatedFeature:
 
 
 def locate(workspace: Workspace, name: str) -> LocatedFeature:
-    """The newest feature of this name, or an error that lists the known ones."""
+    """The most recent feature of this name, or an error."""
     check_name(name)
     found = everything(workspace, only=name)
     if not found:
-        raise _unknown(workspace, name)
+        raise RalphError(f"There is no feature {name!r} here.", remedy="See `ralph status`.")
     return found[-1]
 
 
@@ -101,13 +101,3 @@ def _branch_in(data: bytes | None) -> str:
         return ""
     name = document.get("branchName") if isinstance(document, dict) else None
     return name if isinstance(name, str) else ""
-
-
-def _unknown(workspace: Workspace, name: str) -> RalphError:
-    names = [located.feature.name for located in everything(workspace)]
-    known = tuple(f"  {known}" for known in dict.fromkeys(names))
-    return RalphError(
-        f"There is no feature {name!r} here{nearest(name, names)}",
-        details=("These exist:", *known) if known else ("There are no features yet.",),
-        remedy=f"Make it with `ralph prd {name}`.",
-    )

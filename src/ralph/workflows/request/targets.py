@@ -41,6 +41,7 @@ def _target(workspace: Workspace, located: locate.LocatedRequest) -> Target:
         workflow=REQUEST,
         noun="task",
         command="ralph start",
+        plan_command="ralph plan",
         file=STATE,
         folder=located.folder,
         repo=workspace.root,

@@ -17,7 +17,7 @@ from ralph.workflows.checks import Check, bad_check
 from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workflows.requirements.preflight import preflight
 from ralph.workflows.requirements.targets import source
-from ralph.workflows.requirements.workflow import Layout, RequirementsWorkflow, carried
+from ralph.workflows.requirements.workflow import Layout, RequirementsWorkflow, carried, marker_of
 from ralph.workflows.run_request import RunRequest
 from ralph.workflows.target import Target
 from ralph.workspace import RALPH, Workspace
@@ -60,7 +60,9 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
 
 def open_workflow(workspace: Workspace, config: Config, target: Target) -> RequirementsWorkflow:
     steps = pipeline.load(workspace, DEFAULT)
-    return _workflow(workspace, config, steps, _app(workspace, steps), target.folder or workspace.root)
+    found = source(workspace)
+    marked = frozenset(spec.label for spec in steps.once if found.read(marker_of(spec)) is not None)
+    return _workflow(workspace, config, steps, _app(workspace, steps), target.folder or workspace.root, marked)
 
 
 def _app(workspace: Workspace, steps: Pipeline) -> str:
@@ -69,9 +71,18 @@ def _app(workspace: Workspace, steps: Pipeline) -> str:
     return str(Layout(workspace=workspace, plan=steps.plan).read(data)[0].get("app", ""))
 
 
-def _workflow(workspace: Workspace, config: Config, steps: Pipeline, app: str, root: Path) -> RequirementsWorkflow:
-    """If the application has its own repository, agents work there; else it is a folder of the project."""
+def _workflow(
+    workspace: Workspace,
+    config: Config,
+    steps: Pipeline,
+    app: str,
+    root: Path,
+    marked: frozenset[str] = frozenset(),
+) -> RequirementsWorkflow:
+    """In a repository of its own, the application is where agents work; else it is a folder of the project."""
     is_inside = git_read.top(workspace.root / app) == git_read.top(workspace.root)
     where = root / app if is_inside else workspace.slots / "1"
     title = (workspace.root / app).name
-    return RequirementsWorkflow(Workspace(root=root), config, steps, where, templates=workspace.root, title=title)
+    return RequirementsWorkflow(
+        Workspace(root=root), config, steps, where, templates=workspace.root, title=title, marked=marked
+    )

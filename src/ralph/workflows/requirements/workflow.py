@@ -85,23 +85,25 @@ class RequirementsWorkflow(WorkflowDefaults):
         templates: Path | None = None,
         *,
         title: str = "",
+        marked: frozenset[str] = frozenset(),
     ) -> None:
         super().__init__(config)
         self.store = Layout(workspace=workspace, plan=pipeline.plan).store(pipeline)
-        marked = tuple(filter(None, map(marker_of, pipeline.once)))
+        marker_files = tuple(filter(None, map(marker_of, pipeline.once)))
         self.plan_paths: tuple[str, ...] = (pipeline.plan,)
-        self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marked)
+        self.state_paths: tuple[str, ...] = (pipeline.plan, LEARNINGS, ARCHIVE, *marker_files)
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after), config)
         self._root = workspace.root
         self._templates = templates or workspace.root  # the folder with the person's own prompts
         self._pipeline = reviewed(pipeline, config)
-        self._folder = folder  # where agents work; paths in prompts are relative to it
-        self._title = title or folder.name  # the name of the application in prompts
+        self._folder = folder  # where agents work: paths in prompts are relative to it
+        self._title = title or folder.name  # what the application is called in prompts
+        self._marked = marked  # the steps that ran once, for a plan which is read from where it is
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         for spec in self._pipeline.once:
-            if spec.label not in plan.setup.done:
+            if spec.label not in plan.setup.done | self._marked:
                 if plan.setup.failures >= self.policy.max_setup_failures:
                     return Finished(ending=Ending.BLOCKED, reason=f"{spec.label} failed: {plan.setup.notes}")
                 return self._once(spec)

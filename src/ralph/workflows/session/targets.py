@@ -40,5 +40,6 @@ def _target(workspace: Workspace, session_id: str) -> Target:
         unplanned=None
         if source.read(file) is not None
         else RalphError("This session is not planned yet.", remedy=f"ralph session --resume {session_id}"),
+        is_agreed=lambda _: locate.read(workspace, session_id).session.is_finished,
         marked_by=f"`ralph session --resume {session_id}` gives what is blocked new attempts.",
     )
