@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from ralph import workspace as workspaces
 from ralph.cli.plan_request import PlanFlags, plan_request
@@ -15,7 +16,7 @@ from ralph.workflows.feature import locate as features
 from ralph.workflows.registry import WORKFLOWS
 from ralph.workflows.request.planning import Researching
 from ralph.workflows.session import locate as sessions
-from ralph.workspace import Workspace, check_name
+from ralph.workspace import FEATURE_NAME, TARGETS, Workspace, check_name
 
 STYLES = {
     "research": "decisions and independent tasks, after research if that helps (the default)",
@@ -23,6 +24,12 @@ STYLES = {
     "prd": "questions, a PRD and stories for a feature",
     "roles": "a planner, a questioner, an executor and a reviewer",
 }
+ANOTHER_WAY = {
+    "requirements": "From a file of requirements: ralph plan --from requirements.md",
+    "specs": "From the specs in specs/*.md: ralph plan --from specs/",
+    "request": 'Say what you want in a sentence: ralph plan "What you want"',
+}
+ALWAYS = ("words", "style", "source", "yes", "color")
 EXAMPLES = """\b
 Examples:
   ralph plan "Build a REST API for user management"     research, your decisions, independent tasks
@@ -31,6 +38,8 @@ Examples:
   ralph plan --from specs/                              tasks from the specs in specs/*.md
   ralph plan weather "A weather page" --style roles     planned and built by four roles
 \b
+  ralph plan login                                      continue with a feature: refine, finalize, edit
+  ralph plan login "Also on phones"                     change its PRD
   ralph plan                                            continue with a request that was begun
   ralph plan "…" --yes                                  take the recommended answers
   ralph plan "…" --answers answers.json                 {"answers": {"storage": "SQLite"}}
@@ -58,7 +67,9 @@ Nothing is built before you have read the plan. `ralph run` does that."""
 @click.option("--model", help="The model the agent is told to use.")
 @click.option("-q", "--quiet", is_flag=True, help="Only warnings and the plan.")
 @click.option("--json", "as_json", is_flag=True, help="The plan as JSON.")
+@click.pass_context
 def command(
+    ctx: click.Context,
     words: tuple[str, ...],
     style: str | None,
     source: Path | None,
@@ -81,10 +92,12 @@ def command(
     if source is not None:
         if words or style:
             raise RalphError("--from takes neither a name nor a style.", remedy="Leave them out.")
-        return _from_file(source, _given(model=model, quiet=quiet, as_json=as_json))
+        return _from_file(ctx, source, _given(model=model, quiet=quiet, as_json=as_json))
     if style == "roles":
+        _check_options(ctx, "a session, whose roles plan when it runs")
         return _begin_session(words)
-    if style == "prd" or len(words) == 2:
+    if style == "prd" or len(words) == 2 or (words and style is None and _is_known(words[0])):
+        _check_options(ctx, "a feature", "answers")
         return _feature(words, answers, yes=yes)
     if style == "quick":
         research = Researching.NEVER.value
@@ -111,23 +124,33 @@ def _given(*, model: str | None, quiet: bool, as_json: bool) -> list[str]:
     ]
 
 
-def _from_file(source: Path, options: list[str]) -> int:
-    """From specs or requirements: makes a plan if there is none yet, else adds tasks."""
+def _check_options(ctx: click.Context, way: str, *known: str) -> None:
+    """Refuse an option that would do nothing; `--yes` may always be there, for scripts."""
+    for option in ctx.command.params:
+        given = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if given and option.name not in (*ALWAYS, *known):
+            raise RalphError(f"{option.opts[-1]} does not apply to {way}.", remedy=f"Leave {option.opts[-1]} out.")
+
+
+def _from_file(ctx: click.Context, source: Path, options: list[str]) -> int:
+    """Specs, or requirements: a plan from them if there is none yet, else more tasks."""
     if source.is_dir():
         workspace = workspaces.find(Path.cwd())
         if source.resolve() != (workspace.root / "specs").resolve():
             raise RalphError(f"{source} is a folder, and specs are in specs/.", remedy="ralph plan --from specs/")
+        _check_options(ctx, "specs", "model", "quiet", "as_json")
         from ralph.cli.start import command as start
 
         return int(start.main(["plan", *options], standalone_mode=False) or 0)
     if _has_requirements():
+        _check_options(ctx, "requirements", "model", "as_json")
         from ralph.cli.add import command as add
 
-        return int(add.main([str(source), *_without("--quiet", options)], standalone_mode=False) or 0)
+        return int(add.main([str(source), *options], standalone_mode=False) or 0)
+    _check_options(ctx, "the first plan from requirements", "model")
     from ralph.cli.init import command as init
 
-    kept = _without("--json", _without("--quiet", options))
-    return int(init.main(["--requirements", str(source), *kept], standalone_mode=False) or 0)
+    return int(init.main(["--requirements", str(source), *options], standalone_mode=False) or 0)
 
 
 def _has_requirements() -> bool:
@@ -138,18 +161,36 @@ def _has_requirements() -> bool:
     return bool(WORKFLOWS["requirements"].targets.everything(workspace))
 
 
-def _without(option: str, options: list[str]) -> list[str]:
-    return [one for one in options if one != option]
+def _is_known(name: str) -> bool:
+    """Whether a single word is the name of a feature or a session that exists, or a workflow's own."""
+    if not FEATURE_NAME.fullmatch(name):
+        return False
+    workspace = workspaces.find(Path.cwd())
+    return name in TARGETS or sessions.has(workspace, name) or bool(features.everything(workspace, only=name))
 
 
 def _feature(words: tuple[str, ...], answers: Path | None, *, yes: bool) -> int:
+    """Plan a feature; what is said about one that has a PRD already changes it."""
     if not words:
         raise RalphError("A feature needs a name.", remedy='For example: ralph plan login "Sign in with a passkey"')
+    name = words[0]
+    if name in TARGETS:
+        raise RalphError(f"{name!r} is the name of a workflow, and cannot be a feature's.", remedy=ANOTHER_WAY[name])
+    workspace = workspaces.find(Path.cwd())
+    if sessions.has(workspace, check_name(name)):
+        raise RalphError(
+            f"{name} is a session: its own planner plans it.",
+            remedy=f'`ralph run {name}` continues it; `ralph session --resume {name} --update "…"` asks for more.',
+        )
     from ralph.cli.prd import command as prd
 
     more = ["--request", words[1]] if words[1:] else []
     more += ["--answers", str(answers)] if answers else []
-    return int(prd.main([words[0], *more, *(["--yes"] if yes else [])], standalone_mode=False) or 0)
+    more += ["--yes"] if yes else []
+    if words[1:] and features.everything(workspace, only=name):
+        code = int(prd.main([name, *more, "--action", "refine"], standalone_mode=False) or 0)
+        return int(prd.main([name, "--yes"], standalone_mode=False) or 0) if yes and not code else code
+    return int(prd.main([name, *more], standalone_mode=False) or 0)
 
 
 def _begin_session(words: tuple[str, ...]) -> int:
