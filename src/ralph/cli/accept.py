@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from ralph.cli.complete import targets
+from ralph.cli.complete import targets, tasks
 from ralph.engine.settle import accept_manually, reopen_review
 from ralph.errors import RalphError
 from ralph.journal.writer import now
@@ -20,7 +20,7 @@ from ralph.workflows.registry import find_task
 
 @click.command(name="accept", epilog="Example: ralph accept auth US-003 --why 'US-001 does this already'")
 @click.argument("target", shell_complete=targets)
-@click.argument("task")
+@click.argument("task", shell_complete=tasks)
 @click.option("--why", required=True, help="Why it needs no work; kept with the story.")
 @click.option("--yes", is_flag=True, help="You mean it, and there is no terminal: for scripts of your own.")
 def command(target: str, task: str, why: str, yes: bool) -> int:

@@ -11,7 +11,7 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.cli import colour
-from ralph.cli.complete import targets
+from ralph.cli.complete import attempts, targets
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.git.read import AttemptRef
@@ -35,7 +35,7 @@ Examples:
 US-002 alone means its last attempt. They are ordinary git refs: refs/ralph/attempts/auth/US-002/1""",
 )
 @click.argument("target", shell_complete=targets)
-@click.argument("attempt", required=False)
+@click.argument("attempt", required=False, shell_complete=attempts)
 @click.option("--diff", is_flag=True, help="Show what the attempt changed.")
 @click.option("--restore", is_flag=True, help="Put the attempt's files into this checkout, uncommitted.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")

@@ -1,4 +1,4 @@
-"""Shell completion of arguments: the plans and the step configurations of this project."""
+"""Shell completion of arguments: plans, tasks, attempts and step configurations."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.errors import RalphError
+from ralph.git import read as git_read
 from ralph.workflows.feature import locate as located
-from ralph.workflows.registry import everything
+from ralph.workflows.registry import everything, find
+from ralph.workflows.session import locate as located_sessions
+from ralph.workflows.target import Target
 
 
 def features(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
@@ -29,6 +32,41 @@ def targets(ctx: click.Context, param: click.Parameter, incomplete: str) -> list
     except RalphError:
         return []
     return _matching((target.name for target in found), incomplete)
+
+
+def tasks(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of the tasks of the plan that is named before them."""
+    try:
+        plan = _named(ctx).plan()
+    except RalphError:
+        return []
+    given = ctx.params.get(param.name or "")
+    chosen = given if isinstance(given, tuple) else ()
+    return _matching((task.id for task in plan or () if task.id not in chosen), incomplete)
+
+
+def attempts(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Kept attempts at the plan that is named before them, as TASK/N."""
+    try:
+        target = _named(ctx)
+    except RalphError:
+        return []
+    return _matching((f"{ref.task}/{ref.number}" for ref in git_read.attempts(target.repo, target.name)), incomplete)
+
+
+def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Ids of sessions."""
+    try:
+        found = located_sessions.ids(workspaces.find(Path.cwd()))
+    except RalphError:
+        return []
+    return _matching(found, incomplete)
+
+
+def _named(ctx: click.Context) -> Target:
+    """The plan that is named already; click leaves the name in `args` while an option's value is completed."""
+    name = ctx.params.get("target") or next(iter(ctx.args), "")
+    return find(workspaces.find(Path.cwd()), str(name))
 
 
 def configs(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

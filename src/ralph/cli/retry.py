@@ -7,6 +7,7 @@ from dataclasses import replace
 import click
 
 from ralph.cli.complete import targets
+from ralph.cli.complete import tasks as task_ids
 from ralph.engine.settle import reopen_review, retry_manually, retry_spec_manually
 from ralph.errors import RalphError
 from ralph.plan.model import Plan, SetupState, TaskState
@@ -24,7 +25,7 @@ Examples:
   ralph retry requirements    every failed task, and the set-up""",
 )
 @click.argument("target", shell_complete=targets)
-@click.argument("tasks", nargs=-1)
+@click.argument("tasks", nargs=-1, shell_complete=task_ids)
 def command(target: str, tasks: tuple[str, ...]) -> int:
     """Have TASKS of TARGET (a feature, `request`, `requirements`, `specs`) tried again with all their attempts; without
     any: every blocked one."""

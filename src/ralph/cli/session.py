@@ -11,6 +11,7 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.cli.complete import sessions as session_ids
 from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
 from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
@@ -51,7 +52,7 @@ COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark
 
 @click.command(name="session", epilog=EXAMPLES)
 @click.argument("words_", metavar="[REQUEST | list | show [ID]]", nargs=-1)
-@click.option("--resume", metavar="ID", help="Go on with this session.")
+@click.option("--resume", metavar="ID", shell_complete=session_ids, help="Go on with this session.")
 @click.option("--id", "wanted_id", metavar="ID", help="The new session's id; else its time and its first words.")
 @click.option("--update", metavar="TEXT", help="More requirements for the session.")
 @running_options("How it stands, as JSON on standard output.")

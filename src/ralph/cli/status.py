@@ -11,6 +11,7 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
+from ralph.cli.complete import tasks as task_ids
 from ralph.errors import RalphError
 from ralph.journal.reader import Figures, figures, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
@@ -39,7 +40,7 @@ Examples:
   ralph status specs                 the tasks of every spec""",
 )
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--task", help="Show one story or task with its notes and results.")
+@click.option("--task", shell_complete=task_ids, help="Show one story or task with its notes and results.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, task: str | None, as_json: bool) -> int:
     """Show where TARGET stands: a feature, `request`, `requirements`, `specs`, or, without one, all there is."""

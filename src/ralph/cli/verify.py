@@ -13,7 +13,7 @@ import click
 from ralph import config as configuration
 from ralph import safe_files
 from ralph import workspace as workspaces
-from ralph.cli.complete import targets
+from ralph.cli.complete import targets, tasks
 from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.recovery import end_verifying, verifying
@@ -51,7 +51,7 @@ Examples:
   ralph verify requirements          every gate, where the application is""",
 )
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--story", "--task", help="Only the gates and pages of this story or task.")
+@click.option("--story", "--task", shell_complete=tasks, help="Only the gates and pages of this story or task.")
 @click.option("--headed", is_flag=True, help="Show the browser.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(target: str | None, story: str | None, headed: bool, as_json: bool) -> int:
