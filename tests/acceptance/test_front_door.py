@@ -188,10 +188,11 @@ def test_run_without_a_name_takes_the_only_unfinished_plan(green: Project) -> No
 def test_a_session_that_awaits_its_final_review_is_not_finished(project: Project) -> None:
     sessions.plays(project)
     sessions.plan(project, "task-1", mark="x")
-
-    assert "weather: complete" in project.ralph("run").stdout
-    assert sessions.calls(project) == ["SESSION_REVIEW 1"]
     project.stories("One")
+
+    assert "    auth\n    weather\n" in refused(project, "run")
+    assert "weather: complete" in project.ralph("run", "weather").stdout
+    assert sessions.calls(project) == ["SESSION_REVIEW 1"]
     project.git("switch", "-q", "-c", "other")
     project.script(does("US-001", "one.txt"), VERIFIED)
     project.config("true")
