@@ -78,7 +78,7 @@ def test_a_file_of_requirements_becomes_a_plan_and_the_next_file_more_tasks(gree
         does_task("T-002", "two.txt"),
     )
 
-    green.ralph("plan", "--from", "requirements.md")
+    assert "\n1 task: A shop\n" in green.ralph("plan", "--from", "requirements.md").stdout
     added = json.loads(green.ralph("plan", "--from", "more.md", "--json").stdout)
     done = green.ralph("run")
 
@@ -203,7 +203,7 @@ def test_run_in_a_project_without_plans_says_how_to_make_one(green: Project) -> 
     said = refused(green, "run")
 
     assert "There is nothing to run here yet." in said
-    assert 'ralph plan "REQUEST"' in said
+    assert 'ralph plan NAME "WHAT"' in said
 
 
 def test_options_are_refused_where_they_do_nothing(green: Project) -> None:

@@ -352,7 +352,7 @@ def test_r4_1_what_an_agent_says_of_a_tasks_state_is_not_believed(empty: Empty) 
     assert plan["tasks"][0]["status"] == "todo"
     assert not {"result", "loops", "attempts", "base_commit"} & set(plan["tasks"][0])
     assert not plan.get("started_at")
-    assert empty.ralph("next").stdout == "requirements: T-001 One\n"
+    assert empty.ralph("next").stdout == "requirements: set-up: setup (setup)\n"
 
 
 def test_r4_1_and_r4_14_claude_plans_with_opus_and_works_with_sonnet(empty: Empty) -> None:

@@ -17,6 +17,7 @@ from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.writer import now
 from ralph.verify.gates import default_gates
+from ralph.views import words
 from ralph.views.lines import say
 from ralph.workspace import MARKERS, SPECS_PLAN, Workspace
 
@@ -128,7 +129,7 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
     for path in made:
         say(f"wrote {path}")
     plan = Layout(workspace=workspace).store().load()
-    say(f"\n{len(plan.tasks)} tasks: {plan.description}", bold=True)
+    say(f"\n{words.count(len(plan.tasks), 'task')}: {plan.description}", bold=True)
     for task in plan:
         say(f"  {task.id}  {task.title}")
     say("\n→ Read them in .ralph/prd.json, and change what you like.")
@@ -208,4 +209,4 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
         say("→ Commit what is here, check with `ralph doctor`, then: `ralph start plan`, `ralph start build`.")
     else:
         say("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan:")
-        click.echo('  `ralph plan "What you want"`, or a feature: `ralph prd NAME`.')
+        click.echo('  `ralph plan "What you want"`, or a feature: `ralph plan NAME "WHAT"`.')

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from ralph.workflows.checks import Check
     from ralph.workflows.run_request import RunRequest
 
-NO_PLANS = """No plans yet. Make one with `ralph plan "REQUEST"`, `ralph session "REQUEST"`, `ralph prd NAME`,
-`ralph init --requirements FILE` or `ralph init --specs`."""
+NO_PLANS = """No plans yet. Make one with `ralph plan "WHAT"`, or for a feature `ralph plan NAME "WHAT"`.
+From files: `ralph plan --from requirements.md`, `ralph plan --from specs/`."""
 
 
 class _Targets(Protocol):
