@@ -332,7 +332,7 @@ def test_the_guide_does_what_it_says(tmp_path: Path) -> None:
     project.ralph("prd", "hello", "--yes")
     shown = project.ralph("run", "hello").stdout
 
-    untimed = re.sub(r"[0-9.]+ s\n", "", shown)
+    untimed = re.sub(r"[0-9.]+ s\n|^[0-9:]{8} ", "", shown, flags=re.MULTILINE)
     assert re.sub(r"[0-9.]+ s\n", "", blocks[""]) in untimed
     assert project.git("show", "ralph/hello:hello.txt") == "hello, world"
     config_shown = json.loads(re.findall(r"```json\n(.*?)```", guide, re.DOTALL)[0])
