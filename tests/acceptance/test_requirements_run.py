@@ -224,8 +224,8 @@ def test_r4_14_config_takes_other_steps_and_the_banner_names_them(founded: Found
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "--jobs", "2"), "--jobs is for features."),
-        (("run", "auth", "--config", "default"), "--config is for the requirements' plan."),
+        (("run", "--jobs", "2"), "--jobs does not apply to the requirements workflow, only to request and feature."),
+        (("run", "--on-failure", "stop"), "--on-failure does not apply to the requirements workflow, only to request."),
     ],
 )
 def test_options_of_the_other_workflow_are_refused(founded: Founded, args: tuple[str, ...], message: str) -> None:
@@ -1303,15 +1303,15 @@ def test_r4_12_aggregate_is_there_and_valid_after_a_signal(founded: Founded, num
 
 def test_r4_12_aggregate_is_valid_when_the_agent_cannot_be_started(founded: Founded) -> None:
     agent = founded.folder / "agent"
-    agent.write_text("#!/no/such/interpreter\n")
+    agent.write_text("#!/bin/sh\nexit 127\n")
     agent.chmod(0o755)
     founded.config("true", provider={"command": str(agent)})
 
-    founded.errors("run")
+    founded.ralph("run", code=1)
 
     figures = founded.aggregate()
     assert figures["status"] == "stopped"
-    assert str(agent) in figures["reason"]
+    assert "The agent cannot run: exit code 127" in figures["reason"]
     assert founded.run_state()["status"] == "stopped"
     assert founded.task()["loops"] == 0, "that was not the task's fault"
     founded.config("true")

@@ -174,7 +174,7 @@ def test_the_same_findings_twice_are_a_stalemate(auth: Project) -> None:
 
     done = auth.ralph("run", "auth", code=3)
 
-    assert "\n    Stalemate: two reviews in a row found the same. The reviewer sent" in done.stdout
+    assert "    Stalemate: two reviews in a row found the same. The reviewer sent" in done.stdout
     story = auth.story()
     assert story["blocked"] and story["notes"].startswith("Stalemate: two reviews in a row found the same.")
     assert "one.txt:7: an empty cart raises." in story["notes"]

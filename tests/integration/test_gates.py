@@ -59,7 +59,7 @@ def test_a_gate_that_fails_is_red_with_its_exit_code_and_output(tmp_path: Path) 
     assert (result.code, result.reason) == (4, "exit code 4")
     assert result.output == "one\nerror: two"
     assert explain([result]) == (
-        "The gate `echo one; echo 'error: two' >&2; exit 4` failed: exit code 4.\n\none\nerror: two"
+        "The gate `echo one; echo 'error: two' >&2; exit 4` failed: exit code 4: error: two\n\none\nerror: two"
     )
 
 

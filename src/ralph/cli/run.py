@@ -55,8 +55,9 @@ def run_target(
     workspace: Workspace, config: Config, target: Target, flags: RunFlags, *, config_name: str = ""
 ) -> RunEnded:
     """Check everything before changing anything, then run."""
-    kind, options, watching = workflow_of(target), flags.options(config_name), flags.watching
+    kind, watching = workflow_of(target), flags.watching
     flags.check(kind, config_name)
+    options = flags.options(config_name or kind.default_config)
     is_silent = watching.as_json or watching.quiet
     _need_all_good(list(kind.entry.checks(workspace, config, target, options)), is_silent=is_silent)
     request = kind.entry.prepare(workspace, config, target, options)

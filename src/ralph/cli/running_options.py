@@ -63,8 +63,8 @@ class RunFlags:
             raise _not_for(kind, "--jobs", [one.name for one in WORKFLOWS.values() if one.is_parallel])
         if self.on_failure and not kind.can_halt:
             raise _not_for(kind, "--on-failure", [one.name for one in WORKFLOWS.values() if one.can_halt])
-        if config and not kind.has_steps:
-            raise _not_for(kind, "--config", [one.name for one in WORKFLOWS.values() if one.has_steps])
+        if config and not kind.default_config:
+            raise _not_for(kind, "--config", [one.name for one in WORKFLOWS.values() if one.default_config])
 
 
 def _not_for(kind: WorkflowType, option: str, names: list[str]) -> RalphError:

@@ -59,7 +59,7 @@ class WorkflowType:
 
     name: str
     is_parallel: bool = False  # `--jobs`: its tasks can be independent
-    has_steps: bool = False  # `--config`: its steps come from a file
+    default_config: str = ""  # `--config`: its steps come from a file, by default this one
     can_halt: bool = False  # `--on-failure`: the first failed task ends the run
 
     @property
@@ -75,7 +75,7 @@ WORKFLOWS = {
     kind.name: kind
     for kind in (
         WorkflowType(name="request", is_parallel=True, can_halt=True),
-        WorkflowType(name="requirements", has_steps=True),
+        WorkflowType(name="requirements", default_config="default"),
         WorkflowType(name="specs"),
         WorkflowType(name="session"),
         WorkflowType(name="feature", is_parallel=True),
