@@ -19,8 +19,7 @@ from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.loop import work_through
 from ralph.engine.pending import take_back
-from ralph.engine.proof import prove_again
-from ralph.engine.recovery import end_orphans, recover, rescue
+from ralph.engine.recovery import end_orphans, prove_again, recover, rescue
 from ralph.engine.run import Run
 from ralph.engine.settle import reopen_review, resume
 from ralph.engine.ui_ready import check_ui

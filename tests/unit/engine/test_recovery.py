@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ralph.engine.proof import reopened
+from ralph.engine.recovery import reopened
 from ralph.plan.model import Plan, Spec, Task, TaskResult, TaskState
 
 
