@@ -316,6 +316,19 @@ def test_odd_names_and_subjects_stop_nothing(project: Project) -> None:
     assert project.story()["lastResult"]["summary"].startswith("x ")
 
 
+def test_folders_deeper_than_a_path_can_be_long_stop_no_later_story(project: Project) -> None:
+    project.config("true")
+    project.stories("One", "Two")
+    dig = 'python3 -c \'import os; [(os.mkdir("d"), os.chdir("d")) for _ in range(2500)]; open("f", "w")\''
+    project.script(does("US-001", "one.txt", run=[dig]), does("US-002", "two.txt"), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "Not part of the commit: d/d/" in done.stdout
+    assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
+    assert not (project.path / ".ralph/worktrees/.slots/1/d").exists()
+
+
 def test_an_agent_cannot_accept_its_own_story_or_block_a_log(project: Project) -> None:
     project.config("test -f proof.txt", maxRetries=2)
     project.stories("One")

@@ -82,9 +82,7 @@ class WorkingCopy(OwnFolder):
 
     async def _reset(self, commit: str, tree: str, plan: Mapping[str, Path] | None) -> None:
         self.check_folder()
-        for path in self._untaken:
-            remove(self.folder, path)
-        self._untaken.clear()
+        self._remove_untaken()
         if self.start and await self._writes_otherwise(tree or commit):
             self._wipe()
         self.head, self.start = commit, tree or commit
@@ -110,6 +108,15 @@ class WorkingCopy(OwnFolder):
         (self._git / "refs" / "heads" / self.branch).write_text(f"{head}\n")
         shutil.copyfile(self.index, self._git / "index")
         await submodules.fill(self.repo, self.folder)
+
+    def _remove_untaken(self) -> None:
+        """Remove what git could not add. If a path is too long for the system, remove everything."""
+        if any(len(os.fsencode(path)) > safe_files.MAX_PATH - len(os.fsencode(self.folder)) for path in self._untaken):
+            self._wipe()
+        else:
+            for path in self._untaken:
+                remove(self.folder, path)
+        self._untaken.clear()
 
     async def _writes_otherwise(self, tree: str) -> bool:
         """Return whether `.gitattributes` differ from those of a tree; git would then write files differently."""
