@@ -268,7 +268,7 @@ def test_an_unfinished_request_is_not_lost_for_another(ready: Project) -> None:
     assert refs == [f"refs/ralph/attempts/request-{kept.parent.parent.name}/task-001/1"], "its attempts are kept"
     assert "There is no request here" in ready.ralph("plan", "--show", code=1).stderr
     assert "There is no request here" in ready.ralph("plan", "--discard", code=1).stderr
-    assert "There is nothing to start here yet." in ready.ralph("start", code=1).stderr
+    assert "There is no request here" in ready.ralph("start", code=1).stderr
     ready.ralph("plan", "Something else", "--yes", "-q")
     assert in_checkout(ready)["task_statuses"]["task-001"] == "pending"
     assert in_checkout(ready)["original_request"] in ready.ralph("status", "request").stdout
@@ -350,8 +350,7 @@ def test_bad_command_lines(ready: Project) -> None:
     assert "exclude one another" in ready.ralph("plan", "x", "--show", code=1).stderr
     assert "The request is empty" in ready.ralph("plan", "  ", "--yes", code=1).stderr
     assert "There is no request here" in ready.ralph("plan", code=1).stderr
-    assert (
-        "--jobs and --on-failure are for a request's plan"
-        in ready.ralph("start", "build", "--jobs", "2", code=1).stderr
-    )
+    ready.ralph("init", "--specs")
+    refused = ready.ralph("start", "build", "--jobs", "2", code=1).stderr
+    assert "--jobs does not apply to the specs workflow, only to request and feature." in refused
     assert json.loads(ready.ralph("schema", "request").stdout)["properties"]

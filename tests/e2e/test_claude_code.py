@@ -147,7 +147,8 @@ def test_a_wrong_key_stops_the_run_and_says_so(project: Project, model_says: Mod
 
     done = project.ralph("run", "auth", code=1)
 
-    assert "stopped · The agent cannot be used: Invalid API key" in done.stdout
+    assert done.stdout.count("The agent cannot be used: Invalid API key") == 1
+    assert "auth: stopped" in done.stdout
     assert "→ Mend that, then `ralph run auth` goes on." in done.stdout
     assert project.story()["retries"] == 0
     assert len(project.events("agent_started")) == 1
@@ -156,7 +157,7 @@ def test_a_wrong_key_stops_the_run_and_says_so(project: Project, model_says: Mod
 def test_no_login_and_no_credit_stop_the_run_too(project: Project, model_says: ModelSays) -> None:
     model_says([refuse(400, "Your credit balance is too low to access the API.")], [say("never reached")])
     prepare(project)
-    assert "stopped · The agent cannot be used" in project.ralph("run", "auth", code=1).stdout
+    assert "The agent cannot be used" in project.ralph("run", "auth", code=1).stdout
 
     del project.env["ANTHROPIC_API_KEY"]
     assert "Not logged in" in project.ralph("run", "auth", code=1).stdout
