@@ -249,9 +249,8 @@ def test_json_quiet_and_model_do_what_they_say(ready: Project) -> None:
     assert ready.ralph("start", "plan", "-q").stdout.startswith(
         "\n1. Avatar (specs/avatar.md)\n   · avatar-1  Do avatar-1"
     )
-    assert (
-        "--once and --no-baseline are for `ralph start build`" in ready.ralph("start", "plan", "--once", code=1).stderr
-    )
+    refused = ready.ralph("start", "plan", "--once", code=1).stderr
+    assert "`ralph start plan` only plans: it takes --model, --quiet and --json." in refused
 
 
 BAD = {
