@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all a newcomer needs: each makes .venv by itself, with no more than it uses.
-.PHONY: demo test check bench format lock clean setup
+.PHONY: demo test test-agents check bench format lock clean setup
 BIN := .venv/bin
 COMPILE = $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 --quiet
 
@@ -8,7 +8,10 @@ demo:
 	@$(BIN)/ralph demo
 
 test: setup
-	@$(BIN)/python -m pytest -n auto --dist worksteal
+	@$(BIN)/python -m pytest -n auto --dist loadgroup
+
+test-agents: setup
+	@RALPH_TEST_AGENTS=all $(BIN)/python -m pytest -n auto --dist loadgroup tests/e2e
 
 check: setup
 	@$(BIN)/ruff check .

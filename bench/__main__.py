@@ -8,7 +8,20 @@ import os
 import sys
 from pathlib import Path
 
-from bench import browser, iteration, journal, output, parallel, size, start, table, verification
+from bench import (
+    browser,
+    dialects,
+    iteration,
+    journal,
+    output,
+    parallel,
+    probe,
+    size,
+    start,
+    table,
+    verification,
+    waiting,
+)
 from bench.measure import CannotRun
 
 GROUPS = {
@@ -16,7 +29,10 @@ GROUPS = {
     "start": start.rows,
     "size": size.rows,
     "output": output.rows,
+    "dialects": dialects.rows,
     "parallel": parallel.rows,
+    "probe": probe.rows,
+    "waiting": waiting.rows,
     "verification": verification.rows,
     "browser": browser.rows,
     "journal": journal.rows,

@@ -14,7 +14,7 @@ from ralph.journal.events import GateEnded, Noted
 from ralph.journal.follow import follow
 from ralph.journal.writer import Journal
 from ralph.plan.model import GateResult
-from ralph.process.environment import Redactor
+from ralph.process.redaction import Secrets
 
 EVENTS, SEEN = 3000, 40
 GATE = GateResult(name="tests", command="make test", passed=True, seconds=1.5, code=0, output="ok\n" * 20)
@@ -38,7 +38,7 @@ def rows() -> list[Row]:
 def _emit(place: Path) -> Row:
     """A gate's end, cleaned of two secrets: an event of ordinary size."""
     event = GateEnded(work="US-001", attempt=1, result=GATE)
-    with Journal(place, Redactor(["hunter2222", "correct-horse"]).text, "auth") as journal:
+    with Journal(place, Secrets(["hunter2222", "correct-horse"]).text, "auth") as journal:
         times = [seconds(lambda: journal.emit(event)) * 1e6 for _ in range(EVENTS)]
     return Row(
         group="journal",

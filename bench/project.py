@@ -53,6 +53,12 @@ class Project:
         for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "Plan")):
             self.run(["git", *command])
 
+    def set_provider(self, **settings: str) -> None:
+        """Change how the agent is called."""
+        document = json.loads((self.path / "ralph.config.json").read_text())
+        document["provider"] |= settings
+        self._write("ralph.config.json", document)
+
     def _write(self, name: str, document: dict[str, Any]) -> None:
         path = self.path / name
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,8 +15,22 @@ from typing import Any
 
 import pytest
 
+from ralph.git.objects import batched
 from tests import warm
+from tests.schedule import (
+    pytest_collection_modifyitems,
+    pytest_configure,
+    pytest_xdist_auto_num_workers,
+    pytest_xdist_make_scheduler,
+)
 from tests.warm import RALPH
+
+__all__ = [
+    "pytest_collection_modifyitems",
+    "pytest_configure",
+    "pytest_xdist_auto_num_workers",
+    "pytest_xdist_make_scheduler",
+]
 
 BIN = RALPH.parent
 
@@ -27,24 +41,31 @@ class Project:
     installed = False
     """Whether calls run the installed script, instead of a fork of a process that has imported it."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, template: Path | None = None) -> None:
         self.folder = folder
         self.path = folder / "project"
         self.home = folder / "home"
         self.script_file = folder / "agent.json"
         self.state_file = folder / "agent.calls"
-        self.path.mkdir()
-        self.home.mkdir()
-        (self.home / ".gitconfig").write_text(
-            "[user]\n\tname = Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n"
-        )
         self.env = {
             "PATH": f"{BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
             "LANG": "C.UTF-8",
             "TMPDIR": str(folder),
             "GIT_CONFIG_NOSYSTEM": "1",
+            "RALPH_NO_PROBE": "1",  # a new agent would be called once more, in every test
         }
+        if template:
+            shutil.copytree(template, folder, symlinks=True, dirs_exist_ok=True)
+        else:
+            self._make()
+
+    def _make(self) -> None:
+        self.path.mkdir()
+        self.home.mkdir()
+        (self.home / ".gitconfig").write_text(
+            "[user]\n\tname = Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n"
+        )
         self.git("init", "-q")
         self.write("app.txt", "app\n")
         self.git("add", "app.txt")
@@ -165,19 +186,25 @@ class Project:
                 raise
         return subprocess.CompletedProcess([str(RALPH), *args], process.returncode, out, err)
 
+    def types(self, commands: str, code: int = 0) -> str:
+        """What a person sees who types this in a shell."""
+        shell = ["/bin/sh", "-e", "-c", commands]
+        done = subprocess.run(shell, cwd=self.path, env=self.env, capture_output=True, text=True, timeout=120)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
     def truth(self, target: str, path: str, branch: str = "") -> str:
         """A plan's file where its truth is: with a run that is at work, on its branch, or in the checkout."""
         branch = branch or f"ralph/{target}"
         kept = self.path / ".ralph/worktrees" / branch.removeprefix("ralph/") / path
         if kept.is_file():
             return kept.read_text()
-        for revision in (f"refs/ralph/pending/{target}", f"refs/heads/{branch}"):
-            done = subprocess.run(
-                ["git", "show", f"{revision}:{path}"], cwd=self.path, env=self.env, capture_output=True, text=True
-            )
-            if done.returncode == 0:
-                return done.stdout
-        return self.read(path)
+        asked = "".join(f"{ref}:{path}\n" for ref in (f"refs/ralph/pending/{target}", f"refs/heads/{branch}"))
+        done = subprocess.run(
+            ["git", "cat-file", "--batch"], cwd=self.path, env=self.env, input=asked.encode(), capture_output=True
+        )
+        found = next((data for _, data in batched(done.stdout) if data is not None), None)
+        return self.read(path) if found is None else found.decode()
 
     def landed(self, path: str, branch: str = "ralph/auth") -> str:
         """A file as a branch of Ralph's has it."""
@@ -185,8 +212,8 @@ class Project:
 
     def plan(self, feature: str = "auth") -> dict[str, Any]:
         names = [str(path.relative_to(self.path)) for path in self.path.glob(f".ralph/*-{feature}/prd.json")]
-        if self.git("branch", "--list", f"ralph/{feature}"):
-            names += [name for name in self.files_in(f"ralph/{feature}") if name.endswith(f"-{feature}/prd.json")]
+        if not names:
+            names = [name for name in self.files_in(f"ralph/{feature}") if name.endswith(f"-{feature}/prd.json")]
         return json.loads(self.truth(feature, max(names)))
 
     def plan_at(self, revision: str, feature: str = "auth") -> dict[str, Any]:
@@ -223,9 +250,15 @@ def does(story: str, name: str, text: str = "x\n", **more: Any) -> dict[str, Any
 VERIFIED = {"match": "# Final Verification", "say": ["<ralph>VERIFIED</ralph>"]}
 
 
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that is made once: a copy of it takes less time than three calls of git."""
+    return Project(tmp_path_factory.mktemp("template")).folder
+
+
 @pytest.fixture
-def project(tmp_path: Path) -> Iterator[Project]:
-    made = Project(tmp_path)
+def project(tmp_path: Path, template: Path) -> Iterator[Project]:
+    made = Project(tmp_path, template)
     yield made
     leftovers = processes_in(tmp_path)
     for pid in leftovers:

@@ -28,7 +28,7 @@ WRITES = os.O_WRONLY | os.O_RDWR
 EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.kill", "subprocess.Popen")
 COPIES = "/.ralph/worktrees/."
 """Working copies are made anew from commits, whatever is in them."""
-UNREAD = re.compile(r"/project/\.git/objects/(?!info)|/project/\.ralph/logs/")
+UNREAD = re.compile(r"/project/\.git/objects/(?!info)|/project/\.ralph/(logs/|run/spending\.jsonl)")
 """What the next run does not read: objects before something names them, and what was told to people."""
 TEMPORARY = re.compile(r"\.tmp$|\.lock$|/tmp_obj_|/ralph-index-|^/(?!project/|home/)")
 RANDOM = re.compile(
@@ -142,14 +142,15 @@ def record(folder: str, kept: str, root: str) -> None:
 class Seen:
     """The states of a disk so far, as far as the next run can tell one from another.
 
-    It can by what lasts (refs, plans, records, whose locks), by which temporary files and locks are left over, and by
-    which files its copies in the cache have; a state with news in any of the three is a new one. Objects and logs are
-    no news: the first of several states that are alike otherwise is the one with the fewest.
+    It can by what lasts (refs, plans, records, whose locks), by which temporary files and locks are left over, by
+    which files its copies in the cache have, and by how much of their small repositories is there; a state with news in
+    any of the four is a new one. Objects and logs are no news: the first of several states that are alike otherwise is
+    the one with the fewest.
     """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._known: tuple[set[int], ...] = (set(), set(), set())
+        self._known: tuple[set[int], ...] = (set(), set(), set(), set())
         self._digests: dict[tuple[str, tuple[int, ...]], bytes] = {}
         self._added: list[tuple[set[int], int]] = []
 
@@ -167,17 +168,19 @@ class Seen:
         for known, part in self._added:
             known.discard(part)
 
-    def _parts(self, found: Stats) -> tuple[int, int, int]:
-        lasting, temporary, copies = set(), set(), set()
+    def _parts(self, found: Stats) -> tuple[int, ...]:
+        parts: tuple[set[object], ...] = (set(), set(), set(), set())
+        lasting, temporary, copies, repositories = parts
         for path, about in found.items():
             name = path.removeprefix(self._folder)
             if name.startswith(CACHE):
-                copies.add(re.sub(r"(?<=/objects/)../.*", "", name))
+                inside = "/.git/" in name
+                (repositories if inside else copies).add(re.sub(r"(?<=/objects/)../.*", "", name))
             elif TEMPORARY.search(name):
                 temporary.add(RANDOM.sub("", name))
             elif not UNREAD.match(name):
                 lasting.add((name, self._digest(path, about)))
-        return hash(frozenset(lasting)), hash(frozenset(temporary)), hash(frozenset(copies))
+        return tuple(hash(frozenset(part)) for part in parts)
 
     def _digest(self, path: str, about: tuple[int, ...]) -> bytes:
         if (path, about) not in self._digests:

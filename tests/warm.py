@@ -173,12 +173,13 @@ def become(call: dict[str, Any]) -> None:
 
 
 def warm() -> None:
-    """Import all that a command imports at some time, and read the prompts that come with Ralph."""
+    """Import all that a command imports at some time, read its prompts, and make what it makes on first use."""
     import importlib
     import pkgutil
 
     import ralph
     from ralph import prompts
+    from ralph.stores import records
 
     sys.path[0] = str(RALPH.parent)
     skipped = ("ralph.__main__", "ralph.demo.project")
@@ -189,7 +190,8 @@ def warm() -> None:
     for name in ("concurrent.futures.thread", "ctypes", *encodings):  # what a run imports on its way
         importlib.import_module(name)
     for name in prompts.NAMES:
-        prompts.check(name, Path("/nowhere"))
+        prompts._checked(name, prompts.BUILT_IN / f"{name}.md", prompts.built_in(name))
+    records._adapter()
     gc.collect()
     gc.freeze()
 

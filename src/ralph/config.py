@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable
-from pathlib import Path
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePath
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from ralph import validation
+from ralph import config_rules, validation
 from ralph.errors import RalphError
-from ralph.workspace import RALPH, is_inside
 
 NAME = "ralph.config.json"
 ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
@@ -35,61 +34,121 @@ class Provider(ConfigSection):
     """An agent: the command Ralph runs, with the prompt on its standard input."""
 
     command: Line = Field(description="The agent's program: amp, claude, opencode, a path, …")
-    args: tuple[str, ...] = Field(default=(), description="Arguments, passed as they are.")
-    timeout: Seconds = Field(default=1800, description="Seconds one call may take.")
+    args: tuple[str, ...] = Field(
+        default=(), description="Arguments, passed as they are; one that is {prompt} becomes the prompt."
+    )
+    timeout: Seconds = Field(default=1800, description="Time limit of one call, in seconds.")
     idle_timeout: Seconds | None = Field(
         default=None,
-        description="Seconds without any output before the call is ended; null: what suits the agent's output.",
+        description="Seconds without output after which Ralph ends the call; null: a default for the agent.",
     )
     dialect: str | None = Field(
-        default=None, description="How its output is read; null: chosen by the command and its arguments."
+        default=None, description="How Ralph reads its output; null: chosen from the command and its arguments."
     )
-    model: str | None = Field(default=None, description="The model it is told to use, if any.")
+    model: str | None = Field(default=None, description="The model to pass to the agent; null: the agent's own choice.")
     model_args: tuple[str, ...] = Field(
         default=(),
-        description="How the model is passed to an agent Ralph does not know: {model} is replaced.",
+        description="Arguments that pass the model to an agent that Ralph does not know; {model} is replaced.",
     )
     env: tuple[str, ...] = Field(
-        default=(), description="Names (or patterns like FOO_*) of variables the agent gets beside the usual."
+        default=(), description="Names (or patterns like FOO_*) of additional environment variables for the agent."
+    )
+    isolate: bool = Field(
+        default=True,
+        description="Keep your own settings, hooks, memory and tool servers out of a known agent; false: let them in.",
+    )
+    cwd: str = Field(
+        default="", description="The folder, relative to the project, in which the agent starts; empty: the project."
+    )
+    protocol: Literal["cli", "acp"] = Field(
+        default="cli",
+        description="cli: the prompt goes to standard input and the output is read; acp: the Agent Client Protocol.",
+    )
+    permissions: Literal["allow", "deny"] = Field(
+        default="allow", description="How Ralph answers when an agent asks for a permission over ACP."
     )
 
 
 class RoleSettings(ConfigSection):
-    """Which agent, and which model, plays a role."""
+    """The agent and model of a role."""
 
-    provider: str | None = Field(default=None, description="A name under providers; null: the default provider.")
-    model: str | None = None
+    provider: str | None = Field(default=None, description="A name from providers; null: the default provider.")
+    providers: tuple[str, ...] = Field(
+        default=(),
+        description="Several names, in order: while one is limited or down, the next one works. default: provider.",
+    )
+    model: str | None = Field(default=None, description="The model of the first of them.")
+
+
+class RaceSettings(ConfigSection):
+    """Several agents attempt the same task at the same time; the first whose work passes wins."""
+
+    agents: Annotated[tuple[str, ...], Field(max_length=8)] = Field(
+        default=(), description="The agents that race: two or more names from providers, or default; [] is no race."
+    )
+    after_failures: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=0, description="Race only when a task has failed this often; 0: from the first attempt."
+    )
+
+
+class Allowance(ConfigSection):
+    """What may be spent; null: any amount."""
+
+    usd: Annotated[float, Field(gt=0)] | None = Field(default=None, description="Money, in US dollars.")
+    tokens: Annotated[int, Field(gt=0)] | None = Field(default=None, description="Tokens, in and out, cached or not.")
+    hours: Annotated[float, Field(gt=0)] | None = Field(default=None, description="Time, in hours.")
+    attempts: Annotated[int, Field(gt=0)] | None = Field(default=None, description="Attempts of agents.")
+
+
+class Budget(Allowance):
+    """What one run may spend, and what a plan and a task may spend in all runs together."""
+
+    target: Allowance = Field(default_factory=Allowance, description="For all runs of a plan together.")
+    task: Allowance = Field(default_factory=Allowance, description="For all attempts of one task together.")
+    hard: bool = Field(
+        default=False, description="true: end running agents when it is used up; false: let them finish their attempt."
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NamedProvider:
+    """An agent and its name in the configuration."""
+
+    name: str
+    provider: Provider
 
 
 class Service(ConfigSection):
-    """Something that must be up while UI stories are checked."""
+    """A program that must run while UI tasks are checked."""
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-    start: Line | None = Field(default=None, description="Command that starts it; without one a person manages it.")
+    start: Line | None = Field(default=None, description="Command that starts it; null: you start it yourself.")
     ready: Annotated[str, Field(pattern=READY)] = Field(
-        description="When it is up: a URL that answers, tcp://HOST:PORT, or log:REGEX in its output."
+        description="How to tell that it is ready: a URL that answers, tcp://HOST:PORT, or log:REGEX in its output."
     )
-    ready_timeout: Seconds = Field(default=30, description="Seconds to wait for that.")
-    restart_before_verify: bool = Field(default=True, description="Start it anew before UI checks.")
+    ready_timeout: Seconds = Field(default=30, description="Seconds to wait until it is ready.")
+    restart_before_verify: bool = Field(default=True, description="Restart it before UI checks.")
 
 
 class GateSetting(ConfigSection):
     """A gate with a name: one command that decides whether a task passes, or only warns."""
 
     name: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(.*\S)?$")]
-    command: Line = Field(description="The command, as a shell reads it.")
-    required: bool = Field(default=True, description="false: when it fails, it warns, and the task can pass.")
-    timeout: Seconds | None = Field(default=None, description="Seconds it may take; null: verify.timeout.")
+    command: Line = Field(description="The command, run by a shell.")
+    required: bool = Field(default=True, description="false: a failure is only a warning, and the task can pass.")
+    timeout: Seconds | None = Field(default=None, description="Time limit in seconds; null: verify.timeout.")
 
 
 class Verify(ConfigSection):
-    """The gates: commands that decide whether a story passes."""
+    """The gates: commands that decide whether a task passes."""
 
-    default: tuple[Line, ...] = Field(description="Run for every story. [] is allowed, and shown as unverified.")
-    ui: tuple[Line, ...] = Field(default=(), description="Run as well for stories tagged ui.")
-    timeout: Seconds = Field(default=900, description="Seconds each command may take.")
+    default: tuple[Line, ...] = Field(
+        description="Run for every task. [] is allowed; work is then shown as unverified."
+    )
+    ui: tuple[Line, ...] = Field(default=(), description="Also run for tasks tagged ui.")
+    timeout: Seconds = Field(default=900, description="Time limit of each command, in seconds.")
     env: tuple[str, ...] = Field(
-        default=(), description="Names (or patterns like FOO_*) of variables that gates get beside the usual."
+        default=(), description="Names (or patterns like FOO_*) of additional environment variables for gates."
     )
     where: Literal["clean", "slot"] = Field(
         default="clean",
@@ -98,36 +157,35 @@ class Verify(ConfigSection):
 
 
 class ReviewSettings(ConfigSection):
-    """Another agent that looks at each task's work when its gates are green, before it is committed."""
+    """Another agent reviews each task's work when its gates pass, before it is committed."""
 
-    enabled: bool = Field(default=True, description="false: nobody is asked.")
+    enabled: bool = Field(default=True, description="false: no reviews.")
     rounds: Annotated[int, Field(ge=0, le=100)] = Field(
         default=2, description="How often a review may send a task back before it is blocked."
     )
     blocking: Annotated[tuple[SeverityName, ...], Field(min_length=1)] = Field(
-        default=("critical", "major"), description="Findings that send a task back; the others are only told."
+        default=("critical", "major"),
+        description="Findings of these severities send a task back. Others are only reported.",
     )
 
 
 class BrowserSettings(ConfigSection):
-    """Built-in page checks for UI stories."""
+    """Built-in page checks for UI tasks."""
 
-    enabled: bool = Field(default=True, description="false: pages are not looked at, only verify.ui is run.")
-    require: bool = Field(
-        default=False, description="true: a UI story of which no page would be looked at is refused at the start."
+    enabled: bool = Field(default=True, description="false: Ralph checks no pages and runs only verify.ui.")
+    require: bool = Field(default=False, description="true: refuse to start if a UI task has no page to check.")
+    executable_path: str = Field(default="", description="Path to Chrome or Chromium; empty: Ralph looks for one.")
+    headless: bool = Field(default=True, description="false: show the browser on your screen.")
+    screenshot_dir: Line = Field(
+        default=".ralph/screenshots", description="Folder for screenshots; they are never committed."
     )
-    executable_path: str = Field(default="", description="Path to Chrome or Chromium; empty: found.")
-    headless: bool = Field(default=True, description="false: the browser is shown on your screen.")
-    screenshot_dir: Line = Field(default=".ralph/screenshots", description="Where screenshots go; never into git.")
     base_url: str = Field(
         default="",
         pattern=r"^(https?://\S+)?$",
-        description="What paths in criteria belong to; empty: the first service with a URL.",
+        description="Base URL of paths in acceptance criteria; empty: the first service with a URL.",
     )
-    timeout: Seconds = Field(default=30, description="Seconds a page may take to load.")
-    ignore: tuple[Line, ...] = Field(
-        default=(), description="Regular expressions: findings that match are known, and none."
-    )
+    timeout: Seconds = Field(default=30, description="Time limit for loading a page, in seconds.")
+    ignore: tuple[Line, ...] = Field(default=(), description="Regular expressions. Matching findings are ignored.")
 
 
 class Commits(ConfigSection):
@@ -141,12 +199,12 @@ class Commits(ConfigSection):
     )
     assisted_by: bool = Field(default=True, description="Add a trailer Assisted-by: AGENT:MODEL to each commit.")
     max_file_mb: Annotated[float, Field(gt=0, le=100_000)] = Field(
-        default=50, description="Larger files are not committed; the agent is told."
+        default=50, description="Largest file, in megabytes, that Ralph commits. The agent learns about larger ones."
     )
 
 
 class Worktrees(ConfigSection):
-    """What Ralph puts into its working copies beside the files of their commit."""
+    """What Ralph adds to its working copies besides the files of their commit."""
 
     auto: bool = Field(
         default=True, description="Copy dependency folders that git ignores (.venv, node_modules, …); false: do not."
@@ -154,24 +212,24 @@ class Worktrees(ConfigSection):
     setup: tuple[Line, ...] = Field(
         default=(), description="Commands that Ralph runs in a new working copy, and again when a lock file changes."
     )
-    link: tuple[Line, ...] = Field(default=(), description="Paths that become links to those of your own checkout.")
+    link: tuple[Line, ...] = Field(default=(), description="Paths that Ralph links to those in your checkout.")
     copy_: tuple[Line, ...] = Field(
         default=(), alias="copy", description="Paths, or globs such as .env.*, that Ralph copies from your checkout."
     )
-    timeout: Seconds = Field(default=900, description="Seconds each set-up command, and each copy, may take.")
+    timeout: Seconds = Field(default=900, description="Time limit of each set-up command and each copy, in seconds.")
     max_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = Field(
-        default=20, description="Gigabytes that all working copies together may take; null: no limit."
+        default=20, description="Size limit of all working copies together, in gigabytes; null: no limit."
     )
     keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = Field(
-        default=30, description="Days after which an unused working copy goes; null: never."
+        default=30, description="Days after which Ralph removes an unused working copy; null: never."
     )
 
 
 class SessionSettings(ConfigSection):
-    """How sessions are bounded."""
+    """Limits of sessions."""
 
     max_reviews: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=3, description="Session reviews in one run that may find gaps before it is blocked."
+        default=3, description="How many session reviews in one run may find gaps before the session is blocked."
     )
 
 
@@ -180,26 +238,28 @@ class Config(ConfigSection):
 
     schema_: str | None = Field(default=None, alias="$schema")
     max_retries: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=3, description="Failed attempts in all before a story is blocked."
+        default=3, description="Failed attempts before a task is blocked."
     )
     provider: Provider
     providers: dict[str, Provider] = Field(default_factory=dict, description="More agents, by name.")
     roles: dict[RoleName, RoleSettings] = Field(
-        default_factory=dict, description=f"Which agent plays {', '.join(ROLES)}."
+        default_factory=dict, description=f"The agent and model of each role: {', '.join(ROLES)}."
     )
     services: tuple[Service, ...] = ()
     verify: Verify = Field(
         default_factory=lambda: Verify(default=()), description="The gates as plain commands; required without gates."
     )
     gates: tuple[GateSetting, ...] | None = Field(
-        default=None, description="The gates with names, in place of verify.default; null: verify.default."
+        default=None, description="The gates with names, instead of verify.default; null: verify.default."
     )
     review: ReviewSettings = Field(
         default_factory=lambda: ReviewSettings(enabled=False), description="Reviews of each task; {} switches them on."
     )
     protect: tuple[Line, ...] = Field(
-        default=(), description="Globs (as git reads them, ** for any depth) no agent may change."
+        default=(), description="Globs of files that no agent may change, in git's syntax (** for any depth)."
     )
+    race: RaceSettings = Field(default_factory=RaceSettings, description="Several agents attempt the same task.")
+    budget: Budget = Field(default_factory=Budget, description="What a run, a plan and a task may cost.")
     worktrees: Worktrees = Field(default_factory=Worktrees)
     session: SessionSettings = Field(default_factory=SessionSettings)
     browser: BrowserSettings = Field(default_factory=BrowserSettings)
@@ -222,10 +282,45 @@ class Config(ConfigSection):
         return ("executor", "reviewer") if self.review.enabled else ("executor",)
 
     def provider_for(self, role: str) -> Provider:
-        """The agent that plays `role`, with the role's model."""
+        """The agent that plays `role`, with the role's model; the first of several."""
+        return self.agents_for(role)[0].provider
+
+    def agents_for(self, role: str) -> tuple[NamedProvider, ...]:
+        """The agents that can play `role`, in order; the role's model is the first one's."""
         chosen = next((value for key, value in self.roles.items() if key == role), RoleSettings())
-        provider = self.providers[chosen.provider] if chosen.provider else self.provider
-        return provider.model_copy(update={"model": chosen.model}) if chosen.model else provider
+        first, *others = chosen.providers or (chosen.provider or config_rules.DEFAULT,)
+        agent = self.agent(first)
+        if chosen.model:
+            agent = replace(agent, provider=agent.provider.model_copy(update={"model": chosen.model}))
+        return (agent, *map(self.agent, others))
+
+    def executor(self, name: str) -> NamedProvider:
+        """The agent of this name as it does the executor's part: with the role's model, if it is the first one's."""
+        wanted = self.agent(name)
+        return next((agent for agent in self.agents_for("executor") if agent.name == wanted.name), wanted)
+
+    def providers_for(self, roles: Iterable[str]) -> list[Provider]:
+        """Every agent that may play one of these roles, each once."""
+        return list(dict.fromkeys(agent.provider for role in roles for agent in self.agents_for(role)))
+
+    def program(self, agent: str) -> str:
+        """The program of an agent; the executor's if none is named."""
+        found = self.agent(agent) if agent else self.agents_for("executor")[0]
+        return PurePath(found.provider.command).name
+
+    @property
+    def agent_names(self) -> tuple[str, ...]:
+        """The names by which a role or a race can refer to an agent."""
+        return (*self.providers, config_rules.DEFAULT, PurePath(self.provider.command).name)
+
+    def agent(self, name: str) -> NamedProvider:
+        """The agent of this name. The default one is called by its program, unless another agent has that name."""
+        if name in self.providers:
+            return NamedProvider(name=name, provider=self.providers[name])
+        program = PurePath(self.provider.command).name
+        return NamedProvider(
+            name=config_rules.DEFAULT if program in self.providers else program, provider=self.provider
+        )
 
     def with_model(self, role: RoleName, model: str | None) -> Config:
         """The same configuration with another model for one role."""
@@ -239,12 +334,14 @@ def load(root: Path) -> Config:
     """The configuration of the project at `root`."""
     path = root / NAME
     if not path.is_file():
-        raise RalphError(f"There is no {NAME} in {root}.", remedy="Write one with `ralph init`.")
+        raise RalphError(f"There is no {NAME} in {root}.", remedy="Run `ralph init` to write one.")
     return parse(validation.read(path), name=NAME)
 
 
 def parse(data: bytes, *, name: str = NAME) -> Config:
-    return validation.parse(Config, data, name=name, rules=_rules, remedy="`ralph schema config` describes every key.")
+    return validation.parse(
+        Config, data, name=name, rules=config_rules.mistakes_in, remedy="`ralph schema config` describes every key."
+    )
 
 
 def schema() -> dict[str, object]:
@@ -261,79 +358,3 @@ def schema() -> dict[str, object]:
 
 def schema_text() -> str:
     return json.dumps(schema(), indent=2) + "\n"
-
-
-def _rules(document: validation.Json) -> Iterable[str]:
-    """What the shape alone cannot say."""
-    if "verify" not in document and document.get("gates") is None:
-        yield "verify: missing, and required (or gates instead)"
-    yield from _repeated_names(document, "services")
-    yield from _services(document)
-    yield from _ignored(document)
-    yield from _repeated_names(document, "gates")
-    yield from _provided(document)
-    providers = document.get("providers")
-    names = list(providers) if isinstance(providers, dict) else []
-    roles = document.get("roles")
-    for role, settings in roles.items() if isinstance(roles, dict) else ():
-        wanted = settings.get("provider") if isinstance(settings, dict) else None
-        if isinstance(wanted, str) and wanted not in names:
-            near = validation.nearest(wanted, names)
-            yield f"roles.{role}.provider: {wanted!r} is not among providers{near}"
-
-
-def _services(document: validation.Json) -> Iterable[str]:
-    listed = document.get("services")
-    for index, item in enumerate(listed if isinstance(listed, list) else ()):
-        ready = item.get("ready") if isinstance(item, dict) else None
-        if isinstance(ready, str) and ready.startswith("log:"):
-            yield from _pattern(f"services[{index}].ready", ready.removeprefix("log:"))
-            if not item.get("start"):
-                yield f"services[{index}].ready: only the output of a service with a start command can be read"
-
-
-def _ignored(document: validation.Json) -> Iterable[str]:
-    browser = document.get("browser")
-    listed = browser.get("ignore") if isinstance(browser, dict) else None
-    for index, item in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(item, str):
-            yield from _pattern(f"browser.ignore[{index}]", item)
-
-
-def _provided(document: validation.Json) -> Iterable[str]:
-    worktrees = document.get("worktrees")
-    for key in ("link", "copy"):
-        listed = worktrees.get(key) if isinstance(worktrees, dict) else None
-        for index, item in enumerate(listed if isinstance(listed, list) else ()):
-            wrong = _misplaced(item) if isinstance(item, str) else ""
-            if wrong:
-                yield f"worktrees.{key}[{index}]: {item!r} {wrong}"
-
-
-def _misplaced(path: str) -> str:
-    """What is wrong with a path that Ralph is to put into a working copy."""
-    parts = Path(path).parts
-    if not is_inside(path):
-        return "leads out of the project"
-    if not parts:
-        return "is the whole project"
-    if ".git" in parts or RALPH in parts:
-        return "belongs to git or to Ralph"
-    return "has `**`, which only .worktreeinclude understands" if "**" in path else ""
-
-
-def _pattern(where: str, text: str) -> Iterable[str]:
-    try:
-        re.compile(text)
-    except re.error as error:
-        yield f"{where}: {text!r} is no regular expression ({error})"
-
-
-def _repeated_names(document: validation.Json, key: str) -> Iterable[str]:
-    listed = document.get(key)
-    seen: set[object] = set()
-    for index, item in enumerate(listed if isinstance(listed, list) else ()):
-        name = item.get("name") if isinstance(item, dict) else None
-        if isinstance(name, str) and name in seen:
-            yield f"{key}[{index}].name: {name!r} is used twice"
-        seen.add(name if isinstance(name, str) else None)

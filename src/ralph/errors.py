@@ -12,7 +12,7 @@ EXIT_INTERRUPTED = 130
 
 
 class RalphError(Exception):
-    """Something a person can understand and mend; never shown with a traceback."""
+    """An error that a person can understand and fix; never shown with a traceback."""
 
     def __init__(
         self,

@@ -101,10 +101,10 @@ def _metadata() -> Distribution | None:
 def _source(metadata: Distribution | None) -> tuple[str, bool]:
     """Where the installer says it took the package from, and whether it only points there."""
     try:
-        told = json.loads((metadata.read_text("direct_url.json") if metadata else "") or "{}")
-        address = urlsplit(str(told["url"]))
-        vcs = told.get("vcs_info", {}).get("vcs", "")
-        is_editable = bool(told.get("dir_info", {}).get("editable"))
+        origin = json.loads((metadata.read_text("direct_url.json") if metadata else "") or "{}")
+        address = urlsplit(str(origin["url"]))
+        vcs = origin.get("vcs_info", {}).get("vcs", "")
+        is_editable = bool(origin.get("dir_info", {}).get("editable"))
     except (ValueError, KeyError, TypeError, AttributeError):
         return "", False
     if address.scheme == "file" and not vcs:

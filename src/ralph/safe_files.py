@@ -14,17 +14,18 @@ from typing import BinaryIO
 from ralph.errors import RalphError
 
 OWN = (".ralph", ".ralph-sessions")
-WORKTREES = "worktrees"  # below it lie checkouts, which are the project's
+WORKTREES = "worktrees"  # below it are checkouts, which are the project's
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+MAX_BYTES = 16 << 20  # of a file that an agent wrote and Ralph reads
 MAX_PATH = 4096 - 256  # bytes of a path that the system takes, with room for one more name
 NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
 def folder(path: Path) -> Iterator[int]:
-    """A handle on a folder, made where it is missing; from `.ralph` on, no link is followed on the way to it.
+    """Open a folder, and create it if it is missing; from `.ralph` on, follow no link on the way to it.
 
-    A link that is planted below `.ralph` goes, or it would stop every later run; what it leads to stays.
+    A link below `.ralph` is removed, because it would stop every later run; its target stays.
     """
     base, parts = _trusted(path)
     handle = _base(base, path)
@@ -43,14 +44,15 @@ def folder(path: Path) -> Iterator[int]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder of ours with those above it."""
+    """Create one of Ralph's own folders and its parents."""
     with folder(path):
         pass
 
 
 def own_folder(top: Path, path: str | Path) -> Path:
-    """A real folder at a path below `top`: a link or a file in its place goes, and what a link leads to stays."""
+    """Create a real folder at a path below `top`; remove a link or a file in its place, but not a link's target."""
     for part in Path(path).parts:
+        make_accessible(top)
         top /= part
         if top.is_symlink() or not top.is_dir():
             remove_all(top)
@@ -59,16 +61,16 @@ def own_folder(top: Path, path: str | Path) -> Path:
 
 
 def open_new(path: Path, *, buffering: int = -1) -> BinaryIO:
-    """A new file to write; whatever bears its name is removed, for only an agent can have put it there."""
-    with folder(path.parent) as handle, _told(path):
+    """Open a new file for writing; remove anything with its name, which only an agent can have put there."""
+    with folder(path.parent) as handle, _errors_named(path):
         remove(path.name, handle)
         descriptor = os.open(path.name, os.O_WRONLY | NEW, 0o644, dir_fd=handle)
     return os.fdopen(descriptor, "wb", buffering)
 
 
 def open_append(path: Path) -> int:
-    """A descriptor of a file to read and to append to; a link or a pipe in its place is removed first."""
-    with folder(path.parent) as handle, _told(path):
+    """Return a descriptor for reading and appending; remove a link or a pipe in the file's place first."""
+    with folder(path.parent) as handle, _errors_named(path):
         with suppress(FileNotFoundError):
             mode = os.stat(path.name, dir_fd=handle, follow_symlinks=False).st_mode
             if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
@@ -78,21 +80,36 @@ def open_append(path: Path) -> int:
 
 
 def open_old(path: Path) -> BinaryIO:
-    """A plain file to read; a link, a pipe or a folder in its place is an error, and nobody waits for it."""
+    """Open a regular file for reading; raise an OSError for a link, a pipe or a folder, without blocking."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError(errno.EINVAL, "Not a plain file", str(path))
+        raise OSError(errno.EINVAL, "Not a regular file", str(path))
     return os.fdopen(descriptor, "rb")
 
 
+def read(path: Path, most: int = MAX_BYTES) -> bytes | None:
+    """The content of a plain file of at most `most` bytes; None for anything else, such as a link or a pipe."""
+    try:
+        try:
+            file = open_old(path)
+        except PermissionError:
+            make_writable(path)
+            file = open_old(path)
+        with file:
+            data = file.read(most + 1)
+    except OSError:
+        return None
+    return data if len(data) <= most else None
+
+
 def is_file(path: Path) -> bool:
-    """Whether a plain file bears this name itself."""
+    """Return whether the path is a regular file, not a link to one."""
     return path.is_file() and not path.is_symlink()
 
 
 def remove(name: str, handle: int) -> None:
-    """Take away whatever bears a name in a folder, and nothing that it leads to."""
+    """Remove anything with this name in a folder; if it is a link, keep its target."""
     try:
         os.unlink(name, dir_fd=handle)
     except FileNotFoundError:
@@ -102,7 +119,7 @@ def remove(name: str, handle: int) -> None:
 
 
 def remove_all(path: Path) -> None:
-    """Remove a file, a link or a folder, also one whose folders forbid it; an error says that something stays."""
+    """Remove a file, a link or a folder, even without write permission; raise an error if something remains."""
     try:
         _remove_all(path)
     except PermissionError:
@@ -123,7 +140,7 @@ def _remove_all(path: Path) -> None:
 
 
 def _remove_deep(top: Path) -> None:
-    """Remove folders in folders that no path is long enough for: each is brought up before what is in it goes."""
+    """Remove folders nested deeper than a path can be long: move each folder up before removing its contents."""
     number = 0
     while names := [entry.name for entry in os.scandir(top)]:
         for name in names:
@@ -139,9 +156,9 @@ def _remove_deep(top: Path) -> None:
 
 
 def make_writable(top: Path, besides: Collection[Path] = ()) -> None:
-    """Give the owner every permission on a folder, and on all below it but `besides`; no link is followed.
+    """Give the owner every permission on a folder and everything below it except `besides`; follow no link.
 
-    A file that has other names is left alone: they may be anywhere. So is what belongs to somebody else.
+    Skip files with other hard links, which may be anywhere, and files of other users.
     """
     skipped, waiting = set(map(str, besides)), [str(top)]
     while waiting:
@@ -159,7 +176,7 @@ def make_writable(top: Path, besides: Collection[Path] = ()) -> None:
 
 
 def is_closed(top: Path) -> bool:
-    """Whether the owner may not write a folder, or something right in it: a look that costs almost nothing."""
+    """Return whether the owner may not write to a folder or to an entry directly in it; a cheap check."""
     with os.scandir(top) as entries:
         modes = [top.stat().st_mode, *(entry.stat(follow_symlinks=False).st_mode for entry in entries)]
     return any(not stat.S_ISLNK(mode) and not mode & stat.S_IWUSR for mode in modes)
@@ -179,14 +196,14 @@ def _allow(path: str, status: os.stat_result, wanted: int) -> None:
 
 
 def _trusted(path: Path) -> tuple[Path, tuple[str, ...]]:
-    """The folder where looking at each step begins, and the steps from there."""
+    """Split a path into the trusted folder and the parts below it, each of which is checked."""
     parts = path.parts
     at = next((index for index, part in enumerate(parts) if part in OWN), len(parts))
     return Path(*parts[:at]), parts[at:]
 
 
 def _theirs(parts: tuple[str, ...]) -> range:
-    """Which steps are the project's: those in a checkout below `worktrees`, up to Ralph's own folder in it."""
+    """Return which parts are the project's: those in a checkout below `worktrees`, up to Ralph's own folder in it."""
     if parts[1:2] != (WORKTREES,):
         return range(0)
     begin = 4 if parts[2:3] and parts[2].startswith(".") else 3  # `worktrees/auth`, or `worktrees/.slots/1`
@@ -194,7 +211,7 @@ def _theirs(parts: tuple[str, ...]) -> range:
 
 
 def _base(base: Path, path: Path) -> int:
-    with _told(path):
+    with _errors_named(path):
         base.mkdir(parents=True, exist_ok=True)
         return os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
 
@@ -218,13 +235,13 @@ def _in_the_way(path: Path, error: OSError) -> RalphError:
     if not path.is_symlink():
         return _failed(path, error)
     return RalphError(
-        f"{path} is a link, and Ralph writes only into folders of the project itself.",
+        f"{path} is a link. Ralph writes only to real folders of the project.",
         remedy="Remove the link, then run again.",
     )
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _errors_named(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -233,6 +250,6 @@ def _told(path: Path) -> Iterator[None]:
 
 def _failed(path: Path, error: OSError) -> RalphError:
     return RalphError(
-        f"{path} could not be made: {error.strerror}.",
-        remedy="Free some space or correct the folder's permissions, then run again.",
+        f"Ralph could not create {path}: {error.strerror}.",
+        remedy="Free some disk space or fix the folder's permissions, then run again.",
     )

@@ -1,13 +1,13 @@
-"""What other programs wrote, made fit to be written down and shown."""
+"""Makes the text of other programs safe to store and to show."""
 
 from __future__ import annotations
 
 
 def readable(text: str) -> str:
-    """As text that every file can hold: names of files and subjects of commits can be any bytes."""
+    """Replace what is not valid text: file names and commit subjects can contain any bytes."""
     return text.encode(errors="backslashreplace").decode().replace("\0", "")
 
 
 def one_line(text: str) -> str:
-    """In one line, and without what a terminal would obey."""
+    """Return the text on one line, without control characters."""
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())

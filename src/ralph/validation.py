@@ -70,13 +70,13 @@ def parse_object(data: bytes, *, name: str) -> Json:
     try:
         document = from_json(without_mark(data), allow_inf_nan=False)
     except ValueError as error:
-        raise Mistakes(name, [f"not valid JSON: {error}"], "Correct it at that place.") from None
+        raise Mistakes(name, [f"not valid JSON: {error}"], "Fix the file at that position.") from None
     except RecursionError:
         raise Mistakes(name, ["it is nested too deeply"], "Write it with fewer levels.") from None
     if not isinstance(document, dict):
         raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"], "Write it as { … }.")
     if NUL in data:
-        mistakes = [f"{place(where)}: has a NUL character in it" for where in _with_nul(document)]
+        mistakes = [f"{place(where)}: contains a NUL character" for where in _with_nul(document)]
         if mistakes:
             raise Mistakes(name, mistakes, "Remove the character, \\u0000.")
     return document

@@ -1,4 +1,4 @@
-"""Values as people write them in step configurations: durations, numbers and flags as text, `${VARIABLES}`."""
+"""Parses the values of step configurations: durations, numbers and flags as text, `${VARIABLES}`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MAX_SECONDS = 7 * 24 * 3600.0
 
 
 def seconds(value: object) -> object:
-    """`"1h30m"`, `"20m"`, `"45s"`, `"90"` or a number, as seconds; anything else is left for the validator."""
+    """Return `"1h30m"`, `"20m"`, `"45s"`, `"90"` or a number as seconds; leave anything else to the validator."""
     if not isinstance(value, str):
         return value
     text = value.strip().lower()
@@ -36,16 +36,16 @@ def _whole(value: object) -> object:
 
 
 def flag(value: object) -> object:
-    """`"true"` and `"false"` as what they say; anything else is left for the validator."""
+    """Return `"true"` and `"false"` as booleans; leave anything else to the validator."""
     return {"true": True, "false": False}.get(value.strip().lower(), value) if isinstance(value, str) else value
 
 
 BOUNDS = {"ge": "minimum", "le": "maximum", "gt": "exclusiveMinimum"}
-"""Pydantic writes bounds by its own names if a validator stands before them."""
+"""Pydantic uses its own names for bounds if a validator comes before them."""
 
 
 class _AlsoText:
-    """In the published schema: a value as it is, or text that stands for one."""
+    """Adds text as an alternative to a value in the published schema."""
 
     def __init__(self, pattern: str) -> None:
         self._text = {"type": "string", "pattern": rf"^(?:{pattern})$|^\$\{{.+\}}$"}
@@ -63,7 +63,7 @@ Flag = Annotated[bool, BeforeValidator(flag), _AlsoText("true|false")]
 
 
 def substitute(document: Json, variables: Mapping[str, str]) -> tuple[Json, list[str]]:
-    """The document with `${NAME}` and `${NAME:-default}` replaced in its values, and what is missing."""
+    """Return the document with `${NAME}` and `${NAME:-default}` replaced, and what is missing."""
     missing: list[str] = []
 
     def text(value: str, where: tuple[int | str, ...]) -> str:

@@ -51,7 +51,7 @@ class Workspace:
 
     @property
     def slots(self) -> Path:
-        """Where tasks are done side by side; no feature's name begins with a dot."""
+        """Where agents work; no feature's name begins with a dot."""
         return self.worktrees / ".slots"
 
     @property
@@ -61,10 +61,8 @@ class Workspace:
         It is outside of the project, so that a gate that looks in the folders above it (for `node_modules`, for a
         configuration) finds nothing that a clone of the branch would not have.
         """
-        given = Path(os.environ.get("XDG_CACHE_HOME", ""))
-        cache = given if given.is_absolute() else Path.home() / ".cache"
         digest = hashlib.sha256(os.fsencode(self.root.resolve())).hexdigest()[:12]
-        return cache / "ralph" / f"{self.root.name}-{digest}" / "verify"
+        return cache_folder() / f"{self.root.name}-{digest}" / "verify"
 
     @property
     def review_copies(self) -> Path:
@@ -124,6 +122,12 @@ class Feature:
         return f"{RALPH}/{self.folder}/prd.json"
 
 
+def cache_folder() -> Path:
+    """Ralph's folder outside of every project, for what can be made again."""
+    given = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    return (given if given.is_absolute() else Path.home() / ".cache") / "ralph"
+
+
 def find(start: Path) -> Workspace:
     """The nearest folder upwards with `ralph.config.json` or `.ralph/`, else with a project marker."""
     folders = [folder for folder in (start, *start.parents) if folder != folder.parent]  # never the root of the disk
@@ -138,7 +142,7 @@ def find(start: Path) -> Workspace:
             return Workspace(root=folder)
     raise RalphError(
         "No project root found. Please run Ralph from within a project directory.",
-        remedy="Go to your project, or name it with -C DIR. A new one begins with `git init` and `ralph init`.",
+        remedy="Change to your project, or name it with -C DIR. For a new project, run `git init` and `ralph init`.",
     )
 
 
@@ -174,10 +178,12 @@ def is_inside(path: str) -> bool:
 def check_name(name: str) -> str:
     """A feature's name as a person gave it; anything that could leave `.ralph/` is refused."""
     if name in TARGETS:
-        raise RalphError(f"{name!r} is the name of a workflow, and cannot be a feature's.", remedy="Take another.")
+        raise RalphError(
+            f"{name!r} is the name of a workflow and cannot name a feature.", remedy="Choose another name."
+        )
     if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock"):
         raise RalphError(
-            f"{name!r} cannot be a feature's name.",
+            f"{name!r} is not a valid feature name.",
             remedy="Use letters, digits, '-', '_' and single dots, for example: user-login",
         )
     return name

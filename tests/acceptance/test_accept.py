@@ -13,7 +13,7 @@ from tests.conftest import VERIFIED, Project, does, wait_for
 
 ACCEPT = "ralph accept auth US-001 --why lazy --yes"
 NAKED = 'env -i PATH="$PATH" HOME="$HOME"'
-INSIDE = "Only a person can do this: it was called from inside of a run."
+INSIDE = "Only a person can do this, but a run called it."
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_after_a_kill_nobody_can_until_ralph_has_cleaned_up(blocked: Project) ->
     run.communicate(timeout=30)
 
     refused = blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes", code=1).stderr
-    assert "The last run here was killed" in refused and "`ralph run auth`" in refused
+    assert "The last run was killed" in refused and "`ralph run auth`" in refused
 
     blocked.ralph("run", "auth", code=3)
     blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes")
@@ -106,12 +106,12 @@ def test_accepted_is_a_state_of_its_own_with_who_and_why(blocked: Project) -> No
     row = json.loads(blocked.ralph("attempts", "auth", "--json").stdout)[-1]
     assert (row["outcome"], row["by"], row["reason"]) == ("accepted", "Person", "done in another branch")
     again = blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes", code=1).stderr
-    assert "Nothing to accept: US-001 is accepted by Person: done in another branch." in again
+    assert "Nothing to accept: US-001 is already accepted by Person: done in another branch." in again
 
     blocked.config("true")
     blocked.script(VERIFIED)
     done = blocked.ralph("run", "auth").stdout
-    assert "auth: 1 story, 0 passed, 1 accepted by hand" in done
+    assert "auth: 1 task, 0 passed, 1 accepted by hand" in done
     assert "auth: complete · all gates green · final verification agreed · 1 accepted by hand" in done
     assert blocked.story()["lastResult"]["accepted"] == by
 

@@ -31,7 +31,7 @@ def test_init_writes_a_configuration_that_its_own_schema_accepts_and_never_overw
 
     before = project.read("ralph.config.json")
     again = project.ralph("init", "--provider", "claude")
-    assert "is there already and was left as it is" in again.stdout
+    assert "already exists and was not changed" in again.stdout
     assert project.read("ralph.config.json") == before
 
 
@@ -81,10 +81,10 @@ def test_an_unknown_feature_lists_what_there_is(project: Project) -> None:
 
     for command in ("run", "status", "next", "verify", "validate", "attempts"):
         done = project.ralph(command, "auht", code=1)
-        assert "There is no plan 'auht' here; did you mean 'auth'?" in done.stderr
+        assert "There is no plan 'auht'; did you mean 'auth'?" in done.stderr
         assert "billing" in done.stderr
     for name in ("../evil", "a/b", "..", ".hidden", "a b", ""):
-        assert "cannot be a feature's name" in project.ralph("run", name, code=1).stderr
+        assert "is not a valid feature name" in project.ralph("run", name, code=1).stderr
 
 
 def test_the_most_recent_of_several_features_of_one_name_counts(project: Project) -> None:
@@ -118,7 +118,7 @@ def test_a_second_run_is_refused_and_names_the_first(project: Project) -> None:
     done = project.ralph("run", "auth", code=5)
 
     assert f"process {first.pid}" in done.stderr
-    assert "is at work" in project.ralph("status", "auth").stdout
+    assert "is working on auth" in project.ralph("status", "auth").stdout
     first.terminate()
     first.communicate(timeout=20)
 
@@ -155,7 +155,7 @@ def test_status_next_and_logs_tell_where_everything_stands(project: Project) -> 
     rows = json.loads(project.ralph("status", "--json").stdout)
     assert [story["state"] for story in rows[0]["tasks"]] == ["passed", "blocked", "passed"]
     assert "test -f ok.txt" in project.ralph("status", "auth", "--task", "US-001").stdout
-    assert "has no story 'US-01'; did you mean" in project.ralph("status", "auth", "--task", "US-01", code=1).stderr
+    assert "has no task 'US-01'; did you mean" in project.ralph("status", "auth", "--task", "US-01", code=1).stderr
     assert "attempt_ended" in project.ralph("logs").stdout
     assert "auth                  blocked" in project.ralph("logs", "--list").stdout
 
@@ -231,7 +231,7 @@ def test_json_output_is_only_events_and_quiet_output_only_the_summary(project: P
 
     quiet = project.ralph("run", "auth", "--quiet").stdout
     assert "▶" not in quiet
-    assert "stories 2 of 2 passed" in quiet
+    assert "tasks 2 of 2 passed" in quiet
     assert "\x1b" not in out + quiet, "no colours where there is no terminal"
 
 
@@ -256,7 +256,7 @@ def test_a_gate_that_hangs_is_ended_with_its_whole_tree_and_the_notes_say_so(pro
 
     project.ralph("run", "auth", "--no-baseline", code=3)
 
-    assert "did not end within its time limit of 1 s" in project.story()["notes"]
+    assert "within its time limit of 1 s" in project.story()["notes"]
 
 
 def test_a_disk_that_an_agent_fills_ends_the_run_with_a_word_and_costs_nothing(project: Project) -> None:
@@ -327,7 +327,7 @@ def test_a_title_or_a_gate_with_a_nul_character_is_refused_by_its_place(project:
     project.config("true")
     project.stories("O\0ne")
     project.script(does("US-001", "one.txt"), VERIFIED)
-    assert "userStories[0].title: has a NUL character" in project.ralph("run", "auth", code=1).stderr
+    assert "userStories[0].title: contains a NUL character" in project.ralph("run", "auth", code=1).stderr
     project.stories("One")
     project.config("tr\0ue")
-    assert "verify.default[0]: has a NUL character" in project.ralph("run", "auth", code=1).stderr
+    assert "verify.default[0]: contains a NUL character" in project.ralph("run", "auth", code=1).stderr

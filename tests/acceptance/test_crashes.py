@@ -66,6 +66,7 @@ def check(project: Project) -> None:
     assert records == []
 
 
+@pytest.mark.long
 def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(project: Project) -> None:
     prepare(project)
     project.write("notes.txt", "a person's\n")
@@ -74,6 +75,7 @@ def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(project:
         check(project)
 
 
+@pytest.mark.long
 def test_killed_for_real_what_still_runs_does_no_harm(tmp_path: Path) -> None:
     for instant in range(9, 1000, 37):
         (tmp_path / str(instant)).mkdir()
@@ -103,7 +105,7 @@ def test_the_orphaned_agent_ends_before_the_story_starts_again(project: Project)
 
     done = project.ralph("run", "auth")
 
-    assert "what it left running was ended" in done.stdout
+    assert "Ralph ended the processes that it had left running" in done.stdout
     size = orphan_log.stat().st_size
     assert processes_in(project.folder) == []
     assert orphan_log.stat().st_size == size
@@ -124,7 +126,7 @@ def test_an_agent_that_had_finished_is_verified_and_not_run_again(project: Proje
 
     done = project.ralph("run", "auth")
 
-    assert "goes on where it stopped" in done.stdout
+    assert "resumes where it stopped" in done.stdout
     assert calls == 1
     assert project.calls() == 2, "only the final verification was an agent's call"
     assert project.story()["attempts"] == 1
@@ -151,7 +153,7 @@ def test_stopped_by_a_signal_it_ends_cleanly_and_goes_on_later(project: Project,
     out, _ = run.communicate(timeout=20)
 
     assert run.returncode == 130, out
-    assert "interrupted · run the same command again to go on" in out
+    assert "interrupted · run the same command again to resume" in out
     assert processes_in(project.folder) == []
     assert project.story()["retries"] == 0
     assert "half.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1")
@@ -277,5 +279,5 @@ kill -9 $(cat $HOME/pid)
 
     done = project.ralph("run", "auth", "--once", code=3)
 
-    assert "The last run was killed. The gates run again" in done.stdout
+    assert "The last run was killed. Ralph runs the gates again" in done.stdout
     assert project.story("US-002")["passes"] is False

@@ -16,7 +16,7 @@ def test_the_demo_shows_a_lie_a_retry_a_reset_and_an_agreement(project: Project)
 
     done = project.ralph("demo", "--into", str(target))
 
-    assert "✗ US-001 not accepted: The gate `python3 -m unittest -q` failed" in done.stdout
+    assert "✗ US-001 failed: The gate `python3 -m unittest -q` failed" in done.stdout
     assert "sent back: US-002" in done.stdout
     assert "learned:" in done.stdout
     assert "complete · all gates green · final verification agreed" in done.stdout
@@ -37,7 +37,7 @@ def test_the_scripted_agent_is_checked_counted_and_chosen_by_prompt_or_call(proj
     assert project.ralph(*play, stdin="first").stdout == "once\n<ralph>DONE</ralph>\n"
     assert project.ralph(*play, stdin="first").stdout == "by number\n"
     assert project.ralph(*play, stdin="the second", code=7).stdout == "by match\n"
-    assert "no turn fits" in project.ralph(*play, stdin="first", code=1).stderr
+    assert "no turn matches" in project.ralph(*play, stdin="first", code=1).stderr
     project.ralph(*play, "--reset")
     assert project.ralph(*play, stdin="first").stdout.startswith("once")
     assert "3 turns" in project.ralph(*play, "--check").stdout
@@ -71,4 +71,4 @@ def test_on_a_terminal_there_are_colours_and_a_living_line(project: Project) -> 
     assert "\x1b[32m" in text
     assert "… agent python at work" in text
     assert "\r\x1b[2K" in text
-    assert Path(text.split("Where to look (")[1].split(")")[0]).is_dir()
+    assert Path(text.split("To explore it (")[1].split(")")[0]).is_dir()

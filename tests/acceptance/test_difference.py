@@ -39,8 +39,8 @@ def test_a_file_that_only_the_checkout_has_is_named_with_what_helps(ready: Proje
 
     done = ready.ralph("run", "auth", code=1)
 
-    assert f"The gate `{gate}` is red in a clean checkout" in done.stderr
-    assert "green with files that only your checkout has: conf/my.json." in done.stderr
+    assert f"The gate `{gate}` fails in a clean checkout" in done.stderr
+    assert "passes with files that only your checkout has: conf/my.json." in done.stderr
     assert 'Set "worktrees": {"copy": ["conf/my.json"]}' in done.stderr
     assert ready.calls() == 0
     assert everything(ready) == before, "the person's checkout is not written to"
@@ -79,7 +79,7 @@ def test_a_variable_that_gates_do_not_get_is_named(ready: Project) -> None:
 
     told = ready.ralph("run", "auth", code=1, env={"SHOP_URL": "http://x"}).stderr
 
-    assert "names SHOP_URL, which is set in your shell and not passed to gates." in told
+    assert "names SHOP_URL, which is set in your shell but not passed to gates." in told
     assert '"verify": {"env": ["SHOP_URL"]}' in told
     assert ready.calls() == 0
     ready.config(gate, verify={"env": ["SHOP_URL"]})

@@ -69,7 +69,7 @@ def test_a_gate_that_always_changes_what_was_provided_is_told_once(project: Proj
 
     done = project.ralph("run", "auth")
 
-    told = "Something changed what Ralph had provided, and Ralph put it back: node_modules/tool/a.js and 1 more."
+    told = "Files that Ralph had provided were changed, and Ralph restored them: node_modules/tool/a.js and 1 more."
     assert done.stdout.count(told) == 1
     assert (project.path / "node_modules/tool/a.js").read_text() == "1\n"
 
@@ -81,7 +81,7 @@ def test_the_same_failure_of_the_environment_in_two_tasks_stops_the_run(project:
 
     done = project.ralph("run", "auth", code=3)
 
-    assert "cannot run (exit code 127 (command not found)), in US-001 and US-002" in done.stdout
+    assert "cannot run for US-001 and US-002 (exit code 127 (command not found))" in done.stdout
     assert project.calls() == 2
     project.ralph("retry", "auth")
     project.ralph("run", "auth", "--keep-going", code=3)

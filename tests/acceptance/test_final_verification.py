@@ -50,7 +50,7 @@ def test_verified_is_refused_while_the_suite_is_red_and_ends_with_exit_code_3(pr
 
     done = project.ralph("run", "auth", code=3)
 
-    assert "It said VERIFIED while the suite is red" in done.stdout
+    assert "The verifier said VERIFIED, but gates fail" in done.stdout
     assert "the final verification did not agree" in done.stdout
     prompt = project.prompts()[-1]
     assert "FAILED, exit code 1" in prompt

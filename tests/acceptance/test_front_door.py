@@ -111,7 +111,7 @@ def test_roles_plan_and_build_what_they_were_asked_for_when_they_run(project: Pr
     begun = project.ralph("plan", sessions.ID, sessions.REQUEST, "--style", "roles")
 
     assert begun.stdout.endswith(f"→ ralph run {sessions.ID}\n")
-    assert project.ralph("next").stdout == f"{sessions.ID}: not planned yet (ralph session --resume {sessions.ID})\n"
+    assert project.ralph("next").stdout == f"{sessions.ID}: not planned yet (ralph run {sessions.ID})\n"
     assert sessions.calls(project) == []
     done = project.ralph("run", sessions.ID)
     assert f"{sessions.ID}: complete" in done.stdout
@@ -125,10 +125,24 @@ def test_roles_do_not_take_a_name_that_is_in_use(project: Project) -> None:
     project.stories("One")
     project.ralph("plan", "weather", "How warm is it?", "--style", "roles")
 
-    assert "There is a session 'weather' already." in refused(project, "plan", "weather", "x", "--style", "roles")
-    assert "There is a feature 'auth' already." in refused(project, "plan", "auth", "x", "--style", "roles")
+    assert "The session 'weather' already exists." in refused(project, "plan", "weather", "x", "--style", "roles")
+    assert "The feature 'auth' already exists." in refused(project, "plan", "auth", "x", "--style", "roles")
     for words in (["weather"], ["weather", "More"]):
         assert "`ralph run weather` continues it" in refused(project, "plan", *words)
+
+
+def test_the_folder_of_specs_is_known_by_its_name(green: Project) -> None:
+    assert "There is no folder" in (said := refused(green, "plan", "--from", "specs/"))
+    assert "Write one file for each feature" in said, "as `ralph start plan` says it"
+    assert "missing.md does not exist." in refused(green, "plan", "--from", "missing.md")
+
+    green.write("specs/a.md", "# A\n\n## Tasks\n- [ ] Do a-1\n")
+    green.write("src/x.txt", "x\n")
+    green.git("add", "-A")
+    green.git("commit", "-q", "-m", "A spec")
+    green.script(answers_specs(specs.spec("a", specs.task("a-1"))))
+
+    assert "wrote implementation.json" in green.ralph("-C", "src", "plan", "--from", "specs/").stdout
 
 
 @pytest.mark.parametrize(("name", "remedy"), [("specs", "--from specs/"), ("requirements", "--from requirements.md")])
@@ -202,7 +216,7 @@ def test_a_session_that_awaits_its_final_review_is_not_finished(project: Project
 def test_run_in_a_project_without_plans_says_how_to_make_one(green: Project) -> None:
     said = refused(green, "run")
 
-    assert "There is nothing to run here yet." in said
+    assert "There is nothing to run yet." in said
     assert 'ralph plan NAME "WHAT"' in said
 
 
@@ -235,9 +249,9 @@ def test_planning_options_are_refused_where_they_do_nothing(green: Project) -> N
         (["x", "--style", "roles", "--model", "opus"], "--model does not apply to a session"),
         (["--from", "specs/", "--show"], "--show does not apply to specs."),
         (["--from", "work.md", "--discard"], "--discard does not apply to the first plan from requirements."),
-        (["auth", "x", "--from", "work.md"], "--from takes neither a name nor a style."),
-        (["--from", "."], "specs are in specs/"),
-        (["add", "a", "page"], "between quotes"),
+        (["auth", "x", "--from", "work.md"], "--from cannot be combined with a name or --style."),
+        (["--from", "."], "specs must be in specs/"),
+        (["add", "a", "page"], "in quotes"),
     ):
         assert where in refused(green, "plan", *words), words
     assert green.calls() == 0
@@ -250,7 +264,7 @@ def test_an_unknown_name_is_answered_with_the_nearest_of_all_plans(green: Projec
 
     for wrong, right in {"wether": "weather", "spec": "specs", "auht": "auth"}.items():
         for command in ("run", "status", "next", "verify", "attempts", "retry"):
-            assert f"There is no plan {wrong!r} here; did you mean {right!r}?" in refused(green, command, wrong)
+            assert f"There is no plan {wrong!r}; did you mean {right!r}?" in refused(green, command, wrong)
 
 
 def test_help_is_the_same_both_ways_and_names_fifteen_commands(project: Project) -> None:

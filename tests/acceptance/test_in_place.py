@@ -102,7 +102,7 @@ def test_after_a_kill_what_passed_in_place_is_proved_in_place(ready: Project) ->
 
     told = ready.ralph("run", "auth", "--no-baseline").stdout
 
-    assert "The gates run again on what passed in it: US-001" in told
+    assert "Ralph runs the gates again for the tasks that passed in it: US-001" in told
     proof = [event["result"] for event in ready.events("gate_ended") if "proof" in event["result"]["log"]]
     assert [result["in_place"] for result in proof] == [True]
     assert "half.txt" in ready.files_in("ralph/auth"), "the killed agent's work was not lost by that"

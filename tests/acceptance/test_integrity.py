@@ -38,9 +38,9 @@ def test_an_agent_that_does_this_is_undone_and_it_costs_the_attempt(project: Pro
 
     done = project.ralph("run", "auth")
 
-    assert "The agent did what it must not: it changed Ralph's own files" in done.stdout, what
+    assert "The agent broke the rules: it changed Ralph's own files" in done.stdout, what
     assert project.story()["retries"] == 1
-    assert any("The agent did what it must not" in prompt for prompt in project.prompts())
+    assert any("The agent broke the rules" in prompt for prompt in project.prompts())
     assert project.story("US-002")["passes"]
     assert project.git("show", "ralph/auth:ralph.config.json") == project.git("show", "main:ralph.config.json")
     assert not any("evil" in name for name in project.files_in("ralph/auth"))
@@ -83,6 +83,25 @@ def test_a_plan_that_is_forged_where_ralph_keeps_it_is_not_believed(project: Pro
     assert run.returncode == (3 if end == "done" else 130)
     assert not project.story().get("passes")
     assert not project.plan_at("ralph/auth")["userStories"][0].get("passes")
+
+
+def test_a_plan_that_was_moved_away_forged_and_linked_back_is_not_believed_after_a_kill(project: Project) -> None:
+    project.config("test -f proof.txt", maxRetries=1)
+    project.stories("One")
+    reached, away = project.folder / "reached", project.folder / "away"
+    folder = "$RALPH_ROOT/.ralph/worktrees/auth/.ralph/2026-01-01-auth"
+    link = f"mv {folder} {away} && ln -s {away} {folder} && {FORGE_THE_TRUTH.strip()} touch {reached}"
+    project.script({"run": [link], "sleep": 60, "times": 1}, {"done": True})
+    run = project.start("run", "auth", "--no-baseline")
+    wait_for(reached.exists)
+    os.kill(run.pid, signal.SIGKILL)
+    run.communicate(timeout=30)
+    assert '"passes": true' in (away / "prd.json").read_text(), "the forgery was made"
+
+    project.ralph("run", "auth", "--no-baseline", code=3)
+
+    assert not project.plan_at("ralph/auth")["userStories"][0].get("passes")
+    assert '"passes": true' in (away / "prd.json").read_text(), "nothing is written through the link"
 
 
 @pytest.mark.parametrize(
@@ -135,7 +154,7 @@ def test_a_branch_that_an_agent_moves_in_the_repository_itself_is_put_back_and_w
 
     done = project.ralph("run", "auth")
 
-    assert "Somebody else has moved ralph/auth, where only verified work may land: that was undone" in done.stdout
+    assert "Another process moved ralph/auth, where only verified work may land. Ralph undid that" in done.stdout
     strays = project.git("for-each-ref", "--format=%(objectname)", "refs/ralph/strays").splitlines()
     assert "one.txt" in project.files_in(strays[0]), "what it made is kept"
     assert strays[0] not in project.git("rev-list", "ralph/auth").splitlines()
@@ -162,7 +181,7 @@ def test_a_reviewer_that_changes_the_project_is_undone(project: Project) -> None
 
     done = project.ralph("run", "auth")
 
-    assert "it changed the project, and was only to read it" in done.stdout
+    assert "it changed the project, but may only read it" in done.stdout
     assert project.landed("one.txt") == "x"
     assert "extra.txt" not in project.files_in("ralph/auth")
     assert not project.exists("extra.txt")
@@ -190,7 +209,7 @@ def test_every_attempt_is_listed_with_outcome_and_size_and_can_be_shown_and_rest
     assert "+bad" in project.ralph("attempts", "auth", "US-001/1", "--diff").stdout
     assert "Restored 1 file" in project.ralph("attempts", "auth", "US-001/1", "--restore").stdout
     assert project.read("bad.txt") == "bad\n"
-    assert "would be overwritten" in project.ralph("attempts", "auth", "US-001/1", "--restore", code=1).stderr
+    assert "would overwrite" in project.ralph("attempts", "auth", "US-001/1", "--restore", code=1).stderr
     assert "US-009" in project.ralph("attempts", "auth", "US-009/1", "--diff", code=1).stderr
 
 
@@ -244,7 +263,7 @@ def test_what_an_agents_code_does_inside_a_gate_spoils_no_gate_and_no_commit(pro
     done = project.ralph("run", "auth", "--no-baseline")
 
     assert "✗ sh tests/check.sh" in done.stdout, "each gate begins with the files of the commit"
-    assert "A gate did what it must not: it changed protected files (tests/check.sh)" in project.prompts()[1]
+    assert "A gate broke the rules: it changed protected files (tests/check.sh)" in project.prompts()[1]
     assert project.story()["retries"] == 1
     assert project.landed("tests/check.sh") == "test -f proof.txt"
     assert project.landed("ralph.config.json") == project.git("show", "main:ralph.config.json")

@@ -102,7 +102,7 @@ def test_what_an_agent_does_to_the_person_s_repository_is_undone_and_costs_the_a
     done = project.ralph("run", "auth")
 
     assert repository(project) == before
-    assert "did what it must not" in done.stdout
+    assert "broke the rules" in done.stdout
     assert "could not" not in done.stdout
     assert project.story()["retries"] == 1
     assert not (project.home / "owned").exists()
@@ -114,7 +114,7 @@ SWITCHES = {
     "an old branch": ("git stash -q; git switch -q side", "from main to side", "git switch main"),
     "no branch": ("git checkout -q --detach", "from main to", "git switch main"),
     "a link": ("git symbolic-ref HEAD refs/heads/side", "from main to side", "git switch main"),
-    "a stash": ("git stash -q", "it stashed what you had changed", "git stash pop"),
+    "a stash": ("git stash -q", "it stashed your changes", "git stash pop"),
     "fewer files": (
         "git stash -q; git sparse-checkout set --no-cone /nothing", "which files", "git sparse-checkout disable"
     ),
@@ -156,8 +156,8 @@ def test_every_command_that_puts_something_right_is_said_however_much_there_is(p
 
     said = " ".join(project.ralph("run", "auth").stdout.split())
 
-    assert "`git switch main` puts that right." in said
-    assert "`git stash pop` brings it back." in said
+    assert "run `git switch main`" in said
+    assert "run `git stash pop`" in said
 
 
 def test_a_commit_in_the_person_s_checkout_is_taken_off_and_the_message_says_where_it_is(project: Project) -> None:
@@ -171,7 +171,7 @@ def test_a_commit_in_the_person_s_checkout_is_taken_off_and_the_message_says_whe
 
     made = (project.home / "made").read_text()[:12]
     assert project.git("rev-parse", "main") == main
-    assert f"it moved main (what it put there is kept in refs/ralph/strays/{made})" in " ".join(done.stdout.split())
+    assert f"it moved main (its commit is kept in refs/ralph/strays/{made})" in " ".join(done.stdout.split())
     assert project.git("show", f"refs/ralph/strays/{made}:z") == "z"
 
 
@@ -222,7 +222,7 @@ def test_what_the_person_does_meanwhile_stays_and_nobody_is_blamed(project: Proj
     out, _ = run.communicate(timeout=60)
 
     assert run.returncode == 0, out
-    assert "must not" not in out
+    assert "must not" not in out and "broke the rules" not in out
     assert repository(project) == mine
     assert project.story()["retries"] == 0
 
@@ -238,7 +238,7 @@ def test_a_branch_that_was_removed_meanwhile_can_be_had_back(project: Project) -
 
     done = project.ralph("run", "auth")
 
-    assert f"if that was not you: git update-ref refs/heads/side {side[:12]}" in " ".join(done.stdout.split())
+    assert f"if you did not do this: git update-ref refs/heads/side {side[:12]}" in " ".join(done.stdout.split())
     assert side in project.git("for-each-ref", "--format=%(objectname)", "refs/ralph")
 
 
@@ -266,6 +266,6 @@ def test_a_second_name_for_main_that_nobody_saw_made_never_moves_main(project: P
     done = project.ralph("run", "auth")
 
     assert project.git("rev-parse", "main") == main
-    assert "Somebody else has moved ralph/auth" in done.stdout
+    assert "Another process moved ralph/auth" in done.stdout
     assert project.landed("two.txt") == "x"
     assert not project.git("for-each-ref", "--format=%(symref)", "refs/heads/ralph").strip()

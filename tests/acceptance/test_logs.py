@@ -84,7 +84,7 @@ def test_a_killed_run_ends_what_follows_it(waiting: Project) -> None:
     run.communicate(timeout=60)
     rest, _ = follower.communicate(timeout=60)
     assert follower.returncode == 0
-    assert "The run was cut short: its process is gone." in rest
+    assert "The run was killed: its process no longer exists." in rest
     waiting.write("US-001.go", "")  # its agent outlived it
     wait_for(lambda: not processes_in(waiting.path))
 
@@ -146,7 +146,7 @@ def test_an_old_journal_and_a_damaged_one_are_shown_as_far_as_they_can_be_read(p
     assert "✓ make" in done.stdout
     assert "from_the_future  colour=red" in done.stdout
     assert "\x1b" not in done.stdout
-    assert "written by an older Ralph" in done.stderr
+    assert "An older Ralph wrote this journal" in done.stderr
     assert "1 line of the journal could not be read" in done.stderr
     assert f"{OLD}  auth" in project.ralph("logs", "--list").stdout
     assert "auth" in project.ralph("logs", "--follow").stdout
@@ -154,5 +154,5 @@ def test_an_old_journal_and_a_damaged_one_are_shown_as_far_as_they_can_be_read(p
 
 
 def test_a_run_that_is_unknown_is_said_to_be(project: Project) -> None:
-    assert "There were no runs yet." in project.ralph("logs", "--follow", code=1).stderr
+    assert "There are no runs yet." in project.ralph("logs", "--follow", code=1).stderr
     assert "There is no run 'nonsense'." in project.ralph("logs", "nonsense", code=1).stderr

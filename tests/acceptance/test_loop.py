@@ -17,7 +17,7 @@ def test_two_stories_are_done_verified_and_committed(project: Project) -> None:
     done = project.ralph("run", "auth")
 
     assert "complete · all gates green · final verification agreed" in done.stdout
-    assert "stories 2 of 2 passed · attempts 3" in done.stdout
+    assert "tasks 2 of 2 passed · attempts 3" in done.stdout
     assert {"one.txt", "two.txt"} <= set(project.files_in("ralph/auth"))
     assert project.git("branch", "--show-current") == "main", "a person stays where they are"
     assert not project.exists("one.txt"), "and their files are theirs"
@@ -39,7 +39,7 @@ def test_an_agent_that_lies_is_caught_and_retried_with_the_failure_in_its_prompt
 
     done = project.ralph("run", "auth")
 
-    assert "not accepted: The gate" in done.stdout
+    assert "failed: The gate" in done.stdout
     first, second, *_ = project.prompts()
     assert "What Went Wrong Before" not in first
     assert "exit code 7" in second

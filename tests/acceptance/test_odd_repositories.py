@@ -55,16 +55,16 @@ REFUSED = {
     "bare": ("rm -rf project && git init -q --bare project", "is a bare repository"),
     "a submodule without files": (
         f"{ADDED} && mv project full && git clone -q full project",
-        "these submodules have no files: sub.",
+        "these submodules are empty: sub.",
     ),
     "a filter that is not installed": (
         f"{LOUD} && git config filter.loud.smudge no-such-program",
-        "Correct the filter that git names",
+        "Fix the filter that git names",
     ),
     "objects that are only in a remote that is gone": (
         "mv project full && git -C full config uploadpack.allowFilter true"
         " && git clone -q --no-checkout --filter=blob:none file://$PWD/full project && rm -rf full",
-        "Some objects are only in the remote",
+        "Some objects exist only in the remote",
     ),
     "refs in a form that Ralph or this git does not know": (
         "cd project && git config core.repositoryFormatVersion 1 && git config extensions.refStorage reftable",

@@ -59,7 +59,7 @@ def test_two_stories_that_change_the_same_line_meet_in_a_prompt_and_not_on_the_b
     again = next(
         text for text in project.prompts() if "It conflicts with work that landed after this attempt began" in text
     )
-    assert "Both versions stand in app.txt, with conflict markers" in again
+    assert "Both versions are in app.txt, with conflict markers" in again
     assert len(landed(project)) == 2
 
 

@@ -121,8 +121,8 @@ def test_a_disk_that_is_full_while_a_worktree_is_made(project: Project, small_di
 
     done = project.ralph("run", "auth", "--jobs", "3", code=1)
 
-    assert "could not be made" in done.stderr or "could not be saved" in done.stderr
-    assert "Free some space" in done.stderr
+    assert "could not create" in done.stderr or "could not be saved" in done.stderr
+    assert "Free some disk space" in done.stderr
     assert processes_in(project.path) == []
     subprocess.run(["mount", "-o", "remount,size=64m", str(small_disk)], check=True)
     project.ralph("run", "auth", "--jobs", "3")
@@ -195,7 +195,7 @@ def test_ctrl_c_in_the_gates_of_a_landing_stops_them_and_the_next_run_lands_it(p
 
     done = project.ralph("run", "auth", "--jobs", "2")
 
-    assert "goes on where it stopped" in done.stdout
+    assert "resumes where it stopped" in done.stdout
     assert project.calls() == 3, "two stories and the final verification"
     assert len(landed(project)) == 2
 
@@ -239,7 +239,7 @@ def test_what_waits_for_a_blocked_story_waits_and_the_rest_is_done(project: Proj
     assert landed(project) == ["auth/US-003/1"]
     assert "US-001" in done.stdout
     project.script(does("US-001", "1.txt"), does("US-002", "2.txt"), VERIFIED)
-    assert "US-001: to be tried again" in project.ralph("retry", "auth").stdout
+    assert "Reset US-001" in project.ralph("retry", "auth").stdout
     assert project.git("branch", "--list", "ralph/auth", "--format=%(worktreepath)") == "", "it is let go again"
     project.ralph("run", "auth", "--jobs", "2")
     assert landed(project)[1:] == ["auth/US-001/2", "auth/US-002/1"]
@@ -355,6 +355,6 @@ def test_a_usage_limit_that_three_meet_is_waited_for_once(project: Project) -> N
 
     assert len(project.events("waited")) == 1
     verdicts = [event["verdict"] for event in project.events("attempt_ended") if event["work"] != "final"]
-    assert sorted(verdicts) == ["limited"] * 3 + ["passed"] * 3
+    assert verdicts == ["passed"] * 3, "each waits within its attempt"
     assert [story["retries"] for story in project.plan_at("ralph/auth")["userStories"]] == [0, 0, 0]
     assert len(landed(project)) == 3

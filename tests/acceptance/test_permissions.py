@@ -101,7 +101,7 @@ def test_what_could_not_be_read_is_named(project: Project) -> None:
 
     said = ralph(project, "run", "auth", "--no-baseline")
 
-    why = "(it could not be read)"
+    why = "(it cannot be read)"
     assert f"Not part of the commit: d/g {why}, e/ {why}, f {why}, src/a.txt {why}." in " ".join(said.split())
     assert project.landed("src/b") == "x" and project.landed("src/a.txt") == "a"
     assert not {"f", "d/g", "e/h"} & set(project.files_in("ralph/auth"))

@@ -79,7 +79,7 @@ def test_everything_that_is_wrong_with_answers_is_told_as_for_a_request(planned:
 
     planned.write("answers.json", json.dumps({"answers": {"gaol": "Beauty"}}))
     done = planned.ralph("prd", "auth", "--yes", "--answers", "answers.json", code=1)
-    assert "answers.gaol: nobody asked that; did you mean 'goal'?" in done.stderr
+    assert "answers.gaol: there is no such question; did you mean 'goal'?" in done.stderr
     assert not any("The Person's Answers" in text for text in planned.prompts()), "nothing was written from it"
 
     for wrong in ({"answers": {"goal": 3}}, {"answers": {"goal": " "}}, {"goal": "Beauty"}, [1]):
@@ -113,6 +113,16 @@ def test_an_answer_with_mistakes_goes_back_to_the_agent_and_the_old_plan_stays(p
     assert "no usable answer in 3 tries" in done.stderr
     assert "Nothing was changed" in done.stderr
     assert planned.plan() == before
+
+
+def test_only_the_answer_file_of_a_planner_counts(planned: Project) -> None:
+    """What it claims beside its answer does not send a usable answer back, as with a reviewer."""
+    planned.script(*usual(answers("Generate PRD", PRD, say=["<TASK_BLOCKED reason=no time>"])))
+
+    planned.ralph("prd", "auth", "--yes")
+
+    assert planned.read(f"{folder()}/prd.md") == PRD
+    assert planned.calls() == 3, "questions, draft, stories"
 
 
 def test_updating_keeps_what_ralph_knows_and_believes_no_claim(planned: Project) -> None:
@@ -201,7 +211,7 @@ def test_in_a_terminal_it_asks_and_offers_what_fits(planned: Project) -> None:
     seen = talk(planned, ["prd", "auth"], "log people in", "B", "n")
     assert "What is it for?" in seen
     assert "A. Speed" in seen
-    assert "Run 'ralph prd auth' to continue." in seen
+    assert "Run 'ralph plan auth' to continue." in seen
     draft = planned.prompts()[-1]
     assert "Beauty" in draft
     assert "log people in" in draft
@@ -230,7 +240,7 @@ def test_a_plan_that_is_under_way_is_edited_on_its_branch(project: Project) -> N
     edit = ("prd", "auth", "--action", "edit-json")
 
     refused = project.ralph(*edit, env={"EDITOR": str(editor), "FROM": '"Two"', "TO": "7"}, code=1)
-    kept = refused.stderr.rpartition("What you wrote is in ")[2].strip().rstrip(".")
+    kept = refused.stderr.rpartition("Your version is in ")[2].strip().rstrip(".")
     assert '"title": 7' in Path(kept).read_text()
     project.ralph(*edit, env={"EDITOR": str(editor), "FROM": "Two", "TO": "Second"})
 

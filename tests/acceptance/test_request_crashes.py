@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.acceptance.requests import in_checkout, load, task, work, write_plan
 from tests.conftest import Project, processes_in
 from tests.instants import cut_short, states
@@ -53,6 +55,7 @@ def check(project: Project) -> None:
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
 
 
+@pytest.mark.long
 def test_killed_at_any_instant_the_next_start_resumes_and_nothing_is_lost_or_repeated(project: Project) -> None:
     prepare(project)
     for _ in states(project, "start", least=60):

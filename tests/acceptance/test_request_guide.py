@@ -28,8 +28,8 @@ def test_the_guide_works_as_it_is_written(project: Project) -> None:
         for _ in range(2):
             person.expect("Answer [A]:")
             person.say("")
-        said = person.expect("then: ralph start")
-    assert "dependencies run in a circle: task-001 → task-003 → task-001" in " ".join(said.split())
+        said = person.expect("`ralph run request`")
+    assert "dependencies form a cycle: task-001 → task-003 → task-001" in " ".join(said.split())
     shown = re.findall(r"```\n(3 tasks.*?)```", text, re.DOTALL)[0]
     assert shown in shell(project, "ralph plan --show").stdout, "the tree is the one in the guide"
 

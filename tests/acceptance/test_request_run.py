@@ -58,7 +58,7 @@ def test_the_first_failure_halts_and_starting_again_goes_on_from_there(ready: Pr
     done = ready.ralph("start", code=3)
 
     assert "request: halted · task-002 failed: The gate `test ! -f bad.txt` failed" in done.stdout
-    assert "`ralph start` goes on from there" in done.stdout
+    assert "run `ralph run request` to continue" in done.stdout
     state = load(ready)
     assert (state["phase"], state["task_statuses"]["task-002"]) == ("failed", "failed")
     failure = state["last_failure"]
@@ -69,7 +69,7 @@ def test_the_first_failure_halts_and_starting_again_goes_on_from_there(ready: Pr
     assert {"1.txt"} == set(ready.files_in("ralph/request")) & {"1.txt", "bad.txt"}, "only good work is on the branch"
     assert ready.git("show", "refs/ralph/attempts/request/task-002/1:bad.txt") == "x", "what failed is kept"
     assert ready.status() == []
-    assert "halted, because task-002 failed" in ready.ralph("next", "request").stdout
+    assert "halted: task-002 failed" in ready.ralph("next", "request").stdout
     assert "halted: task-002 failed" in ready.ralph("status", "request").stdout
     assert ready.events("run_ended")[-1]["ending"] == "halted"
 

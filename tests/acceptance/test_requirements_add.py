@@ -115,7 +115,7 @@ def test_r4_10_an_id_that_was_ever_used_is_sent_back(founded: Founded, taken: st
     done = founded.ralph("add", "more")
 
     assert "with ids from `T-012` on" in founded.prompts()[0]
-    assert f"the id '{taken}' is taken; begin with T-012" in founded.prompts()[1]
+    assert f"the id '{taken}' is taken; start with T-012" in founded.prompts()[1]
     assert f"the id '{taken}' is taken" in done.stdout
     assert "T-012" in founded.states()
 
@@ -209,7 +209,7 @@ def test_r4_10_ended_in_the_middle_it_has_changed_nothing(founded: Founded, numb
     assert kept(founded) == before
     if number is not signal.SIGKILL:
         assert add.returncode == 130, out
-        assert "Nothing was changed; run this again." in out
+        assert "Nothing was changed. Run the command again." in out
         assert processes_in(founded.folder) == []
     founded.ralph("add", "more")
     assert processes_in(founded.folder) == []
@@ -343,9 +343,9 @@ def test_r4_10_very_long_learnings_are_archived_to_their_last_line(founded: Foun
 @pytest.mark.parametrize(
     ("work", "message"),
     [
-        ("", "There is no work in that: it is empty."),
-        (" \n ", "There is no work in that: it is empty."),
-        ("empty.md", "There is no work in that: it is empty."),
+        ("", "The description of the work is empty."),
+        (" \n ", "The description of the work is empty."),
+        ("empty.md", "The description of the work is empty."),
         ("missing.md", "missing.md does not exist."),
         ("binary.md", "binary.md is not UTF-8 text."),
     ],
@@ -364,7 +364,7 @@ def test_r4_10_work_that_is_none_is_refused_with_a_remedy(founded: Founded, work
 def test_r4_10_without_a_plan_it_says_how_to_get_one(founded: Founded) -> None:
     (founded.path / ".ralph/prd.json").unlink()
 
-    assert "ralph init --requirements FILE" in founded.errors("add", "more")
+    assert "ralph plan --from FILE" in founded.errors("add", "more")
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Project, processes_in
 from tests.instants import killed_at, states
 
@@ -74,6 +76,7 @@ def check(project: Project) -> None:
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
 
 
+@pytest.mark.long
 def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(project: Project) -> None:
     prepare(project)
     for _ in states(project, "run", least=100):
@@ -81,6 +84,7 @@ def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(project:
         check(project)
 
 
+@pytest.mark.long
 def test_killed_for_real_what_still_runs_does_no_harm(tmp_path: Path) -> None:
     for instant in range(9, 3000, 83):
         (tmp_path / str(instant)).mkdir()

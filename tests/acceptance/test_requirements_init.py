@@ -53,7 +53,7 @@ def test_r4_1_the_whole_layout_is_made(empty: Empty) -> None:
     }
     assert all(empty.exists(name) for name in wrote)
     assert "2 tasks: A shop\n  T-001  One\n  T-002  Two\n" in done.stdout
-    assert done.stdout.endswith("→ Then: ralph run\n")
+    assert done.stdout.endswith("→ Then run `ralph run`.\n")
     left = [path.name for path in (empty.path / ".ralph/worktrees").iterdir()]
     assert left == [".gitignore"], "the copy that the agent planned in is gone"
     assert empty.read(".ralph/requirements.md") == REQUIREMENTS == empty.read("requirements.md")
@@ -207,12 +207,12 @@ def test_r4_1_a_second_init_says_what_is_there(empty: Empty) -> None:
 
     said = empty.errors(*INIT)
 
-    assert "There is a plan already: .ralph/prd.json." in said
+    assert "A plan already exists: .ralph/prd.json." in said
     assert 'ralph add "more work"' in said
     assert "ralph status requirements" in said
     assert empty.files() == before
     assert len(empty.prompts()) == 1, "nobody was asked"
-    assert "is there already and was left as it is" in empty.ralph("init").stdout
+    assert "already exists and was not changed" in empty.ralph("init").stdout
 
 
 BAD: dict[str, tuple[bytes | None, str]] = {
@@ -298,7 +298,7 @@ def test_r4_1_after_three_answers_that_cannot_be_used_it_ends_and_nothing_is_fou
     said = empty.errors(*INIT)
 
     assert "The agent gave no usable answer in 3 tries (turning the requirements into tasks)." in said
-    assert "Nothing was changed. Look at what it said: " in said
+    assert "Nothing was changed. The agent's output is in " in said
     assert len(empty.prompts()) == 3
     assert nothing_was_founded(empty)
 
@@ -437,7 +437,7 @@ def test_r4_1_what_was_founded_runs_from_any_folder_of_it(empty: Empty) -> None:
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "  branch ralph/requirements, then main · agent ralph" in done.stdout
-    assert "`git -C project log -p`. It is on your branch as well." in done.stdout
+    assert "`git -C project log -p`. It is also on your branch." in done.stdout
     assert empty.git("rev-parse", "main") == empty.git("rev-parse", "ralph/requirements")
     assert empty.git("branch", "--show-current") == "main"
     assert empty.git("status", "--porcelain") == ""

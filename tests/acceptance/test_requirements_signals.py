@@ -122,7 +122,7 @@ def test_ended_at_this_moment_it_goes_on_later_and_each_task_is_done_once(
         assert run.returncode == -signal.SIGKILL
     else:
         assert run.returncode == 130, out
-        assert "requirements: interrupted · run the same command again to go on" in out
+        assert "requirements: interrupted · run the same command again to resume" in out
         assert processes_in(founded.folder) == []
         assert founded.aggregate()["status"] == "interrupted"
         assert founded.run_state()["status"] == "interrupted"
@@ -149,7 +149,7 @@ def test_a_second_ctrl_c_ends_everything_at_once_and_it_goes_on_later(founded: F
     out, _ = run.communicate(timeout=20)
 
     assert run.returncode == 130, out
-    assert "stopped at once; the same command goes on from here." in out
+    assert "stopped at once. Run the same command again to resume." in out
     wait_for(lambda: processes_in(founded.folder) == [])
     assert founded.aggregate()["status"] == "interrupted"
     assert founded.run_state()["status"] == "interrupted"
@@ -200,7 +200,7 @@ def test_ctrl_c_while_ralph_looks_at_what_an_agent_did_loses_nothing(founded: Fo
 
     assert run.returncode == 130, out
     done = founded.ralph("run")
-    assert "T-001 goes on where it stopped: its agent had finished." in done.stdout, "what it made is kept"
+    assert "T-001 resumes where it stopped: its agent had finished." in done.stdout, "what it made is kept"
     assert len(founded.events("agent_started")) == 1, "nobody does it again"
     assert "one.txt" in founded.files_in("refs/ralph/attempts/requirements/T-001/1")
     assert founded.commits_of("T-001") == 1
@@ -212,6 +212,7 @@ LANES = 3
 STRIDE = 23
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("lane", range(LANES))
 def test_ctrl_c_at_any_instant_costs_nothing(tmp_path: Path, lane: int) -> None:
     layouts = list(LAYOUTS.values())

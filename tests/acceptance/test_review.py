@@ -139,7 +139,9 @@ def test_reviews_that_are_exhausted_block_with_the_findings(auth: Project) -> No
     assert "US-001 is blocked" in done.stdout
     story = auth.story()
     assert (story["blocked"], story["retries"], story["reviewRounds"], len(reviews(auth))) == (True, 0, 1, 2)
-    assert story["notes"].startswith("No review round is left of 1. The reviewer sent it back: I say failed")
+    assert story["notes"].startswith(
+        "The limit of review rounds (1) is reached. The reviewer sent it back: I say failed"
+    )
     assert "- major one.txt:1: The second → Mend it" in story["notes"]
     assert "one.txt" not in auth.files_in("ralph/auth"), "what is blocked never came there"
     assert auth.git("show", "refs/ralph/attempts/auth/US-001/2:one.txt") == "better", "and its work is kept"
@@ -174,9 +176,9 @@ def test_the_same_findings_twice_are_a_stalemate(auth: Project) -> None:
 
     done = auth.ralph("run", "auth", code=3)
 
-    assert "    Stalemate: two reviews in a row found the same. The reviewer sent" in done.stdout
+    assert "    Stalemate: two reviews in a row found the same problems. The reviewer sent" in done.stdout
     story = auth.story()
-    assert story["blocked"] and story["notes"].startswith("Stalemate: two reviews in a row found the same.")
+    assert story["blocked"] and story["notes"].startswith("Stalemate: two reviews in a row found the same problems.")
     assert "one.txt:7: an empty cart raises." in story["notes"]
     assert len(reviews(auth)) == 2
 
@@ -232,7 +234,7 @@ def test_what_a_reviewer_changes_is_undone_and_its_word_does_not_count(auth: Pro
 
     auth.ralph("run", "auth", "--once", code=3)
     assert len(reviews(auth)) == 3
-    assert "it changed the project, and was only to read it" in reviews(auth)[1]
+    assert "it changed the project, but may only read it" in reviews(auth)[1]
     assert auth.read("app.txt") == "app\n" and auth.status() == ["?? .ralph/", "?? ralph.config.json"]
     assert auth.git("show", "refs/ralph/attempts/auth/US-001/1:one.txt") == "x"
     assert "extra.txt" not in auth.files_in("refs/ralph/attempts/auth/US-001/1")
@@ -295,7 +297,7 @@ def test_a_kill_during_the_review_does_not_run_the_executor_again(auth: Project)
 
     done = auth.ralph("run", "auth")
 
-    assert "US-001 goes on where it stopped: its agent had finished." in done.stdout
+    assert "US-001 resumes where it stopped: its agent had finished." in done.stdout
     started = [event["log"] for event in auth.events("agent_started")]
     assert sum("US-001-1.agent" in log for log in started) == 1, "the executor ran once"
     assert sum(".review" in log and "US-001" in log for log in started) == 2

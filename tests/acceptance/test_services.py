@@ -122,7 +122,7 @@ def test_a_service_without_a_start_command_is_never_started_and_never_ended(proj
 
     project.ralph("retry", "auth", "US-001")
     project.script({"match": "ID:.. US-001", "write": {"two.txt": "2"}, "done": True})
-    assert "a person is to start it" in project.ralph("run", "auth", "--once", code=1).stderr
+    assert "you must start it yourself" in project.ralph("run", "auth", "--once", code=1).stderr
 
 
 def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -> None:
@@ -140,8 +140,8 @@ def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -
 
     done = project.ralph("run", "auth")
 
-    assert "what it left running was ended" in done.stdout
-    assert "had changed when the last run was killed" not in done.stderr, "the configuration is a person's"
+    assert "Ralph ended the processes that it had left running" in done.stdout
+    assert "The last run was killed" not in done.stderr, "the configuration is a person's"
 
 
 def test_what_a_killed_verification_left_running_is_ended_by_the_next(project: Project) -> None:

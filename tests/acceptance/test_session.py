@@ -73,7 +73,7 @@ def test_a_session_from_the_request_to_the_last_review(project: Project) -> None
 
     sent = [text.split("# Session Call")[1] for text in project.prompts()]
     asked_again = next(text for text in sent if "MODE: TASK_BREAKDOWN" in text and "Was Not Complete" in text)
-    assert "progress.md: there is no task-… to be done" in asked_again
+    assert "progress.md: there is no open task-…" in asked_again
     assert f"USER_REQUEST: {REQUEST}" in sent[0] and not any(REQUEST in text for text in sent[1:])
     reviewed = [text for text in sent if "REPORT_PATH" in text and "ATTEMPT_NUMBER" not in text]
     assert not any("tasks.task-2-report.md" in text for text in reviewed), "a red gate never reaches the reviewer"
@@ -183,7 +183,7 @@ def test_what_was_right_the_first_time_need_not_be_done_twice(
 def test_a_planner_that_never_writes_a_readable_plan_is_blocked_and_leaves_nothing(project: Project) -> None:
     plays(project, "INITIALIZE*) initialize; echo '- [?] task-1: x' >> $S/progress.md ;;")
     done = session(project, REQUEST, "--id", ID, "--json", code=3)
-    assert output(done)["status"] == "blocked" and "[?] is no mark" in output(done)["summary"]
+    assert output(done)["status"] == "blocked" and "[?] is not a mark" in output(done)["summary"]
     assert names(project) == set() and calls(project) == ["INITIALIZE"] * 3
     plays(project)
     session(project)
@@ -193,7 +193,7 @@ def test_a_planner_that_never_writes_a_readable_plan_is_blocked_and_leaves_nothi
 def test_a_circular_inheritance_is_refused_at_breakdown(project: Project) -> None:
     plays(project, "TASK_BREAKDOWN*) add task-1 task-2; add task-2 task-1; mark plan-breakdown x ;;")
     done = session(project, REQUEST, "--id", ID, code=3)
-    assert "in a circle: task-1 → task-2 → task-1" in done.stdout
+    assert "in a cycle: task-1 → task-2 → task-1" in done.stdout
     assert calls(project) == [*PLANNED, "TASK_BREAKDOWN", "TASK_BREAKDOWN"]
     shown = project.ralph("session", "show", ID).stdout
     assert "next      a person decides, then planner: TASK_BREAKDOWN" in shown, "no broken file stays"
@@ -220,7 +220,7 @@ def test_roles_that_only_look_change_nothing_in_the_project(project: Project) ->
     session(project, "--once")
     assert calls(project) == ["execute task-1 1", "review task-1 1", "review task-1 1"]
     assert work(project) == ["feat: task-1 - Do task-1"] and made(project, "feat: task-1") == ["task-1.txt"]
-    assert "it changed the project, and was only to read it" in project.prompts()[-1]
+    assert "it changed the project, but may only read it" in project.prompts()[-1]
     is_left_alone(project, "?? ralph.config.json")
 
 
@@ -246,7 +246,7 @@ def test_an_executor_that_did_nothing_is_told_what_it_owes_and_the_session_is_sh
     assert "tasks.task-1-report.md was not written" in told and "[P]" in told
     assert "ralph accept weather TASK" in done.stdout
 
-    reason = "task-1: The executor did not do what it owed: tasks.task-1-report.md was not written"
+    reason = "task-1: The executor did not meet its contract: tasks.task-1-report.md was not written"
     for view in (("session", "show"), ("session", "list"), ("status",), ("status", ID)):
         shown = project.ralph(*view).stdout
         assert "blocked" in shown and reason in shown, view
@@ -274,6 +274,34 @@ def test_a_person_can_accept_a_task_of_a_session(project: Project) -> None:
         assert review in text, "a finished session names its final review"
     assert review in project.ralph("session", "list").stdout
     assert json.loads(project.ralph("status", ID, "--json").stdout)[0]["finalReview"] == review
+
+
+def test_an_accepted_task_of_a_session_reads_back_as_accepted_with_who_and_why(project: Project) -> None:
+    plays(project, "'execute task-1'*) : ;;")
+    plan(project, "task-1", "task-2 task-1")
+    session(project, code=3)
+    project.ralph("accept", ID, "task-1", "--why", "it is known already", "--yes")
+    session(project)
+
+    [stands] = json.loads(project.ralph("status", ID, "--json").stdout)
+    tasks = {task["id"]: task for task in stands["tasks"]}
+    assert (stands["passed"], stands["accepted"]) == (1, 1)
+    assert [tasks[name]["state"] for name in ("task-1", "task-2")] == ["accepted", "passed"]
+    said = "accepted by Person: it is known already"
+    for view in (("status", ID), ("session", "show"), ("next", ID)):
+        assert said in project.ralph(*view).stdout, view
+    assert "1/2 passed, 1 accepted" in project.ralph("status").stdout
+    assert said in project.ralph("accept", ID, "task-1", "--why", "again", "--yes", code=1).stderr
+
+
+def test_no_role_can_say_that_a_person_accepted_a_task(project: Project) -> None:
+    forged = """printf '{"task-1": {"by": "Test", "why": "sure"}}' > $S/accepted.json"""
+    plays(project, f"'execute task-1'*) execute; {forged} ;; 'review task-1'*) accept; {forged} ;;")
+    plan(project, "task-1")
+    project.ralph("session", "--no-baseline", code=None)
+    assert "accepted.json" not in project.git("ls-tree", "-r", "--name-only", BRANCH)
+    [stands] = json.loads(project.ralph("status", ID, "--json").stdout)
+    assert stands["accepted"] == 0 and "accepted" not in {task["state"] for task in stands["tasks"]}
 
 
 # gates, rework, bounds
@@ -330,7 +358,7 @@ def test_the_same_findings_twice_end_it_with_the_findings_shown(project: Project
     plan(project, "task-1")
     done = session(project, code=3)
     assert calls(project)[-1] == "review task-1 2"
-    assert "found the same twice" in done.stdout and "the moon is missing" in done.stdout
+    assert "reported the same findings twice" in done.stdout and "the moon is missing" in done.stdout
 
 
 def test_session_reviews_are_bounded_and_more_can_be_asked_for(project: Project) -> None:
@@ -447,7 +475,7 @@ def test_an_update_reopens_a_finished_session(project: Project) -> None:
 def test_an_id_that_leaves_the_folder_is_refused(project: Project, args: tuple[str, ...]) -> None:
     plays(project)
     refused = project.ralph("session", *args, code=1)
-    assert "'../escaped' cannot be a session's id" in refused.stderr and calls(project) == []
+    assert "'../escaped' is not a valid session id" in refused.stderr and calls(project) == []
     assert not (project.path / ".ralph-sessions").exists() and not (project.path / "escaped").exists()
 
 
@@ -461,13 +489,13 @@ def test_a_command_line_that_means_nothing_is_refused(project: Project) -> None:
     refuses("no session to update", "--update", "x")
     plan(project, "task-1")
     refuses("did you mean 'weather'?", "--resume", "wether")
-    refuses("cannot be a session's id", "--resume", "")
+    refuses("is not a valid session id", "--resume", "")
     refuses("--update needs a text", "--update", " ", "--resume", ID)
-    refuses("A request begins a new session", "A request", "--resume", ID)
-    refuses("neither --resume nor --update", "A request", "--id", "new", "--update", "more")
-    refuses("There is a session 'weather' already", "A request", "--id", ID)
+    refuses("A request starts a new session", "A request", "--resume", ID)
+    refuses("cannot be combined with --resume or --update", "A request", "--id", "new", "--update", "more")
+    refuses("The session 'weather' already exists", "A request", "--id", ID)
     refuses("--id is for a new session", "--id", "new")
-    refuses("put it between quotes", "list", ID)
+    refuses("put it in quotes", "list", ID)
     assert not (project.path / ".ralph/run/new").exists()
 
 
@@ -477,7 +505,7 @@ def test_nonsense_in_progress_is_refused_by_its_line_before_anything_begins(proj
     text = project.read(f"{FOLDER}/progress.md").replace("[ ] task-2", "[maybe] task-2")
     project.write(f"{FOLDER}/progress.md", text)
     refused = project.ralph("session", code=1)
-    assert "progress.md" in refused.stderr and "line 6: [maybe] is no mark" in refused.stderr
+    assert "progress.md" in refused.stderr and "line 6: [maybe] is not a mark" in refused.stderr
     assert project.read(f"{FOLDER}/progress.md") == text and calls(project) == []
     assert "blocked" in project.ralph("session", "list").stdout
     shown = project.ralph("session", "show", ID, "--json").stdout
@@ -519,7 +547,7 @@ def test_a_folder_without_progress_and_request_is_told(project: Project) -> None
     plays(project)
     project.write(f"{FOLDER}/plan.md", "# Weather\n")
     refused = project.ralph("session", code=1)
-    assert "has no progress.md" in refused.stderr
+    assert "has neither progress.md nor a request" in refused.stderr
     assert "INITIALIZING" in project.ralph("session", "show", ID).stdout
 
 

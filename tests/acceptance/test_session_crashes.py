@@ -116,6 +116,7 @@ def test_a_file_that_a_killed_writer_left_is_none_of_the_session_s(project: Proj
     check(project)
 
 
+@pytest.mark.long
 def test_killed_at_any_instant_it_resumes_and_nothing_is_lost_or_repeated(project: Project) -> None:
     plays(project)
     plan(project, "task-1", "task-2 task-1")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.acceptance.specs import (
     BRANCH,
     commit_of,
@@ -83,6 +85,7 @@ def check(project: Project) -> None:
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
 
 
+@pytest.mark.long
 def test_killed_at_any_instant_the_next_build_goes_on_and_nothing_is_lost(project: Project) -> None:
     prepare(project)
     for _ in states(project, "start", "build", least=100):
@@ -90,6 +93,7 @@ def test_killed_at_any_instant_the_next_build_goes_on_and_nothing_is_lost(projec
         check(project)
 
 
+@pytest.mark.long
 def test_killed_for_real_what_still_runs_does_no_harm(tmp_path: Path) -> None:
     for instant in range(9, 3000, 83):
         (tmp_path / str(instant)).mkdir()

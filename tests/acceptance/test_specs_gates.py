@@ -28,8 +28,8 @@ def test_every_gate_is_run_and_told_by_name_and_only_required_ones_decide(projec
     for part in (
         "✓ types: test -f 1.txt",
         "✗ lint: echo ugly; exit 4",
-        "exit code 4 · optional, only warns",
-        "did not end within its time limit of 0.2 s",
+        "exit code 4 · optional, only a warning",
+        "within its time limit of 0.2 s",
         "specs: complete · all required gates green",
     ):
         assert part in done.stdout, part
@@ -64,7 +64,7 @@ def test_a_required_gate_that_takes_too_long_is_ended_and_is_red(project: Projec
 
     assert statuses(project)["avatar-1"] == "blocked"
     assert (
-        "The gate endless (`sleep 300 & sleep 300`) failed: it did not end within its time limit of 0.2 s"
+        "The gate endless (`sleep 300 & sleep 300`) failed: it did not finish within its time limit of 0.2 s"
         in (tasks(project)["avatar-1"]["notes"])
     )
 
@@ -102,7 +102,7 @@ def test_the_next_attempt_gets_the_error_itself_and_what_was_tried_but_never_the
     assert "The agent ended without saying <TASK_DONE>." in third and "I am thinking" in third
     assert "- Attempt 1: " in third and "- Attempt 2: " in third
     assert "What Went Wrong Before" not in fourth
-    assert "These were failing before you began" in first
+    assert "These already failed before you started" in first
     log = next(event["result"]["log"] for event in project.events("gate_ended") if not event["result"]["passed"])
     assert "compiling module 1500\n" in (project.path / log).read_text(), "a person finds all of it"
 

@@ -20,60 +20,51 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
 
 
-def types(project: Project, commands: str, code: int = 0) -> str:
-    """What somebody sees who types this in a shell."""
-    done = subprocess.run(
-        ["/bin/sh", "-e", "-c", commands], cwd=project.path, env=project.env, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_from_two_specs_to_two_commits_with_ctrl_c_in_the_middle(project: Project) -> None:
     files = dict(re.findall(r"`([a-z/]+\.(?:md|json))`:\n\n```[a-z]+\n(.*?)```", GUIDE, re.DOTALL))
     assert set(files) == {"specs/greeting.md", "specs/shouting.md", "agent.json"}
     init, make, build, look, blocked = blocks("sh")
 
-    assert "wrote implementation.json" in types(project, init)
+    assert "wrote implementation.json" in project.types(init)
     for name, text in files.items():
         project.write(name, text)
-    types(project, 'git add . && git commit -q -m "Specs"')
-    out = types(project, make)
+    project.types('git add . && git commit -q -m "Specs"')
+    out = project.types(make)
 
     assert "The answer cannot be used: specs/shouting.md: the plan has no spec for this file" in out
     assert "(and 1 more)" in out, "a task and a whole spec"
     assert list(tasks(project)) == ["greeting-1", "greeting-2", "shouting-1", "shouting-2"]
-    types(project, 'git commit -q -a -m "Plan"')
+    project.types('git commit -q -a -m "Plan"')
 
     run = project.start(*build.split()[1:])
     wait_for(lambda: any(event["work"] == "greeting-2" for event in project.events("agent_started")))
     run.send_signal(signal.SIGINT)
     out, _ = run.communicate(timeout=20)
     assert run.returncode == 130
-    assert "greeting-1 not accepted: The gate `python3 -m unittest -q` failed" in out
+    assert "greeting-1 failed: The gate `python3 -m unittest -q` failed" in out
     assert statuses(project)["greeting-1"] == "completed"
-    assert "greeting-2 Greet the world" in types(project, "ralph next")
-    assert "1/4 passed" in types(project, "ralph status specs")
+    assert "greeting-2 Greet the world" in project.types("ralph next")
+    assert "1/4 passed" in project.types("ralph status specs")
 
-    out = types(project, build, code=3)
+    out = project.types(build, code=3)
 
     assert "specs: not finished · blocked: shouting-2" in out
-    out = types(project, look)
+    out = project.types(look)
     assert subjects(project) == ["feat: Shouting (partial)", "feat: Greeting", "Plan", "Specs", "A project"]
     assert "## Greeting: completed" in out and "## Shouting: partial, 1 of 2 tasks" in out
     assert "greeting-1/1   failed" in out and "shouting-2/1   blocked" in out
     is_left_alone(project)
-    types(project, "git merge -q ralph/specs")
-    assert types(project, "python3 -B greet.py --shout Ada") == "HELLO, ADA!\n"
-    assert types(project, "python3 -B greet.py") == "Hello, world!\n"
+    project.types("git merge -q ralph/specs")
+    assert project.types("python3 -B greet.py --shout Ada") == "HELLO, ADA!\n"
+    assert project.types("python3 -B greet.py") == "Hello, world!\n"
     assert project.status() == []
 
     why, retry, accept, again = (line.partition("#")[0] for line in blocked.strip().splitlines())
-    assert 'nobody here speaks "tlhIngan Hol"' in types(project, why)
-    assert "shouting-2: to be tried again." in types(project, retry)
-    types(project, f"{accept} --yes")  # there is no terminal here
-    assert "specs: complete" in types(project, again)
-    assert "- [x] `shouting-2`" in types(project, "git show ralph/specs:PROGRESS.md")
+    assert 'nobody here speaks "tlhIngan Hol"' in project.types(why)
+    assert "Reset shouting-2." in project.types(retry)
+    project.types(f"{accept} --yes")  # there is no terminal here
+    assert "specs: complete" in project.types(again)
+    assert "- [x] `shouting-2`" in project.types("git show ralph/specs:PROGRESS.md")
     for name in re.findall(r"^\| `([^`]+)` \|", GUIDE, re.MULTILINE):
         assert list(project.path.glob(name)), name
 

@@ -87,12 +87,12 @@ def test_a_hook_that_refuses_the_specs_commit_is_mended_by_an_agent_and_no_task_
     staged = project.folder / "staged"
     refuse = "test -f licence.txt || { echo 'no licence'; exit 1; }"
     hook(project, f"git diff --cached --name-only > {staged}; {refuse}")
-    mend = {"match": "(?s)# Mend: A.*no licence", "write": {"licence.txt": "x"}, "then": ["<TASK_DONE>"]}
+    mend = {"match": "(?s)# Fix: A.*no licence", "write": {"licence.txt": "x"}, "then": ["<TASK_DONE>"]}
     project.script(builds("a-1", "one.txt"), builds("a-2", "two.txt"), mend)
 
     done = project.ralph("start", "build")
 
-    assert "A git hook refused the commit" in done.stdout and "no licence" in done.stdout
+    assert "The commit failed in a git hook" in done.stdout and "no licence" in done.stdout
     assert project.calls() == 3
     assert subjects(project)[0] == "feat: A"
     assert made(project, commit_of(project, "feat: A")) == ["licence.txt", "one.txt", "two.txt"]
@@ -115,12 +115,12 @@ def test_a_hook_that_always_refuses_ends_the_run_and_the_work_still_waits(projec
     project.config("true", maxRetries=2)
     write_plan(project, spec("a", *TWO))
     hook(project, "echo never; exit 1")
-    mend = {"match": "# Mend: A", "run": ["date +%N > mend.txt"], "then": ["<TASK_DONE>"]}
+    mend = {"match": "# Fix: A", "run": ["date +%N > mend.txt"], "then": ["<TASK_DONE>"]}
     project.script(builds("a-1", "one.txt"), builds("a-2", "two.txt"), mend)
 
     done = project.ralph("start", "build", code=3)
 
-    assert "a cannot be committed: A git hook refused the commit" in done.stdout
+    assert "a cannot be committed: The commit failed in a git hook" in done.stdout
     assert project.calls() == 3
     assert statuses(project) == {"a": "in_progress", "a-1": "completed", "a-2": "completed"}
     assert waits(project) == ["one.txt", "two.txt"]
@@ -155,7 +155,7 @@ def test_whoever_moves_the_branch_below_waiting_work_during_a_run_is_undone_and_
 
     done = project.ralph("start", "build")
 
-    assert f"Somebody else has moved {BRANCH}" in done.stdout
+    assert f"Another process moved {BRANCH}" in done.stdout
     assert subjects(project) == ["feat: A", "Specs and plan", "A project"]
     kept = project.git("for-each-ref", "--format=%(refname)", "refs/ralph/strays")
     assert project.git("log", "-1", "--format=%s", kept) == "stray"

@@ -19,7 +19,7 @@ def written(*specs: Json, **more: Any) -> str:
 
 BAD_PLANS = {
     "empty": (written(), "Nothing is planned yet: implementation.json has no specs."),
-    "a spec without tasks": (written(spec("avatar")), "specs[0].tasks: 'avatar' has no tasks; plan it anew"),
+    "a spec without tasks": (written(spec("avatar")), "specs[0].tasks: 'avatar' has no tasks; run"),
     "two specs with one id": (
         written(ONE, {**spec("avatar", task("b")), "file": "specs/b.md"}),
         "specs[1].id: 'avatar' is already specs[0]",
@@ -32,16 +32,16 @@ BAD_PLANS = {
     ),
     "a newer version": (
         written(ONE, version=2),
-        "implementation.json is of version 2, and this Ralph knows only version 1.",
+        "implementation.json has version 2, but this Ralph supports only version 1.",
     ),
     "no version": (json.dumps({"specs": [ONE]}), "version: missing, and required"),
     "a spec outside of the project": (
         written({**ONE, "file": "../secret.md"}),
-        "specs[0].file: '../secret.md' does not lie inside the project",
+        "specs[0].file: '../secret.md' is not inside the project",
     ),
     "a spec file that is gone": (
         written(ONE, {**spec("login", task("login-1")), "file": "specs/gone.md"}),
-        "implementation.json refers to spec files that are gone:",
+        "implementation.json refers to spec files that do not exist:",
     ),
     "not JSON": ("{'version': 1}", "not valid JSON: "),
     "not an object": ("[1]", "expected an object at the top, found a list of 1"),
@@ -75,7 +75,7 @@ def test_a_spec_whose_file_is_gone_names_it_until_it_is_planned_anew(project: Pr
 
     assert "specs/login.md" in project.ralph("start", "build", code=1).stderr
     for command in ("doctor", "validate"):
-        assert "specs/login.md is in the plan, and is gone" in project.ralph(command, code=1).stdout
+        assert "specs/login.md is in the plan but does not exist" in project.ralph(command, code=1).stdout
 
     project.script({"match": "# From Specs to Tasks", "answer": json.loads(written(ONE))}, builds("avatar-1", "1.txt"))
     project.ralph("start", "plan")
@@ -85,11 +85,11 @@ def test_a_spec_whose_file_is_gone_names_it_until_it_is_planned_anew(project: Pr
 
 def test_without_a_plan_every_command_says_how_to_get_one(project: Project) -> None:
     project.config("true")
-    how = "→ Write specs/NAME.md, then `ralph start plan`."
+    how = "→ Write specs/NAME.md, then run `ralph plan --from specs/`."
 
     for command in (["start", "build"], ["status", "specs"], ["retry", "specs"], ["attempts", "specs"]):
         said = project.ralph(*command, code=1).stderr
-        assert "There is no plan of specs here: implementation.json does not exist." in said, command
+        assert "There is no plan from specs: implementation.json does not exist." in said, command
         assert how in said, command
 
 
@@ -130,7 +130,7 @@ def test_with_optional_gates_only_everything_says_unverified(project: Project) -
 
     done = project.ralph("start", "build", code=3)
 
-    assert "! None of the gates is required: nothing will be verified." in done.stdout
+    assert "! No gate is required: nothing will be verified." in done.stdout
     assert "specs: all passed, UNVERIFIED · no gate is required, so nothing was verified" in done.stdout
     assert "all gates green" not in done.stdout
     assert "✗ lint (optional) (none required: UNVERIFIED)" in progress(project)
@@ -149,7 +149,7 @@ def test_gates_beside_verify_default_are_run_in_its_place_and_that_is_said(proje
 
     done = project.ralph("start", "build")
 
-    assert "! `gates` is set, so verify.default is not run: `false`." in done.stdout
+    assert "! `gates` is set, so Ralph does not run verify.default: `false`." in done.stdout
     assert [gate["name"] for gate in tasks(project)["avatar-1"]["result"]["gates"]] == ["real"]
     assert "`gates` is set, so verify.default is not run: false" in project.ralph("doctor").stdout
 
@@ -187,7 +187,7 @@ def test_a_blocked_marker_may_have_no_reason_or_any_quotes_and_the_next_task_com
     assert {name: one["notes"] for name, one in tasks(project).items() if one["status"] == "blocked"} == {
         name: f"The agent gave up: {reason}" for name, (_, reason) in said.items()
     }
-    assert 'a-3 cannot go on: The agent gave up: the "S3" key' in done.stdout
+    assert 'a-3 cannot continue: The agent gave up: the "S3" key' in done.stdout
     assert subjects(project)[0] == "feat: A (partial)"
     assert plan(project)["specs"][0]["notes"] == "blocked: a-1, a-2, a-3, a-4, a-5"
 

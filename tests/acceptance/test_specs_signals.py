@@ -100,7 +100,7 @@ def test_ended_at_this_moment_the_next_build_goes_on(project: Project, moment: s
     out = ended(project, name)
 
     if name != "SIGKILL":
-        assert "specs: interrupted · run the same command again to go on" in out
+        assert "specs: interrupted · run the same command again to resume" in out
         assert processes_in(project.folder) == []
         assert not project.exists(".ralph/ralph.lock")
     assert "one.txt" in project.files_in("refs/ralph/attempts/specs/a-1/1")
@@ -117,7 +117,7 @@ def test_a_second_ctrl_c_ends_everything_at_once(project: Project, moment: str) 
 
     out = ended(project, "SIGINT", twice=True)
 
-    assert "stopped at once; the same command goes on from here." in out
+    assert "stopped at once. Run the same command again to resume." in out
     wait_for(lambda: processes_in(project.folder) == [])
     finish(project)
 

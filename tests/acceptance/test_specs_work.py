@@ -111,7 +111,7 @@ def test_a_person_commits_the_same_file_and_their_version_wins(half: Project) ->
 
     done = half.ralph("start", "build")
 
-    assert "both changed one.txt: the commits' version stays" in done.stdout
+    assert "both changed one.txt. Ralph uses the version from the commits" in done.stdout
     commit = finished(half, "two.txt")
     assert half.landed("one.txt", commit) == "better"
     assert half.landed("one.txt", "refs/ralph/attempts/specs/a-1/1") == "one", "the other one is kept"
@@ -156,7 +156,7 @@ def test_waiting_work_whose_task_is_open_again_is_taken_out_and_its_next_attempt
 
     done = half.ralph("start", "build")
 
-    assert "Work that waited for its spec is open again, and waits no more" in done.stdout
+    assert "A task with pending work is open again" in done.stdout
     finished(half, "one.txt", "two.txt")
     assert half.git("rev-parse", "refs/ralph/attempts/specs/a-1/1") == first, "a number is never used twice"
     assert half.git("rev-parse", "refs/ralph/attempts/specs/a-1/2") != ""
@@ -241,9 +241,9 @@ def test_an_agent_that_forges_is_undone_and_it_costs_the_attempt(ready: Project,
 
     done = ready.ralph("start", "build")
 
-    assert "The agent did what it must not: it changed " in done.stdout
+    assert "The agent broke the rules: it changed " in done.stdout
     assert tasks(ready)["a-1"]["retries"] == 1
-    assert any("The agent did what it must not" in prompt for prompt in ready.prompts())
+    assert any("The agent broke the rules" in prompt for prompt in ready.prompts())
     assert ready.calls() == 3
     assert {name: ready.landed(name, BRANCH) for name in before} == before
     is_left_alone(ready)
@@ -318,7 +318,7 @@ def test_a_closed_spec_is_committed_again_after_retry_and_accept(ready: Project)
     ready.ralph("start", "build", code=3)
     ready.script(A2)
 
-    assert "a-2: to be tried again. `ralph start build` does it." in ready.ralph("retry", "specs").stdout
+    assert "Reset a-2. Run `ralph run specs` to retry." in ready.ralph("retry", "specs").stdout
     ready.ralph("start", "build")
 
     assert [subject for subject in subjects(ready) if "feat" in subject] == ["feat: A", "feat: A (partial)"]

@@ -161,7 +161,7 @@ def test_it_has_time_limits_retries_and_a_circuit_breaker(founded: Founded, inst
     done = founded.ralph("run", env=installed.env)
 
     assert founded.read("tries") == "blue\n" * 4, "three for the first task, one for the second"
-    assert done.stdout.count("strict again: not often enough") == 2
+    assert done.stdout.count("retrying strict: not often enough") == 2
     assert "the circuit breaker of hangs is open after 1 failure in a row" in done.stdout
     assert "complete · all gates green" in done.stdout
 
@@ -204,13 +204,13 @@ def test_mistakes_in_its_settings_are_told_with_their_place(founded: Founded, in
 
 
 BROKEN = {
-    "value": "The step 'breaks' broke: ValueError: no luck today",
+    "value": "The step 'breaks' crashed: ValueError: no luck today",
     "file": "No such file or directory",
     "time": "the server is slow",
-    "exit": "The step 'breaks' broke",
-    "nothing": "The step 'breaks' broke",
-    "other": "The step 'breaks' broke",
-    "cancelled": "The step 'breaks' broke",
+    "exit": "The step 'breaks' crashed",
+    "nothing": "The step 'breaks' crashed",
+    "other": "The step 'breaks' crashed",
+    "cancelled": "The step 'breaks' crashed",
 }
 
 

@@ -101,7 +101,7 @@ def test_prd_shows_the_plan_before_anything_is_run(project: Project) -> None:
     project.config("true")
     project.script(*planned_answers())
     done = project.ralph("prd", "auth", "--yes").stdout
-    assert re.search(r"\d stor(y|ies) in \d waves?\n", done)
+    assert re.search(r"\d tasks? in \d waves?\n", done)
     assert re.search(r"└─ · US-\d+  \S", done)
 
 
@@ -144,15 +144,15 @@ def test_worktrees_tells_work_under_way_from_work_that_was_cut_short(project: Pr
     project.script(does("US-001", "1.txt", run=[f"while ! test -f {go}; do sleep 0.05; done"]), VERIFIED)
     first = project.start("run", "auth", "--no-baseline")
     wait_for(lambda: project.calls() == 1)
-    assert "US-001 of auth is at work here" in project.ralph("worktrees").stdout
+    assert "a run of auth is working on US-001 here" in project.ralph("worktrees").stdout
     first.kill()
     first.communicate()
-    assert "US-001 was cut short here" in project.ralph("worktrees").stdout
+    assert "US-001 was interrupted here" in project.ralph("worktrees").stdout
 
     second = project.start("run", "more", "--no-baseline")
     wait_for(lambda: project.calls() == 2)
     told = project.ralph("worktrees").stdout
     go.touch()
     second.communicate(timeout=60)
-    assert "US-001 was cut short here; the next run of auth" in told
-    assert "US-001 of more is at work here" in told
+    assert "US-001 was interrupted here; the next run of auth" in told
+    assert "a run of more is working on US-001 here" in told

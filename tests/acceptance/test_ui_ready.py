@@ -28,7 +28,7 @@ def test_a_story_about_a_path_that_belongs_to_nothing_is_refused(ready: Project)
 
     told = ready.ralph("run", "auth", code=1).stderr
 
-    assert "US-001 is a UI story about the page /login, and nothing says where that is." in told
+    assert "US-001 is a UI task about the page /login, but nothing configures its address." in told
     assert '"services": [{"name": "dev"' in told and "browser.baseUrl" in told
     assert ready.calls() == 0
 
@@ -63,7 +63,7 @@ def test_a_run_that_is_refused_after_a_kill_leaves_the_killed_run_s_plan(ready: 
     ready.config("true", browser={"enabled": False})
     ready.ralph("run", "auth")
 
-    assert "nothing says where that is" in told
+    assert "nothing configures its address" in told
     assert kept and now == kept
     assert ready.calls() == 4, "US-001 is not done again"
 
@@ -73,7 +73,7 @@ def test_a_story_that_names_no_page_passes_and_every_view_says_so(ready: Project
 
     done = ready.ralph("run", "auth")
 
-    assert "US-001 is a UI story, and no page was opened: its criteria name no page" in done.stdout
+    assert "US-001 is a UI task, but Ralph opened no page: its criteria name no page" in done.stdout
     assert "no page was opened" in ready.ralph("status", "auth").stdout
     assert "No page was opened: its criteria name no page" in ready.ralph("status", "--task", "US-001").stdout
     task = json.loads(ready.ralph("status", "auth", "--json").stdout)[0]["tasks"][0]
@@ -91,7 +91,7 @@ def test_where_pages_are_required_it_is_refused(ready: Project, more: dict[str, 
 
     told = ready.ralph("run", "auth", code=1).stderr
 
-    assert "browser.require is true, and no page of US-002 would be looked at:" in told
+    assert "browser.require is true, but Ralph would open no page for US-002:" in told
     assert ready.calls() == 0
 
 
@@ -110,7 +110,8 @@ def test_a_taken_port_is_told_with_its_holder_also_if_it_answers(ready: Project,
 
         told = ready.ralph("run", "auth", code=1).stderr
 
-        assert f"The service 'dev' cannot be started: port {port} is held by python" in told
+        assert "The service 'dev' cannot start: python" in told
+        assert f"port {port}." in told
         assert f"(process {other.pid})" in told and "${RALPH_PORT} in its ready" in told
     finally:
         other.kill()
@@ -123,5 +124,5 @@ def test_a_service_of_the_persons_that_is_not_up_is_told(ready: Project) -> None
     prepare(ready, start=None)
     ready.stories(ui("Looks nice"))
 
-    assert "a person is to start it" in ready.ralph("run", "auth", code=1).stderr
+    assert "you must start it yourself" in ready.ralph("run", "auth", code=1).stderr
     assert ready.calls() == 0

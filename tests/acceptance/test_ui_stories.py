@@ -67,7 +67,7 @@ def test_a_page_that_throws_is_sent_back_with_the_finding_and_passes_when_it_is_
     finding = "ReferenceError: cart is not defined (/page.html:1)"
     assert "✗ page /page.html" in done.stdout and f"exception: {finding}" in done.stdout
     assert f"- /page.html · exception · {finding}" in project.prompts()[1]
-    assert "these pages are opened in a browser: `/page.html`" in project.prompts()[0]
+    assert "these pages in a browser: `/page.html`" in project.prompts()[0]
     assert project.story()["passes"]
     assert (project.folder / "e2e").read_text().split() == ["e2e"] * 3, "after the pages, whatever they came to"
     shots = sorted(path.name for path in (project.path / ".ralph/screenshots").glob("*.png"))
@@ -114,8 +114,8 @@ def test_a_story_that_two_plans_have_must_be_named_with_its_plan(project: Projec
     project.stories("One", "Two", feature="billing")
 
     for command in (("status", "--task"), ("verify", "--story")):
-        assert "auth, billing each have US-001." in project.ralph(*command, "US-001", code=1).stderr
-        assert "No plan here has US-009." in project.ralph(*command, "US-009", code=1).stderr
+        assert "auth, billing each have a task US-001." in project.ralph(*command, "US-001", code=1).stderr
+        assert "No plan has a task US-009." in project.ralph(*command, "US-009", code=1).stderr
         project.ralph(*command, "US-002")
 
 
@@ -149,7 +149,7 @@ def test_a_server_that_dies_in_the_middle_fails_the_story_with_its_last_output(p
 
     notes = project.story()["notes"]
     assert "- /dies · load · " in notes
-    assert "- /page.html · load · nobody listens there" in notes
+    assert "- /page.html · load · no program listens there" in notes
     assert "The service 'dev' died during the checks (exit code 7).\n\nserver: out of memory" in notes
 
 
@@ -159,7 +159,7 @@ def test_without_a_browser_nobody_is_paid_and_the_remedy_is_told(project: Projec
 
     done = project.ralph("run", "auth", code=1)
 
-    assert "browser.executablePath is '/no/such/chrome', and no program is there" in done.stderr
+    assert "browser.executablePath is '/no/such/chrome', but there is no such program" in done.stderr
     assert project.calls() == 0
     assert "✗ browser.executablePath" in project.ralph("doctor", code=1).stdout
 
@@ -181,7 +181,7 @@ def test_without_playwright_doctor_and_run_say_how_to_install_it(project: Projec
         return done.stdout + done.stderr
 
     for told in (ralph("doctor"), ralph("run", "auth")):
-        assert "Playwright, which drives it, is not installed" in told
+        assert "Playwright, which controls it, is not installed" in told
         assert f"-m pip install -e '{ROOT}[browser]'" in " ".join(told.split()), "the command of this installation"
 
 
@@ -249,20 +249,6 @@ def test_side_by_side_the_pages_of_each_story_are_looked_at(project: Project) ->
 # the guide
 
 
-def types(project: Project, commands: str, code: int = 0) -> str:
-    """What somebody sees who types this in a shell."""
-    done = subprocess.run(
-        ["/bin/sh", "-e", "-c", commands],
-        cwd=project.path,
-        env=project.env,
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == code, done.stdout + done.stderr
-    return done.stdout
-
-
 def test_the_guide_followed_to_the_letter_ends_as_it_says(project: Project) -> None:
     files = dict(re.findall(r"`([\w./-]+\.(?:py|json))`:\n\n```[a-z]+\n(.*?)```", GUIDE, re.DOTALL))
     assert set(files) == {"app.py", "ralph.config.json", ".ralph/2026-01-01-cart/prd.json", "agent.json"}
@@ -270,16 +256,16 @@ def test_the_guide_followed_to_the_letter_ends_as_it_says(project: Project) -> N
     for name, text in files.items():
         project.write(name, text)
 
-    out = types(project, run)
+    out = project.types(run)
 
     promised = re.findall(r"\n```\n(    ✗.*?)```", GUIDE, re.DOTALL)
     for line in promised[0].strip().splitlines():
         pattern = re.sub(r"\d\\\.\d\\ s", r"[\\d.]+ m?s", re.escape(line.strip()))
         assert re.search(pattern, out), (pattern, out)
     assert "cart: complete · all gates green · final verification agreed" in out
-    out = types(project, look)
+    out = project.types(look)
     assert "after attempt 1" in out and "US-001-cart-2.png" in out
-    out = types(project, verify)
+    out = project.types(verify)
     assert "All gates and the pages are green." in out
 
 

@@ -70,7 +70,7 @@ def test_every_line_of_a_run_has_its_time_of_day(project: Project) -> None:
 def test_clean_says_what_to_pass_when_there_is_nobody_to_ask(project: Project) -> None:
     project.config("true")
     done = project.ralph("clean", "--all", code=1)
-    assert "There is no terminal to ask you in, so nothing was removed." in done.stderr
+    assert "Nothing was removed: --all needs your confirmation, and there is no terminal." in done.stderr
     assert "--yes" in done.stderr and "--dry-run" in done.stderr
     assert project.exists("ralph.config.json")
 

@@ -30,7 +30,7 @@ def test_a_halted_request_is_halted_and_a_finished_one_done(project: Project) ->
 
     shown, row = following(project, "request")
 
-    assert shown == "request: halted, because task-001 failed; `ralph start` gives it new attempts"
+    assert shown == "request: halted: task-001 failed. Run `ralph run request` to retry it"
     assert (row["state"], row["next"]) == ("halted", None)
     project.script(requests.builds(1), requests.builds(2))
     project.ralph("run")
@@ -91,7 +91,7 @@ def test_requirements_whose_set_up_failed_say_why(founded: Founded) -> None:
 
     shown, row = following(founded, "requirements")
 
-    assert shown.startswith("requirements: nothing can continue; setup failed: ")
+    assert shown.startswith("requirements: cannot continue; setup failed: ")
     assert shown.endswith("(ralph retry requirements)")
     assert (row["state"], row["next"]) == ("blocked", None)
 
@@ -115,7 +115,7 @@ def test_specs_whose_tasks_are_settled_name_the_commit(project: Project) -> None
 def test_specs_without_a_plan_say_how_to_make_one(project: Project) -> None:
     project.ralph("init", "--specs", "--provider", "scripted")
 
-    assert following(project, "specs")[0] == "specs: nothing is planned yet (ralph start plan)"
+    assert following(project, "specs")[0] == "specs: nothing is planned yet (ralph plan --from specs/)"
 
 
 def test_a_feature_names_its_final_verification(project: Project) -> None:
@@ -144,7 +144,7 @@ def test_a_blocked_story_is_named_and_no_other(project: Project) -> None:
 
     shown, row = following(project, "auth")
 
-    assert shown == "auth: nothing can continue; blocked: US-1; waiting for them: US-10 (ralph retry auth)"
+    assert shown == "auth: cannot continue; blocked: US-1; waiting for them: US-10 (ralph retry auth)"
     assert row["state"] == "blocked"
 
 

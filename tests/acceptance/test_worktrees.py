@@ -34,7 +34,7 @@ def test_what_a_run_left_is_listed_and_goes_when_asked(project: Project) -> None
     assert all(row["bytes"] > 0 and not row["stays"] for row in found.values())
     told = project.ralph("worktrees").stdout
     assert re.search(
-        r"slot 1 of auth .* can go: its (files are those of|work landed as) commit \w+ \(ralph/auth\)", told
+        r"slot 1 of auth .* can be removed: its (files match|work landed as) commit \w+ \(ralph/auth\)", told
     )
     assert all(row["target"] == "auth" and row["why"] and row["lastUsed"] for row in found.values())
     assert all(row["removed"] and not row["keptIn"] for row in listed(project, "--prune").values())
@@ -60,7 +60,7 @@ def test_what_would_be_lost_is_kept(project: Project) -> None:
     done = project.ralph("worktrees", "--prune").stdout
 
     stray = project.git("for-each-ref", "--format=%(refname)", "refs/ralph/strays")
-    assert f"files that were kept nowhere else are in {stray}" in done
+    assert f"files with no other copy are in {stray}" in done
     assert project.git("show", f"{stray}:notes.txt") == "a person's"
     assert project.git("show", f"{stray}:app.txt") == "changed"
     assert listed(project) == {}
@@ -86,17 +86,17 @@ def test_what_a_killed_run_left_stays_until_it_went_on_and_a_living_one_is_not_d
     project.script({**half, "sleep": 60}, does("US-001", "1.txt"), VERIFIED)
     run = project.start("run", "auth", "--jobs", "1")
     wait_for((project.folder / "begun").exists)
-    assert "Another run is at work here" in project.ralph("worktrees", "--prune", code=5).stderr
+    assert "Another run is active here" in project.ralph("worktrees", "--prune", code=5).stderr
     at_work = listed(project)
-    assert at_work["slot 1"]["stays"] == "US-001 of auth is at work here"
-    assert at_work["auth"]["stays"] == "a run of auth is at work"
+    assert at_work["slot 1"]["stays"] == "a run of auth is working on US-001 here"
+    assert at_work["auth"]["stays"] == "a run of auth is active"
     run.kill()
     run.communicate()
 
     found = listed(project, "--prune")
 
-    assert "US-001 was cut short here" in found["slot 1"]["stays"]
-    assert "a plan that is newer than its branch" in found["auth"]["stays"]
+    assert "US-001 was interrupted here" in found["slot 1"]["stays"]
+    assert "plan is newer than the branch" in found["auth"]["stays"]
     assert project.exists(".ralph/worktrees/.slots/1/half.txt")
     project.ralph("run", "auth", "--jobs", "1")
     assert {"half.txt", "1.txt"} <= set(project.files_in("ralph/auth"))
@@ -120,7 +120,7 @@ def test_a_slot_can_go_when_a_person_has_brought_its_work_into_other_commits(pro
 
     found = listed(project)
 
-    assert found["slot 1"]["why"] == "every file in it is in a commit, as after a squash merge or a rebase"
+    assert found["slot 1"]["why"] == "commits contain all of its files, for example after a squash merge or a rebase"
     assert not any(row["stays"] for row in found.values())
 
 
@@ -144,7 +144,7 @@ def test_what_is_over_the_limit_goes_when_a_run_is_over(project: Project) -> Non
 
     told = project.ralph("run", "auth").stdout
 
-    assert re.search(r"Removed working copies \(.*slot 1.*\): .* more than worktrees.maxGb \(1e-09\)", told)
+    assert re.search(r"Removed working copies \(.*slot 1.*\): .*exceeded worktrees.maxGb \(1e-09\)", told)
     assert listed(project) == {}
     assert len(project.git("worktree", "list").splitlines()) == 1
     assert {"1.txt", "2.txt"} <= set(project.files_in("ralph/auth"))
@@ -161,7 +161,7 @@ def test_what_is_kept_nowhere_else_stays_over_any_limit_and_that_is_said(project
     told = project.ralph("run", "more").stdout
 
     assert "unused for longer than worktrees.keepDays" in told
-    assert "more than worktrees.maxGb (1e-09). What is left is in use, or kept nowhere else" in told
+    assert "more than worktrees.maxGb (1e-09). The rest is in use or holds the only copy" in told
     assert set(listed(project)) == {"slot 2"}
     assert project.read(".ralph/worktrees/.slots/2/notes.txt") == "a person's\n"
 

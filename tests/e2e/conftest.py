@@ -1,27 +1,19 @@
-"""A project whose agent is the real Claude Code, and a model that says what a test tells it to."""
+"""A project whose agent is a real program, and a model that says what a test tells it to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import Project
-from tests.e2e import agents
-from tests.e2e.model_server import ModelServer, Turn
+from tests.e2e.agents import AGENTS, API_KEY, NotAvailable, RealAgent, installed
+from tests.e2e.model_server import ModelServer
+from tests.e2e.protocols import Turn
 
-API_KEY = "sk-ant-not-a-real-key-0123456789"
-QUIET = {
-    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "1",
-    "DISABLE_AUTOUPDATER": "1",
-    "DISABLE_ERROR_REPORTING": "1",
-    "DISABLE_TELEMETRY": "1",
-    "IS_SANDBOX": "1",  # it refuses to skip its permissions as root otherwise
-}
-
+__all__ = ["API_KEY", "ModelSays", "slot"]
 ModelSays = Callable[..., ModelServer]
 
 
@@ -30,23 +22,30 @@ def slot(project: Project) -> Path:
     return project.path / ".ralph/worktrees/.slots/1"
 
 
-@pytest.fixture(scope="session")
-def claude_code() -> Path:
+@pytest.fixture(params=["claude"])
+def agent(request: pytest.FixtureRequest) -> RealAgent:
+    """Claude Code, or each of the programs that a test names by indirect parameters."""
+    found = AGENTS[request.param]
     try:
-        return agents.claude_code()
-    except agents.NotAvailable as reason:
-        pytest.skip(f"Claude Code cannot be installed here: {reason}")
+        installed(found)
+    except NotAvailable as reason:
+        pytest.skip(f"{found.name} cannot be installed here: {reason}")
+    return found
 
 
 @pytest.fixture
-def model_says(project: Project, claude_code: Path) -> Iterator[ModelSays]:
-    """Start a model with a script for each conversation, and point the project's Claude Code to it."""
+def model_says(project: Project, agent: RealAgent) -> Iterator[ModelSays]:
+    """Start a model with a script for each conversation, and point the project's agent to it."""
     with ExitStack() as servers:
 
-        def start(*conversations: Sequence[Turn]) -> ModelServer:
-            model = servers.enter_context(ModelServer(*conversations))
-            project.env |= {**QUIET, "ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": API_KEY}
-            project.env["PATH"] = f"{claude_code.parent}:{project.env['PATH']}"
+        def start(*conversations: Sequence[Turn], about: Mapping[str, Sequence[Turn]] | None = None) -> ModelServer:
+            model = servers.enter_context(ModelServer(*conversations, about=about))
+            project.env |= agent.env(model.url)
+            project.env["PATH"] = f"{agent.program.parent}:{project.env['PATH']}"
+            for name, text in agent.files(model.url).items():
+                path = Path(project.env["HOME"]) / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text)
             return model
 
         yield start

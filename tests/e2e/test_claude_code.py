@@ -16,7 +16,8 @@ import pytest
 
 from tests.conftest import Project, processes_in, wait_for
 from tests.e2e.conftest import API_KEY, ModelSays, slot
-from tests.e2e.model_server import Turn, bash, call, refuse, say, write
+from tests.e2e.model_server import bash, call, refuse, say, write
+from tests.e2e.protocols import Turn
 
 DONE = "<ralph>DONE</ralph>"
 REVIEW = [say("All of it is there.", "<ralph>VERIFIED</ralph>", usage=(500, 20))]
@@ -112,8 +113,8 @@ def test_a_limit_costs_no_retry_and_the_run_waits(project: Project, model_says: 
 
     assert str(refusal.status) in waiting["reason"]
     assert project.story()["retries"] == 0
-    assert [event["verdict"] for event in project.events("attempt_ended")] == ["limited"]
-    assert "complete" in project.ralph("run", "auth").stdout
+    assert [event["verdict"] for event in project.events("attempt_ended")] == ["interrupted"]
+    assert "complete" in project.ralph("run", "auth", "--try-now").stdout
 
 
 def test_a_subscription_s_limit_is_waited_for_until_it_resets(project: Project, model_says: ModelSays) -> None:
@@ -149,7 +150,7 @@ def test_a_wrong_key_stops_the_run_and_says_so(project: Project, model_says: Mod
 
     assert done.stdout.count("The agent cannot be used: Invalid API key") == 1
     assert "auth: stopped" in done.stdout
-    assert "→ Mend that, then `ralph run auth` goes on." in done.stdout
+    assert "→ Fix that, then run `ralph run auth` to resume." in done.stdout
     assert project.story()["retries"] == 0
     assert len(project.events("agent_started")) == 1
 
@@ -238,7 +239,7 @@ def test_stopped_while_the_agent_runs_a_command_nothing_is_left_running(
     out, _ = run.communicate(timeout=60)
 
     assert run.returncode == 130, out
-    assert "interrupted · run the same command again to go on" in out
+    assert "interrupted · run the same command again to resume" in out
     assert processes_in(project.folder) == []
     assert project.story()["retries"] == 0
     assert "half.txt" in project.files_in("refs/ralph/attempts/auth/US-001/1"), "what it made is kept"
@@ -257,7 +258,7 @@ def test_killed_while_the_agent_runs_a_command_the_next_run_ends_the_orphans_fir
 
     done = project.ralph("run", "auth")
 
-    assert "what it left running was ended" in done.stdout
+    assert "Ralph ended the processes that it had left running" in done.stdout
     assert "complete" in done.stdout
     assert processes_in(project.folder) == []
     assert project.story()["retries"] == 0

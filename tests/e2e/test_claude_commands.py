@@ -16,7 +16,8 @@ import pytest
 from tests.acceptance.requests import REQUEST, load, usual, work
 from tests.conftest import Project
 from tests.e2e.conftest import ModelSays
-from tests.e2e.model_server import Turn, bash, call, say, write
+from tests.e2e.model_server import bash, call, say, write
+from tests.e2e.protocols import Turn
 
 Json = dict[str, Any]
 ANSWERS = ".ralph/run/answers/request.json"
@@ -119,7 +120,7 @@ def test_a_person_is_asked_within_the_command_and_the_plan_is_worked_through(
     planned, read, answered, _, made, shown, _ = session.results
     assert planned.startswith("Exit code 6") and "2 decisions are open" in planned
     assert "SQLite it is" in read and '"Which storage?"="Files"' in answered
-    assert "phase planning_complete" in made and "then: ralph start" in shown
+    assert "phase planning_complete" in made and "`ralph run request`" in shown
     assert session.asked == ["AskUserQuestion", "Bash"], "all else that the command needs is allowed; vouching is not"
     assert [one["answer"] for one in load(ready, "decisions.json")["decisions"]] == ["Files", "No"]
     assert not [line for line in ready.status() if "answers" in line], "the answers never reach a commit"

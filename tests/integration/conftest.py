@@ -18,6 +18,7 @@ import pytest
 from ralph.process import tree
 from tests import warm
 from tests.conftest import Project, wait_for
+from tests.integration import engine
 
 FOREVER = 300  # seconds that no test waits for: whatever sleeps so long is ended by what is tested
 
@@ -65,6 +66,14 @@ def person(project: Project, monkeypatch: pytest.MonkeyPatch) -> Project:
         monkeypatch.setenv(name, project.env[name])
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     return project
+
+
+@pytest.fixture
+def played(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step that plays an agent (`engine.py`) is installed."""
+    folder = tmp_path_factory.mktemp("site-packages")
+    engine.install(folder)
+    monkeypatch.syspath_prepend(folder)
 
 
 def alive(pid: int) -> bool:

@@ -14,10 +14,12 @@ import pytest
 
 from ralph.agent import call
 from ralph.agent.call import AgentCall, AgentResult
-from ralph.agent.dialects.base import Trouble
+from ralph.agent.failure import FailureKind
 from ralph.agent.words import MOST
 from ralph.config import Provider
 from ralph.errors import RalphError
+from ralph.plan.usage import Usage
+from ralph.process.redaction import Secrets
 from ralph.process.spawn import ExitKind
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, executable, numbers
@@ -41,6 +43,7 @@ def request(folder: Path, provider: Provider, *, prompt: str = "Do it.\n", **mor
         cwd=folder,
         owner="test",
         variables=more.pop("variables", {}),
+        secrets=Secrets.of(os.environ),
         **more,
     )
 
@@ -329,7 +332,7 @@ def test_claude_is_heard_through_its_events(tmp_path: Path, monkeypatch: pytest.
     assert heard.ended.how is ExitKind.EXITED
     assert heard.claims == {"DONE"}
     assert heard.tail == "It is there.\n<ralph>DONE</ralph>"
-    assert heard.report.trouble is Trouble.NONE
+    assert heard.failure is None
     assert (heard.report.usage.input_tokens, heard.report.usage.output_tokens) == (10, 20)
     assert (heard.report.usage.cost_usd, heard.report.usage.model) == (0.25, "opus")
     assert '"a sub-agent"' in log(tmp_path), "the log has the events as they came"
@@ -341,9 +344,10 @@ def test_claude_at_its_usage_limit_is_no_failure_of_the_task(tmp_path: Path, mon
 
     heard = ask(tmp_path, provider)
 
-    assert heard.report.trouble is Trouble.LIMIT
-    assert heard.report.retry_at == 1_900_000_000
-    assert heard.report.message == "You have hit your limit"
+    assert heard.failure
+    assert heard.failure.kind is FailureKind.USAGE_LIMIT
+    assert heard.failure.retry_at == 1_900_000_000
+    assert heard.failure.said == "You have hit your limit"
     assert heard.ended.code == 1
 
 
@@ -362,6 +366,44 @@ def test_claude_that_is_done_and_does_not_exit_is_not_waited_for(
     assert heard.claims == {"DONE"}
     assert heard.report.usage.cost_usd == 0.25
     assert not alive(numbers(heard.errors)[0])
+
+
+def test_what_a_call_has_used_is_known_while_it_runs(tmp_path: Path) -> None:
+    """The agent goes on when the meter has seen the usage of its first answer."""
+    used = {"totalTokens": 15, "input": 10, "output": 5, "cost": {"total": 0.5}}
+    answer = {"type": "message_end", "message": {"role": "assistant", "content": [], "usage": used, "model": "m"}}
+    script = f"echo '{json.dumps(answer)}'; while ! test -f seen; do sleep 0.01; done; echo '{json.dumps(answer)}'"
+    seen: list[Usage] = []
+
+    def meter(usage: Usage) -> None:
+        seen.append(usage)
+        (tmp_path / "seen").touch()
+
+    heard = ask(tmp_path, agent(tmp_path, script, dialect="pi", timeout=60), meter=meter)
+
+    assert [(usage.input_tokens, usage.cost_usd) for usage in seen] == [(10, 0.5), (20, 1.0)]
+    assert heard.report.usage == seen[-1]
+
+
+def test_a_configured_model_prices_tokens_of_an_agent_that_names_none(tmp_path: Path) -> None:
+    done = {"type": "turn.completed", "usage": {"input_tokens": 1000, "output_tokens": 100}}
+    provider = agent(tmp_path, f"echo '{json.dumps(done)}'", dialect="codex", model="gpt-4o")
+
+    usage = ask(tmp_path, provider).report.usage
+
+    assert (usage.model, usage.estimated, usage.unpriced) == ("gpt-4o", 1, 0)
+    assert usage.cost_usd
+
+
+def test_a_model_that_does_not_answer_is_distinguished_from_a_tool_that_hangs(tmp_path: Path) -> None:
+    began = {"type": "item.started", "item": {"id": "i", "type": "command_execution"}}
+    waits = agent(tmp_path, f"echo '{{}}'; exec sleep {FOREVER}", dialect="codex", idle_timeout=0.5)
+    first = ask(tmp_path, waits)
+    works = agent(tmp_path, f"echo '{json.dumps(began)}'; exec sleep {FOREVER}", dialect="codex", idle_timeout=0.5)
+    second = ask(tmp_path, works)
+
+    assert first.failure and first.failure.kind is FailureKind.HANGING_MODEL
+    assert second.failure and second.failure.kind is FailureKind.IDLE
 
 
 # what is said, for others to read

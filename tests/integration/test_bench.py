@@ -21,7 +21,7 @@ def bench(*groups: str, path: str) -> subprocess.CompletedProcess[str]:
 def test_a_group_that_cannot_run_here_is_left_out_and_named(tmp_path: Path) -> None:
     done = bench("browser", path=str(tmp_path))
     assert done.returncode == 0, done.stderr
-    assert "left out: browser: UI stories are checked in a browser, and no Chrome or Chromium was found" in done.stdout
+    assert "left out: browser: Ralph checks UI tasks in a browser, but found no Chrome or Chromium" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr
 
 

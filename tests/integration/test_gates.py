@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from ralph import config
 from ralph.plan.model import Gate, GateResult
+from ralph.process.redaction import Secrets
 from ralph.verify import gates
 from ralph.verify.gates import GateRun, explain, red
 from tests.integration.conftest import FOREVER, alive, numbers, until, written
@@ -33,6 +35,7 @@ class Told:
             owner="test",
             label="US-001-1",
             environment=gates.gate_environment(config.parse(json.dumps(settings).encode()), {"OF_THE_COPY": "yes"}),
+            secrets=Secrets.of(os.environ),
             started=lambda gate: self.lines.append(f"{gate.name} …"),
             ended=lambda result: self.lines.append(f"{result.name} {'green' if result.passed else 'red'}"),
         )
@@ -67,7 +70,7 @@ def test_a_gate_without_end_is_ended_with_everything_it_started(tmp_path: Path) 
     (result,) = check(tmp_path, f"sleep {FOREVER} & echo $! $$; wait", timeout=1.0)
 
     assert not result.passed
-    assert result.reason == "it did not end within its time limit of 1 s, so its whole process tree was ended"
+    assert result.reason == "it did not finish within its time limit of 1 s, so Ralph ended its whole process tree"
     assert 1.0 <= result.seconds < 20
     pids = numbers(Path(result.log).read_text())
     assert len(pids) == 2
@@ -93,7 +96,7 @@ def test_a_gate_that_crashes_is_red(tmp_path: Path) -> None:
     (result,) = check(tmp_path, "kill -SEGV $$")
 
     assert not result.passed
-    assert result.reason == "it was ended by signal 11"
+    assert result.reason == "signal 11 ended it"
 
 
 def test_every_gate_is_run_also_after_a_red_one(tmp_path: Path) -> None:

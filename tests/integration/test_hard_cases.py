@@ -17,7 +17,9 @@ from ralph.agent import call
 from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.git import read as git_read
-from ralph.process import environment, spawn, tree
+from ralph.process import spawn, tree
+from ralph.process.redaction import Secrets
+from ralph.process.secret_values import secrets_in
 from ralph.process.spawn import Limits, capture
 from tests.conftest import Project
 from tests.integration import test_agent_call
@@ -146,16 +148,16 @@ def test_nobody_slips_away_while_the_process_table_is_read(tmp_path: Path, nobod
 
 
 def test_an_author_s_name_is_no_secret() -> None:
-    assert environment.secrets_in({"GIT_AUTHOR_NAME": "Developer", "GIT_AUTHOR_EMAIL": "ralph@localhost"}) == ()
+    assert not secrets_in({"GIT_AUTHOR_NAME": "Developer", "GIT_AUTHOR_EMAIL": "ralph@localhost"})
 
 
 def test_the_rest_of_a_longer_secret_does_not_leak() -> None:
-    redactor = environment.Redactor(["abcdefghij", "abcdefgh"])
+    redactor = Secrets(["abcdefghij", "abcdefgh"]).stream()
     assert redactor.feed(b"abcdefgh") + redactor.feed(b"ij") + redactor.flush() == b"[secret]"
 
 
 def test_a_name_that_is_no_text_can_be_written_to_the_journal() -> None:
-    environment.Redactor(["abcdefgh"]).text("latin-\udce9.txt")
+    Secrets(["abcdefgh"]).text("latin-\udce9.txt")
 
 
 def test_a_bare_name_in_the_project_is_not_a_program(tmp_path: Path) -> None:

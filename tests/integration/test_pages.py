@@ -19,6 +19,7 @@ from ralph import config
 from ralph.errors import RalphError
 from ralph.plan.model import PageResult
 from ralph.process import spawn, tree
+from ralph.process.redaction import Secrets
 from ralph.verify.browser import Browser, check_installed, find_chromium
 from ralph.verify.pages import PageVisit, Shots, explain, visit_pages
 from ralph.verify.urls import Page
@@ -74,7 +75,7 @@ async def seen(browser: Browser, folder: Path, base: str, *pages: Page | str) ->
         browser=browser,
         shots=Shots(root=folder, folder=folder / "shots", work="US-001", attempt="2"),
         seen=lambda result: None,
-        secrets=(SECRET,),
+        secrets=Secrets([SECRET]),
     )
     return {result.page: result for result in await visit_pages(look, base)}
 
@@ -132,13 +133,13 @@ def test_a_page_that_is_right_has_no_findings_and_a_screenshot(
         ("/late-api-error", "console", "late, but seen (/late-api-error:1)"),
         ("/banner", "banner", "Something went wrong"),
         *((f"/banner/{name}", "banner", "Something went wrong") for name in BANNERS),
-        ("/blank", "blank", "the page is empty: no text, no picture, nothing to click"),
+        ("/blank", "blank", "the page is blank: no text, no image, nothing to click"),
         ("/error", "status", "500 Internal Server Error"),
         ("/empty-error", "status", "503 Service Unavailable"),
         ("/missing", "status", "404 Not Found"),
-        ("/circle", "load", "it redirects in a circle (net::ERR_TOO_MANY_REDIRECTS)"),
+        ("/circle", "load", "it redirects in a loop (net::ERR_TOO_MANY_REDIRECTS)"),
         ("/too-slow", "load", "it did not load within 2 s"),
-        ("/hangs-up", "load", "the server hung up without an answer (net::ERR_EMPTY_RESPONSE)"),
+        ("/hangs-up", "load", "the server closed the connection without a response (net::ERR_EMPTY_RESPONSE)"),
         ("/endless", "load", "it did not load within 2 s"),
         ("/goes-on", "console", "the cart is broken {items: 3} (/console:1)"),
         ("/dialog", "console", "after the dialog (/dialog:1)"),
@@ -167,14 +168,14 @@ def test_known_noise_is_left_out_repeated_things_are_said_once_and_secrets_never
 
 
 def test_a_page_that_keeps_loading_itself_is_told(looked: dict[str, PageResult]) -> None:
-    assert ("load", "it keeps loading itself anew") in found(looked["/reloads"])
+    assert ("load", "it keeps reloading itself") in found(looked["/reloads"])
 
 
 def test_a_server_that_is_not_there_is_told_by_its_address(looked: dict[str, PageResult]) -> None:
     ((kind, text),) = found(looked["/refused"])
 
     assert kind == "request"
-    assert text.endswith("/: nobody listens there (net::ERR_CONNECTION_REFUSED)")
+    assert text.endswith("/: no program listens there (net::ERR_CONNECTION_REFUSED)")
 
 
 def test_a_file_to_download_is_no_page_and_no_mistake(looked: dict[str, PageResult]) -> None:
@@ -204,7 +205,7 @@ def test_the_reason_has_a_line_for_each_finding_with_page_kind_and_text(looked: 
     text = explain([looked["/good"], looked["/error"], looked["/no-script"]])
 
     assert text.splitlines() == [
-        "The browser found something wrong: /error · status · 500 Internal Server Error (and 1 more)",
+        "The browser found a problem: /error · status · 500 Internal Server Error (and 1 more)",
         "",
         "- /error · status · 500 Internal Server Error",
         "- /no-script · request · GET /missing.js: 404 Not Found",
@@ -318,7 +319,7 @@ def test_a_browser_that_crashes_while_it_looks_is_started_anew_and_looks_again(t
         results = with_browser(look, told)
 
     assert results["/slow"].passed
-    assert "The browser crashed while /slow was looked at, and is started anew." in told.notes
+    assert "The browser crashed on /slow. Ralph starts it again." in told.notes
 
 
 def test_other_programs_that_end_meanwhile_leave_the_browser_alone(tmp_path: Path) -> None:
@@ -410,11 +411,11 @@ def test_root_is_told_that_there_is_no_sandbox(tmp_path: Path) -> None:
     with serving() as base:
         with_browser(lambda browser: seen(browser, tmp_path, base, "/good"), told)
 
-    assert told.notes == ["The browser runs without its sandbox, which it does not have for root."]
+    assert told.notes == ["The browser runs without its sandbox, because it has none for root."]
 
 
 def test_a_browser_that_is_not_there_or_does_not_start_is_told_with_the_remedy(tmp_path: Path) -> None:
-    with pytest.raises(RalphError, match="'/no/such/browser', and no program is there"):
+    with pytest.raises(RalphError, match="'/no/such/browser', but there is no such program"):
         check_installed(config.BrowserSettings(executable_path="/no/such/browser"))
     broken = tmp_path / "broken"
     broken.write_text("#!/bin/sh\necho 'error: no such library' >&2\nexit 1\n")
@@ -431,5 +432,5 @@ def test_a_machine_without_any_browser_is_told_how_to_get_one(tmp_path: Path, mo
     with pytest.raises(RalphError) as caught:
         check_installed(config.BrowserSettings())
 
-    assert "no Chrome or Chromium was found" in caught.value.what
+    assert "found no Chrome or Chromium" in caught.value.what
     assert '"enabled": false' in caught.value.remedy

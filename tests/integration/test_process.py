@@ -17,7 +17,8 @@ import pytest
 from ralph.errors import RalphError
 from ralph.process import spawn, table, tree
 from ralph.process.blocking import capture_now, hand_over
-from ralph.process.spawn import Child, ExitKind, Limits, ProcessEnd, capture
+from ralph.process.child import Child
+from ralph.process.spawn import ExitKind, Limits, ProcessEnd, capture
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, in_the_background, numbers, reap, until, wait_until_written
 
@@ -488,7 +489,7 @@ def test_a_short_program_without_input_does_not_wait_for_any(tmp_path: Path) -> 
 
 
 def test_a_short_program_that_hangs_is_named_and_ended(tmp_path: Path) -> None:
-    with pytest.raises(RalphError, match=r"^sleep 300 … did not answer within"):
+    with pytest.raises(RalphError, match=r"^sleep 300 … did not finish within"):
         asyncio.run(capture(["sleep", str(FOREVER)], cwd=tmp_path, env=os.environ, seconds=0.3))
 
 
@@ -633,16 +634,16 @@ def test_the_process_table_reads_the_same_without_proc(tmp_path: Path) -> None:
 def test_an_exit_is_noticed_without_a_process_descriptor() -> None:
     with in_the_background("sleep", str(FOREVER)) as child:
         tree.register(child.pid, "test.0")
-        for wait in (tree.exit_of, tree._exit_by_looking):
+        for wait in (tree.exit_of, tree._exit_by_polling):
             began = time.monotonic()
             asyncio.run(wait(child.pid, 0.2))
             assert 0.2 <= time.monotonic() - began < SOON
         child.terminate()
-        for wait in (tree.exit_of, tree._exit_by_looking):
+        for wait in (tree.exit_of, tree._exit_by_polling):
             asyncio.run(wait(child.pid, None))
         assert child.wait() == -signal.SIGTERM, "it stayed to be reaped"
         tree.forget(child.pid)
-        for wait in (tree.exit_of, tree._exit_by_looking):
+        for wait in (tree.exit_of, tree._exit_by_polling):
             asyncio.run(wait(child.pid, None))
 
 
@@ -664,3 +665,66 @@ def test_without_process_descriptors_a_program_is_run_and_ended_all_the_same(
     assert (left.how, left.code) == (ExitKind.EXITED, 0)
     assert len(numbers(pids + daemon)) == 3
     assert not [pid for pid in numbers(pids + daemon) if alive(pid)]
+
+
+# a program that Ralph talks to while it runs
+
+
+def test_a_program_is_written_to_while_it_runs(tmp_path: Path) -> None:
+    """What does not fit into the pipe waits, and nothing is lost."""
+    children: list[Child] = []
+    seen: list[int] = []
+
+    def begin(child: Child) -> None:
+        children.append(child)
+        assert child.input
+        for _ in range(30):
+            child.input.write(b"x" * 100_000)
+        seen.append(child.input.waiting)
+        child.input.end()
+        child.input.write(b"too late")
+
+    ended, said = shell(tmp_path, "sleep 0.1; wc -c; echo bye", stdin=spawn.Talk(), started=begin)
+
+    assert said.split() == [b"3000000", b"bye"]
+    assert ended.code == 0
+    assert seen[0] > 2_000_000
+
+
+def test_a_program_that_does_not_read_is_no_problem(tmp_path: Path) -> None:
+    def begin(child: Child) -> None:
+        assert child.input
+        child.input.write(b"x" * 3_000_000)
+
+    deaf, _ = shell(tmp_path, f"exec sleep {FOREVER}", stdin=spawn.Talk(), started=begin, limits=Limits(total=0.2))
+    closed, said = shell(tmp_path, "exec 0<&-; sleep 0.1; echo bye", stdin=spawn.Talk(), started=begin)
+
+    assert deaf.how is ExitKind.TIMED_OUT
+    assert (closed.code, said) == (0, b"bye\n")
+
+
+def test_parting_comes_before_the_end_of_the_tree_and_is_never_cut_short(tmp_path: Path) -> None:
+    alive_at_parting: list[bool] = []
+
+    async def interrupted() -> None:
+        children: list[Child] = []
+
+        async def part() -> None:
+            await asyncio.sleep(0.1)
+            alive_at_parting.append(children[0].running())
+
+        argv = ["sleep", str(FOREVER)]
+        work = spawn.run(
+            argv, cwd=tmp_path, env=os.environ, owner="t", out=bytearray().extend, started=children.append, parting=part
+        )
+        task = asyncio.create_task(work)
+        await until(lambda: children)
+        task.cancel()
+        await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert not children[0].running()
+
+    asyncio.run(interrupted())
+    assert alive_at_parting == [True]

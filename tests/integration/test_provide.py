@@ -20,6 +20,7 @@ import pytest
 
 from ralph.config import Worktrees
 from ralph.errors import RalphError
+from ralph.process.redaction import Secrets
 from ralph.provision.destination import Destination
 from ralph.provision.provide import Provided, forget, provide
 from ralph.provision.restore import restore
@@ -69,6 +70,7 @@ class Ground:
             owner="test",
             log=self.log,
             env={**self.project.env, **(env or {})},
+            secrets=Secrets.of(env or {}),
         )
 
     def provide(self, env: dict[str, str] | None = None, **settings: Any) -> Provided:
@@ -194,7 +196,7 @@ def test_an_environment_too_large_to_copy_is_linked_and_imports_the_copys_code(g
     install_editable(new_venv(ground.source / ".venv"), ground.source)
     provided = asyncio.run(provide(replace(ground.copy(), largest=1000)))
     assert (ground.top / ".venv").readlink() == ground.source / ".venv"
-    assert "too large to copy: a link to your own" in provided.notes[0]
+    assert "too large to copy: linked to yours" in provided.notes[0]
     assert ground.run(".venv/bin/demo-tool", provided) == "copy"
 
 
@@ -291,7 +293,7 @@ def test_a_folder_that_the_commit_has_itself_is_left_alone(ground: Ground) -> No
     ground.project.write("vendor/x", "person's")
     provided = ground.provide()
     assert provided.paths == frozenset()
-    assert provided.notes == ("left out vendor: it is tracked by git",)
+    assert provided.notes == ("skipped vendor: it is tracked by git",)
     assert (ground.top / "vendor/x").read_text() == "committed"
     assert ground.provide().notes == ()
 
@@ -307,7 +309,7 @@ def test_nothing_is_put_through_a_link_in_the_commit(ground: Ground) -> None:
     ground.project.git("-C", str(ground.top), "commit", "-q", "-m", "A link")
     provided = ground.provide()
     assert provided.paths == {"node_modules"}
-    assert "left out packages/a/node_modules: it leads through a link in the commit" in provided.notes
+    assert "skipped packages/a/node_modules: it leads through a link in the commit" in provided.notes
     assert list(outside.iterdir()) == []
 
 
@@ -319,10 +321,10 @@ def test_what_is_too_large_is_linked_made_by_its_tool_or_left_to_the_set_up(grou
     provided = asyncio.run(provide(replace(ground.copy(), largest=1000)))
     assert provided.paths == {"node_modules"}
     assert (ground.top / "node_modules").is_symlink()
-    assert "target (2 kB) is too large to copy: the build makes its own" in provided.notes
-    assert any("`git add --all` would take it" in note for note in provided.notes), "node_modules/ ignores no link"
+    assert "target (2 kB) is too large to copy: the build creates its own" in provided.notes
+    assert any("`git add --all` would add it" in note for note in provided.notes), "node_modules/ ignores no link"
     prepared = asyncio.run(provide(replace(ground.copy(setup=["mkdir node_modules"]), largest=1000)))
-    assert "node_modules (2 kB) is too large to copy: worktrees.setup has to make it" in prepared.notes
+    assert "node_modules (2 kB) is too large to copy: worktrees.setup must create it" in prepared.notes
     assert (ground.top / "node_modules").is_dir()
     assert not (ground.top / "node_modules").is_symlink()
 
@@ -337,7 +339,7 @@ def test_what_is_too_large_is_made_from_the_lock_file_if_that_needs_no_network(g
     ground.commit()
     ground.check_out()
     provided = asyncio.run(provide(replace(ground.copy(npm), largest=1000)))
-    assert any("made with `npm ci --offline" in note for note in provided.notes), provided.notes
+    assert any("created with `npm ci --offline" in note for note in provided.notes), provided.notes
     assert (ground.top / "node_modules/lib").resolve() == ground.top / "lib"
     assert not (ground.top / "node_modules").is_symlink()
 
@@ -464,8 +466,8 @@ def test_a_set_up_that_fails_is_told_with_its_last_lines_and_runs_again(ground: 
 
 def test_a_set_up_that_hangs_is_ended_with_all_that_it_started(ground: Ground, nobody_left: None) -> None:
     ground.check_out()
-    error = ground.refused(setup=[f"sleep {FOREVER} & echo waiting; sleep {FOREVER}"], timeout=0.5)
-    assert "did not end within 0.5 s, so Ralph ended it" in error.what
+    error = ground.refused(setup=[f"sleep {FOREVER} & echo waiting; sleep {FOREVER}"], timeout=1.5)
+    assert "within 1.5 s, so Ralph ended it" in error.what
     assert error.details == ("waiting",)
     assert "worktrees.timeout" in error.remedy
 

@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 
 from ralph.config import Service
+from ralph.process.redaction import Secrets
 from ralph.verify.ready import is_ready
 from ralph.verify.services import ServiceFailure, Services
 from tests.conftest import wait_for
@@ -101,6 +102,7 @@ class Told:
             cwd=folder,
             logs=folder,
             owner="test",
+            secrets=Secrets.of(os.environ),
             started=lambda service, seconds: self.ready.append(service.name),
             noted=self.notes.append,
         )
@@ -125,6 +127,7 @@ import asyncio, json, sys
 from pathlib import Path
 from ralph.config import Service
 from ralph.process import tree
+from ralph.process.redaction import Secrets
 from ralph.verify.services import ServiceFailure, Services
 async def main():
     tree.adopt_orphans()
@@ -133,7 +136,8 @@ async def main():
         told["ready"] += 1
     service = Service.model_validate_json(sys.argv[1])
     try:
-        async with Services(services=(service,), cwd=Path.cwd(), logs=Path.cwd(), owner="t", started=ready) as services:
+        here = Path.cwd()
+        async with Services((service,), cwd=here, logs=here, owner="t", started=ready, secrets=Secrets()) as services:
             for _ in range({checks}):
                 await services.prepare()
                 services.check_alive()
@@ -219,7 +223,7 @@ def test_a_service_that_is_to_keep_running_and_died_is_started_again(web: Web) -
     first, second = asyncio.run(check())
 
     assert first != second
-    assert told.notes == ["The service 'web' died after its last check (signal 9): it is started again."]
+    assert told.notes == ["The service 'web' died after its last check (signal 9). Ralph starts it again."]
 
 
 def test_several_services_are_all_up_and_all_ended(tmp_path: Path) -> None:
@@ -323,7 +327,7 @@ def test_a_service_that_is_never_ready_is_told_and_ended(web: Web) -> None:
 
     text = failure(web.folder, web.service(start=command, ready_timeout=0.7))
 
-    assert f"did not answer at {web.url} within 0.7 s" in text
+    assert f"did not respond at {web.url} within 0.7 s" in text
     assert "still compiling" in text
     assert time.monotonic() - began < 20
     assert not alive(numbers((web.folder / "service-web-1.log").read_text())[0])
@@ -362,7 +366,8 @@ def test_a_port_that_somebody_else_holds_is_said_and_by_which_process(web: Web, 
 
         text = failure(tmp_path, wrong.service())
 
-    assert text.startswith(f"The service 'web' cannot be started: port {wrong.port} is held by python")
+    assert text.startswith("The service 'web' cannot start: python")
+    assert text.endswith(f"port {wrong.port}.")
     assert f"(process {process.pid})" in text
     assert not (tmp_path / "service-web-1.log").exists(), "nothing was started"
 
@@ -377,7 +382,7 @@ def test_where_only_the_copy_s_own_service_may_answer_a_person_s_is_not_taken_fo
             return str(failed.value)
 
     with web.started_by_a_person() as pid:
-        assert f"port {web.port} is held by python" in (text := asyncio.run(check())) and f"(process {pid})" in text
+        assert f"is using port {web.port}" in (text := asyncio.run(check())) and f"python (process {pid})" in text
 
 
 def test_whose_service_is_used_is_said_once(web: Web) -> None:
@@ -392,8 +397,8 @@ def test_whose_service_is_used_is_said_once(web: Web) -> None:
         asyncio.run(check())
 
     assert len(told.notes) == 1
-    assert told.notes[0].startswith(f"The service 'web' was up already at {web.url}, from python")
-    assert f"(process {pid}): it is used as it is" in told.notes[0]
+    assert told.notes[0].startswith(f"The service 'web' is already running at {web.url}, from python")
+    assert f"(process {pid}). Ralph uses it as it is" in told.notes[0]
 
 
 def test_services_that_ask_for_a_port_get_a_free_one_each_and_know_one_another_s(tmp_path: Path) -> None:
@@ -426,7 +431,7 @@ def test_a_service_without_a_start_command_is_a_person_s_to_start(web: Web) -> N
     text = failure(web.folder, web.service(start=None))
 
     assert text == (
-        f"The service 'web' does not answer at {web.url}, and it has no start command: a person is to start it."
+        f"The service 'web' does not respond at {web.url}. It has no start command, so you must start it yourself."
     )
     assert not (web.folder / "service-web-1.log").exists()
 
@@ -495,7 +500,7 @@ def test_a_service_that_never_says_so_is_told_with_what_it_said_instead(tmp_path
 
     text = failure(tmp_path, service)
 
-    assert text == "The service 'web' did not say 'ready' within 0.5 s.\n\ncompiling"
+    assert text == "The service 'web' did not print 'ready' within 0.5 s.\n\ncompiling"
 
 
 def test_services_are_started_in_order_each_when_the_one_before_is_ready(tmp_path: Path) -> None:
@@ -537,7 +542,7 @@ def test_success_and_redirects_mean_ready_and_errors_do_not(tmp_path: Path, answ
 def test_a_service_that_answers_with_errors_only_is_never_ready(tmp_path: Path) -> None:
     text = failure(tmp_path, Web(tmp_path, "500 Internal Server Error").service(ready_timeout=0.7))
 
-    assert "did not answer at" in text
+    assert "did not respond at" in text
 
 
 def test_the_whole_address_is_asked_for(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def test_a_pack_that_lies_is_an_error_that_says_so(store: Store) -> None:
     (store.copy.root / "x").write_bytes(b"bad\n")
     assert store.person.git("cat-file", "blob", name) == "good", "git believes it"
 
-    with pytest.raises(RalphError, match=f"hold something else than their names say: {name}"):
+    with pytest.raises(RalphError, match=f"do not match their names: {name}"):
         store.take()
 
 
@@ -159,7 +159,7 @@ def test_an_attempt_that_forged_an_object_fails_and_says_why(project: Project) -
 
     done = project.ralph("run", "auth")
 
-    assert f"under the names of objects into .git/objects ({bad})" in " ".join(done.stdout.split())
+    assert f"it replaced the content of objects in .git/objects ({bad})" in " ".join(done.stdout.split())
     assert project.story()["retries"] == 1
     project.git("clone", "-q", "--no-local", "-b", "ralph/auth", ".", "../clone")
     assert (project.path / "../clone/x").read_text() == "good\n"

@@ -151,9 +151,9 @@ def test_what_git_would_not_take_is_named(copy: Copy) -> None:
     changed, left_out = copy.take()
     assert changed == {"small.py"}
     assert sorted(left_out) == [
-        "big.bin (it has 2 MB, more than commits.maxFileMb allows)",
-        "full (it is another repository)",
-        "inner/ (it is another repository)",
+        "big.bin (it is 2 MB, which exceeds commits.maxFileMb)",
+        "full (it is a separate git repository)",
+        "inner/ (it is a separate git repository)",
         "lib/ (git ignores it)",
     ]
     do(copy.copy.reset(copy.base))
@@ -165,7 +165,7 @@ def test_no_name_makes_ralph_remove_anything_elsewhere(copy: Copy) -> None:
     victim.mkdir()
     copy.agent(f"""d="$(printf "n\\nerror: '")"; mkdir -p "$d{victim}"; cd "$d{victim}"; git init -q .""")
     _, left_out = copy.take()
-    assert left_out == (f"n\nerror: '{victim}/ (it is another repository)",)
+    assert left_out == (f"n\nerror: '{victim}/ (it is a separate git repository)",)
     do(copy.copy.reset(copy.base))
     assert victim.is_dir()
     assert sorted(path.name for path in copy.copy.root.iterdir()) == [".git", ".gitignore", "app.txt", "src"]
@@ -177,7 +177,7 @@ def test_where_a_filter_lets_git_take_nothing_all_is_named_and_the_next_one_begi
     copy.agent("echo '*.bin filter=f' > .gitattributes; mkdir new; echo x > new/a.bin; echo x > app.txt")
     changed, left_out = copy.take()
     assert changed == set()
-    assert left_out == tuple(f"{path} (git could not take it)" for path in (".gitattributes", "app.txt", "new/a.bin"))
+    assert left_out == tuple(f"{path} (git could not add it)" for path in (".gitattributes", "app.txt", "new/a.bin"))
     do(copy.copy.reset(copy.base))
     assert copy.take() == (set(), ())
 
@@ -197,7 +197,7 @@ def test_what_was_ignored_before_the_agent_began_is_not_its_work_when_the_rules_
     copy.agent("echo > .gitignore; echo now > lib/now.py")
     changed, left_out = copy.take()
     assert changed == {".gitignore", "lib/now.py"}
-    assert left_out == ("lib/earlier.py (it was here before, and ignored)",)
+    assert left_out == ("lib/earlier.py (it existed before and was ignored)",)
 
 
 def test_a_folder_that_ralph_made_for_what_it_provided_is_not_named_and_what_else_is_in_it_is(person: Project) -> None:
@@ -444,7 +444,7 @@ def test_a_hook_that_changes_many_files_is_read_by_one_question(copy: Copy, monk
 
 def test_a_hook_may_not_touch_ralph_s_files(copy: Copy) -> None:
     made = hooked(copy, "mkdir -p .ralph; echo x > .ralph/plan.json; git add -f .ralph")
-    assert made.refused == "it changed Ralph's own files"
+    assert made.refused == "a hook changed Ralph's own files"
 
 
 # the branch and the plan on it
@@ -462,7 +462,7 @@ def plans(person: Project) -> PlanWorktree:
 
 def test_the_plan_is_on_disk_and_nobody_else_can_take_the_branch(person: Project, plans: PlanWorktree) -> None:
     do(plans.open())
-    assert [path.name for path in plans.root.iterdir()] == [".git", ".ralph"]
+    assert sorted(path.name for path in plans.root.iterdir()) == [".git", ".ralph"]
     assert (plans.root / ".ralph/plan.json").read_text() == "1\n"
     with pytest.raises(AssertionError, match="already"):
         person.git("switch", "-q", "ralph/auth")

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from ralph import config as configuration
-from ralph.agent.dialects import AGENTS
+from ralph.agent.dialects import AGENTS, known
 from ralph.cli import init
 from ralph.config import Config
 from ralph.errors import RalphError
@@ -44,6 +44,8 @@ def mistakes(**more: Any) -> list[str]:
         ("provider.model", None),
         ("provider.model_args", ()),
         ("provider.env", ()),
+        ("provider.protocol", "cli"),
+        ("provider.permissions", "allow"),
         ("providers", {}),
         ("roles", {}),
         ("services", ()),
@@ -86,14 +88,14 @@ def test_no_checks_at_all_are_allowed_when_a_person_says_so() -> None:
 @pytest.mark.parametrize(
     ("path", "why"),
     [
-        ("/etc/passwd", "leads out of the project"),
-        ("../other", "leads out of the project"),
-        ("a/../../b", "leads out of the project"),
+        ("/etc/passwd", "is outside the project"),
+        ("../other", "is outside the project"),
+        ("a/../../b", "is outside the project"),
         (".", "is the whole project"),
         (".git/hooks", "belongs to git or to Ralph"),
         ("sub/.git", "belongs to git or to Ralph"),
         (".ralph/logs", "belongs to git or to Ralph"),
-        ("**/.env", "has `**`, which only .worktreeinclude understands"),
+        ("**/.env", "uses `**`, which works only in .worktreeinclude"),
     ],
 )
 def test_only_paths_inside_of_the_project_can_be_put_into_a_working_copy(key: str, path: str, why: str) -> None:
@@ -126,6 +128,9 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
         ({"provider": {"command": "x", "timeout": 0}}, "provider.timeout: expected greater than 0, found number 0"),
         ({"provider": {"command": "x", "timeout": 8e5}}, "provider.timeout: expected less than or equal to 604800"),
         ({"provider": {"command": "x", "args": "-p"}}, "provider.args: "),
+        ({"provider": {"command": "x", "protocol": "mcp"}}, "provider.protocol: expected 'cli' or 'acp'"),
+        ({"provider": {"command": "x", "permissions": "deny"}}, "provider.permissions: has a meaning only with"),
+        ({"providers": {"a": {"command": "x", "protocol": "acp", "dialect": "text"}}}, "providers.a.dialect: has no"),
         ({"verify": {}}, "verify.default: missing, and required"),
         ({"verify": {"default": [""]}}, "verify.default[0]: "),
         ({"verify": {"default": ["ok", "  "]}}, "verify.default[1]: "),
@@ -174,12 +179,12 @@ def test_anything_else_is_no_readiness(ready: str) -> None:
 
 def test_patterns_must_be_regular_expressions_and_only_our_own_output_can_be_read() -> None:
     assert mistakes(services=[{"name": "dev", "start": "run", "ready": "log:(up"}]) == [
-        "services[0].ready: '(up' is no regular expression (missing ), unterminated subpattern at position 0)"
+        "services[0].ready: '(up' is not a regular expression (missing ), unterminated subpattern at position 0)"
     ]
     assert mistakes(services=[{"name": "dev", "ready": "log:up"}]) == [
         "services[0].ready: only the output of a service with a start command can be read"
     ]
-    assert mistakes(browser={"ignore": ["fine", "[bad"]})[0].startswith("browser.ignore[1]: '[bad' is no regular")
+    assert mistakes(browser={"ignore": ["fine", "[bad"]})[0].startswith("browser.ignore[1]: '[bad' is not a regular")
 
 
 def test_two_services_of_one_name_are_a_mistake() -> None:
@@ -249,7 +254,8 @@ def test_what_init_writes_is_taken_by_ralph_and_by_its_own_schema(tmp_path: Path
     made = init.write(Workspace(root=tmp_path), agent, ("make test", 'echo "a b"'))
     assert made == ["ralph.config.json", ".ralph/.gitignore", ".ralph/config.schema.json"]
     config = configuration.load(tmp_path)
-    assert config.provider.command == agent.command
+    assert (config.provider.command, config.provider.args) == (agent.command, agent.args)
+    assert known(config.provider) is agent
     assert config.verify.default == ("make test", 'echo "a b"')
     written = json.loads((tmp_path / "ralph.config.json").read_text())
     schema = json.loads((tmp_path / written["$schema"]).read_text())

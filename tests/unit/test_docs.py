@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from ralph import config, prompts
+from ralph.agent.dialects import AGENTS, known
 from ralph.cli.app import COMMANDS
 from ralph.journal import events
 from ralph.journal.encode import encode
@@ -75,6 +77,16 @@ def test_nothing_is_documented_as_an_event_or_a_field_of_the_envelope_that_is_no
     for name, value in (("a gate's `result", GateResult), ("a page's `result", PageResult), ("usage", Usage)):
         assert documented[name] >= {field.name for field in fields(value)}, name
     assert documented["a review's finding"] >= {field.name for field in fields(Finding)}
+
+
+def test_the_example_for_acp_is_a_whole_configuration() -> None:
+    text = (ROOT / "docs/guides/agents.md").read_text()
+    block = next(block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if "acp" in block)
+    provider = config.parse(block.encode()).provider
+    agent = known(provider)
+    assert agent and agent.acp and provider.args == agent.acp.args
+    for row in (agent for agent in AGENTS.values() if agent.acp):
+        assert f"| `{row.name}` | `{shlex.join((row.acp.command, *row.acp.args))}`" in text
 
 
 def test_the_guides_script_is_a_valid_script() -> None:

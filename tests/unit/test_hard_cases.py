@@ -11,14 +11,15 @@ from pathlib import Path
 import pytest
 
 from ralph import config, prompts, validation
-from ralph.agent.dialects.base import Trouble
 from ralph.agent.dialects.claude import ClaudeReader
+from ralph.agent.failure import FailureKind
 from ralph.agent.speech import Marker, Speech
 from ralph.engine.settle import Policy, accept_manually, settle
 from ralph.errors import RalphError
 from ralph.plan.model import FinalReview, Plan, Task, TaskState
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
-from ralph.process.environment import Redactor, secrets_in
+from ralph.process.redaction import Secrets
+from ralph.process.secret_values import secrets_in
 from ralph.protect.guard import Guard
 from ralph.stores import atomic, lock
 from ralph.verify.output import useful
@@ -235,7 +236,7 @@ def test_config_takes_only_the_keys_of_its_schema(key):
 
 # ---- environment
 def redact(secrets, *pieces):
-    redactor = Redactor(secrets)
+    redactor = Secrets(secrets).stream()
     return b"".join([*(redactor.feed(p) for p in pieces), redactor.flush()])
 
 
@@ -249,7 +250,7 @@ def test_redactor_a_secret_that_is_no_text():
 
 @pytest.mark.parametrize("name", ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL"])
 def test_an_authors_name_is_no_secret(name):
-    assert secrets_in({name: "Jane Developer"}) == ()
+    assert secrets_in({name: "Jane Developer"}) == frozenset()
 
 
 @pytest.mark.parametrize("name", [["a"], {"a": 1}])
@@ -323,7 +324,7 @@ def test_claude_senseless_values_do_not_crash(event):
     claude(event)
 
 
-def test_claude_2_1_197_unreachable_service_is_overload():
+def test_claude_2_1_197_unreachable_service_is_a_network_failure():
     # recorded from 2.1.197: connection refused; terminal_reason is "completed" there
     text = "API Error: Unable to connect to API (ConnectionRefused)"
     report, _ = claude(
@@ -341,7 +342,7 @@ def test_claude_2_1_197_unreachable_service_is_overload():
             "terminal_reason": "completed",
         },
     )
-    assert report.trouble is Trouble.OVERLOAD
+    assert report.failure.kind is FailureKind.NETWORK
 
 
 def test_claude_2_1_197_error_text_is_no_speech():
@@ -359,7 +360,7 @@ def test_claude_ended_while_the_service_could_not_be_reached_is_overload():
     report, _ = claude(
         {"type": "system", "subtype": "api_retry", "attempt": 3, "error_status": None, "error": "unknown"}
     )
-    assert report.trouble is Trouble.OVERLOAD
+    assert report.failure.kind is FailureKind.OVERLOAD
 
 
 # ---- settle
@@ -391,7 +392,7 @@ def test_a_secret_of_digits_does_not_break_the_line(tmp_path):
     from ralph.journal.reader import events
     from ralph.journal.writer import Journal
 
-    with Journal(tmp_path, Redactor(["12345678"]).text) as journal:
+    with Journal(tmp_path, Secrets(["12345678"]).text) as journal:
         journal.emit(Waited(reason="x", seconds=12345678))
     assert len(list(events(tmp_path))) == 1
 
@@ -431,7 +432,7 @@ def test_claude_a_sub_agents_error_is_not_the_main_agents():
             "result": "529 Overloaded",
         },
     )
-    assert report.trouble is Trouble.OVERLOAD
+    assert report.failure.kind is FailureKind.OVERLOAD
 
 
 def test_output_an_error_is_recognised_beneath_its_colours(shown):
@@ -440,4 +441,4 @@ def test_output_an_error_is_recognised_beneath_its_colours(shown):
 
 
 def test_redactor_text_with_half_a_character():
-    Redactor(["abcdefgh"]).text("\ud800")
+    Secrets(["abcdefgh"]).text("\ud800")

@@ -53,8 +53,8 @@ def test_a_story_prompt_holds_all_that_the_agent_must_know(tmp_path: Path) -> No
 
 def test_a_ui_story_s_prompt_names_the_pages_that_will_be_opened(tmp_path: Path) -> None:
     text = prompts.render("run", {**STORY, "ui": True, "pages": "`/login`"}, tmp_path)
-    assert "these pages are opened in a browser: `/login`." in text
-    assert "succeed, and all pages are right." in text
+    assert "these pages in a browser: `/login`." in text
+    assert "succeed and all pages are free of errors." in text
     assert "browser" not in prompts.render("run", STORY, tmp_path)
 
 
@@ -76,7 +76,7 @@ def test_an_unknown_variable_names_the_known_ones_and_the_file(tmp_path: Path) -
     with pytest.raises(RalphError, match=r"unknown variable: more, storyID") as error:
         prompts.render("run", STORY, tmp_path)
     assert str(path) in error.value.what
-    assert error.value.remedy == f"It may use: {', '.join(sorted(STORY))}."
+    assert error.value.remedy == f"Known variables: {', '.join(sorted(STORY))}."
 
 
 def test_an_unknown_variable_is_found_before_it_is_needed(tmp_path: Path) -> None:
@@ -92,6 +92,7 @@ def test_a_template_may_have_variables_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", prompts.NAMES)
 def test_a_template_that_comes_with_ralph_uses_only_what_it_gets(tmp_path: Path, name: str) -> None:
+    own(tmp_path, name, prompts.built_in(name))
     prompts.check(name, tmp_path)
     assert prompts.render(name, dict.fromkeys(prompts.VARIABLES[name], "value"), tmp_path)
 

@@ -167,8 +167,8 @@ def test_a_nul_character_is_a_mistake_with_its_place() -> None:
     with pytest.raises(Mistakes) as error:
         parse_object(data, name="plan.json")
     assert error.value.mistakes == [
-        "title: has a NUL character in it",
-        "tasks[0].a\\u0000: has a NUL character in it",
+        "title: contains a NUL character",
+        "tasks[0].a\\u0000: contains a NUL character",
     ]
     assert "plan.json" in error.value.what
 

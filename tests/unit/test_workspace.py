@@ -50,7 +50,7 @@ def test_every_plain_name_is_accepted_and_found_again_in_its_folders_name(name: 
      "x" * 81, "a.lock", "@{-1}", "a:b", "a*"],
 )  # fmt: skip
 def test_a_name_that_could_do_harm_is_refused_with_an_example(name: str) -> None:
-    with pytest.raises(RalphError, match="cannot be a feature's name") as error:
+    with pytest.raises(RalphError, match="is not a valid feature name") as error:
         check_name(name)
     assert "user-login" in error.value.remedy
 

@@ -1,28 +1,42 @@
-"""One agent call: the prompt on standard input, the whole output in a log, the result in an `AgentResult`."""
+"""One agent call: the prompt goes to the agent, all of its output to a log, the result into an `AgentResult`."""
 
 from __future__ import annotations
 
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import closing, nullcontext
+from dataclasses import dataclass, field, replace
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
-from ralph import safe_files
-from ralph.agent.dialects import arguments, dialect_of, known
-from ralph.agent.dialects.base import DialectReport
+from ralph import installation, safe_files
+from ralph.agent.conclusion import failure_of
+from ralph.agent.dialects import ACP, DIALECTS, arguments, dialect_of, known
+from ralph.agent.dialects.acp import AcpReader
+from ralph.agent.dialects.base import DialectReport, Reader
+from ralph.agent.failure import CallFailure
+from ralph.agent.isolated import CleanStart, isolated
 from ralph.agent.prices import estimated
 from ralph.agent.speech import Speech
 from ralph.agent.words import Words
 from ralph.config import Provider
 from ralph.errors import RalphError
+from ralph.plan.usage import Usage
 from ralph.process import environment, spawn
-from ralph.process.spawn import Child, Limits, ProcessEnd
+from ralph.process.child import Child
+from ralph.process.redaction import Redactor, Secrets
+from ralph.process.spawn import Limits, ProcessEnd, Talk
 
+if TYPE_CHECKING:
+    from ralph.agent.conversation import AcpConversation
+
+Feed = Callable[[bytes], None]
+Stream = Literal["out", "err"]
 PASSED_ON = ("RALPH_*",)
 MAX_FIRST_LINE = 4096
+ACP_LIBRARY = "agent-client-protocol"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +50,8 @@ class AgentResult:
     reason: str
     tail: str
     errors: str
+    last_words: str  # the end of what the program said, without lines of the prompt
+    failure: CallFailure | None
     report: DialectReport
     output_bytes: int
 
@@ -51,19 +67,30 @@ class AgentCall:
     log: Path
     words: Path  # the file that receives its speech while it runs
     cwd: Path
+    copy: Path | None = None  # the working copy, in which `cwd` is; None: `cwd` itself
+    private: Path | None = None  # an empty folder for its state; None: it is not isolated
     owner: str
     variables: Mapping[str, str]
+    secrets: Secrets = field(repr=False)
     watcher: Callable[[str], None] | None = None
+    tap: Callable[[Stream, bytes], None] | None = None  # gets all output as it arrives, without secrets
+    meter: Callable[[Usage], None] | None = None  # gets the running total whenever it has changed
 
 
 def check_installed(provider: Provider, folder: Path) -> str:
     """Return the path of the agent's program, or raise an error that says how to get it."""
     dialect_of(provider)
+    start_folder(provider, folder)
+    if provider.protocol == "acp":
+        check_acp()
     here = str(folder / provider.command) if "/" in provider.command else ""
     path = shutil.which(provider.command) or (shutil.which(here) if here else None)
     if path is None:
         agent = known(provider)
-        how = f"Install it ({agent.install})" if agent else "Install it"
+        wanted = (
+            (agent.acp.install if agent.acp and provider.protocol == "acp" else "") or agent.install if agent else ""
+        )
+        how = f"Install it ({wanted})" if agent else "Install it"
         raise RalphError(
             f"The agent {provider.command!r} was not found.",
             remedy=f"{how}, or set provider.command in ralph.config.json to the one you use.",
@@ -75,6 +102,18 @@ def check_installed(provider: Provider, folder: Path) -> str:
             remedy=f"Install {Path(missing).name} or put it on PATH, or install the agent again.",
         )
     return path
+
+
+def start_folder(provider: Provider, project: Path) -> Path:
+    """Return the folder of a project in which the agent starts; raise an error if it is not there."""
+    folder = project / provider.cwd
+    if not provider.cwd or (folder.is_dir() and folder.resolve().is_relative_to(project.resolve())):
+        return folder
+    where = "leads out of the project" if folder.is_dir() else f"is not a folder in {project}"
+    raise RalphError(
+        f"provider.cwd: {provider.cwd!r} {where}.",
+        remedy="Name a folder of the project that is committed, or leave provider.cwd out.",
+    )
 
 
 def _missing_interpreter(program: Path) -> str:
@@ -104,38 +143,118 @@ def environment_for(provider: Provider) -> dict[str, str]:
 
 async def make(call: AgentCall) -> AgentResult:
     """Run the agent and read its output."""
-    dialect = dialect_of(call.provider)
     env = {**environment_for(call.provider), **call.variables}
-    secrets = environment.secrets_in(env)
-    words = Words(call.words, secrets)
-    speech = Speech(call.prompt.read_text(encoding="utf-8"), call.watcher, words.feed)
+    private = call.private
+    with (
+        isolated(call.provider, env, private, call.copy or call.cwd) if private else nullcontext(CleanStart()) as start
+    ):
+        return await _make(call, {**env, **start.env}, start.args)
+
+
+async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...]) -> AgentResult:
+    dialect = dialect_of(call.provider)
+    words = Words(call.words, call.secrets.stream())
+    prompt = call.prompt.read_text(encoding="utf-8")
+    speech = Speech(prompt, call.watcher, words.feed)
     reader = dialect.reader(speech)
     errors = Speech()
     children: list[Child] = []
 
     def listen(data: bytes) -> None:
-        reader.feed(data)
+        before = reader.usage
+        try:
+            reader.feed(data)
+        except Exception as error:
+            if dialect.name in (*DIALECTS, ACP):
+                raise  # a bug of our own is not hidden
+            raise _broken(dialect.name, error) from error
+        if call.meter and reader.usage != before:
+            call.meter(_known(reader.usage, call.provider))
         if reader.finished and children:
             children.pop().last_word()
 
+    limits = Limits(total=call.provider.timeout, idle=call.provider.idle_timeout or dialect.idle)
     with safe_files.open_new(call.log, buffering=1 << 16) as log, closing(words):
-        out = _Tap(log, environment.Redactor(secrets), listen)
-        err = _Tap(log, environment.Redactor(secrets), errors.feed)
+        out = _Tap(log, call.secrets.stream(), _also(call.tap, "out", listen))
+        err = _Tap(log, call.secrets.stream(), _also(call.tap, "err", errors.feed))
+        sent = _Tap(log, call.secrets.stream(), lambda data: None)
+        conversation = _conversation(call, prompt, reader, sent)
         ended = await spawn.run(
-            arguments(call.provider, context=call.context, tools=call.tools),
+            arguments(call.provider, prompt=prompt, context=call.context, tools=call.tools, more=added),
             cwd=call.cwd,
             env=env,
             owner=call.owner,
-            stdin=call.prompt,
+            stdin=Talk() if conversation else call.prompt,
             out=out.take,
             err=err.take,
-            limits=Limits(total=call.provider.timeout, idle=call.provider.idle_timeout or dialect.idle),
-            started=children.append,
+            limits=limits,
+            started=conversation.begin if conversation else children.append,
+            parting=conversation.part if conversation else None,
         )
         out.close()
         err.close()
         report = reader.close()
-    return _heard(ended, speech, errors, report, out.size + err.size)
+    errors.close()
+    report = replace(report, usage=_known(report.usage, call.provider))
+    result = _heard(ended, speech, errors, report, out.size + err.size)
+    failure = failure_of(ended, report, dialect, limits, said=result.tail, errors=result.errors)
+    spoke_last = dialect.is_structured and failure is None  # then standard error has only noise
+    last = result.tail or result.errors if spoke_last else result.errors or result.tail
+    return replace(result, failure=failure, last_words=_without(prompt, last))
+
+
+def _conversation(call: AgentCall, prompt: str, reader: Reader, sent: _Tap) -> AcpConversation | None:
+    """Return the conversation with an agent that speaks ACP; None for a program that only reads its prompt."""
+    if not isinstance(reader, AcpReader):
+        return None
+    check_acp()
+    from ralph.agent.conversation import AcpConversation  # its library takes a second to import
+
+    return AcpConversation(call.provider, prompt, call.cwd, reader, sent.take)
+
+
+def check_acp() -> None:
+    """Raise an error that says how to get the library for ACP, if it is not installed."""
+    try:
+        distribution(ACP_LIBRARY)
+    except PackageNotFoundError:
+        raise RalphError(
+            'A provider has "protocol": "acp", but the library for the Agent Client Protocol is not installed.',
+            remedy=f"Install it with `{installation.this().extra(ACP)}`.",
+        ) from None
+
+
+def _also(tap: Callable[[Stream, bytes], None] | None, stream: Stream, feed: Feed) -> Feed:
+    """Return a function that passes output on to `tap` as well, if there is one."""
+    if tap is None:
+        return feed
+    tell = tap
+
+    def both(data: bytes) -> None:
+        tell(stream, data)
+        feed(data)
+
+    return both
+
+
+def _broken(name: str, error: Exception) -> RalphError:
+    return RalphError(
+        f"The dialect {name!r} broke: {type(error).__name__}: {error}.",
+        remedy="Repair or uninstall the package that provides it, or set provider.dialect to another one.",
+    )
+
+
+def _known(usage: Usage, provider: Provider) -> Usage:
+    """Return the usage with the configured model, if the agent names none, and with an estimated cost."""
+    is_reported = usage.input_tokens is not None or usage.output_tokens is not None
+    return estimated(replace(usage, model=usage.model or (provider.model or "" if is_reported else "")))
+
+
+def _without(prompt: str, text: str) -> str:
+    """Return the text without lines of the prompt, which some programs print back."""
+    asked = {line.strip() for line in prompt.splitlines()}
+    lines = text.splitlines()
+    return "\n".join(line for line in lines if not line.strip() or line.strip() not in asked).strip()
 
 
 def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]:
@@ -154,7 +273,7 @@ def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]
 class _Tap:
     """One of the agent's output streams: redacted, logged and parsed."""
 
-    def __init__(self, log: BinaryIO, redactor: environment.Redactor, feed: Callable[[bytes], None]) -> None:
+    def __init__(self, log: BinaryIO, redactor: Redactor, feed: Feed) -> None:
         self._log, self._redactor, self._feed = log, redactor, feed
         self.size = 0
 
@@ -172,7 +291,6 @@ class _Tap:
 
 
 def _heard(ended: ProcessEnd, speech: Speech, errors: Speech, report: DialectReport, size: int) -> AgentResult:
-    errors.close()
     reset = tuple(
         dict.fromkeys(name for text in speech.texts("RESET") for name in text.replace(",", " ").split() if name)
     )
@@ -184,6 +302,8 @@ def _heard(ended: ProcessEnd, speech: Speech, errors: Speech, report: DialectRep
         reason=" ".join((*speech.texts("REASON"), *filter(None, speech.texts("BLOCKED")))),
         tail=speech.tail,
         errors=errors.tail,
-        report=replace(report, usage=estimated(report.usage)),
+        last_words="",
+        failure=None,
+        report=report,
         output_bytes=size,
     )

@@ -21,6 +21,8 @@ MARKER = re.compile(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
 TASK_MARKER = re.compile(r" {0,3}<TASK_(DONE|BLOCKED)(.*)>\s*")
 REASON = re.compile(r"\s+reason\s*=(.*)")
 """The spelling of the specs workflow; a reason may contain anything, including quotes."""
+MARKS = ("**", "`")
+MAX_MARKS = 4
 KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
 SINGLE = frozenset({"DONE", "VERIFIED"})
 
@@ -65,9 +67,9 @@ class Speech:
             if newline < 0:
                 return
             self._skipping, data = False, data[newline + 1 :]
-        data = self._partial + data if self._partial else data
         cut = data.rfind(b"\n") + 1
-        block, self._partial = data[:cut], data[cut:]
+        block = b"".join((self._partial, memoryview(data)[:cut])) if cut else b""  # one copy
+        self._partial = data[cut:] if cut else self._partial + data
         if len(self._partial) > MAX_LINE:
             self._partial, self._skipping = b"", True
             self._quotation = True
@@ -113,7 +115,7 @@ class Speech:
             return
         marker = _marker(line) if len(line) <= MAX_LINE else None
         words = line.strip()
-        if marker and (self._previous, words) not in self._echoes:
+        if marker and (self._previous, _bare(words)) not in self._echoes:
             if self._fence:
                 self._pending.append(marker)
             else:
@@ -156,7 +158,22 @@ def _text(line: bytes) -> str:
     return strip_ansi(line.decode(errors="replace")).replace("\r", "").replace("\0", "")
 
 
+def _bare(line: str) -> str:
+    """Return a line without bold or code marks around all of it, which models like to put around a marker."""
+    indent = len(line) - len(line.lstrip(" "))
+    text = line.strip()
+    for _ in range(MAX_MARKS):
+        mark = next((mark for mark in MARKS if text.startswith(mark) and text.endswith(mark)), "")
+        inner = text[len(mark) : len(text) - len(mark)]
+        if not mark or not inner.startswith((*MARKS, "<")):
+            break
+        text = inner
+    return " " * indent + text
+
+
 def _marker(line: str) -> Marker | None:
+    if line.lstrip(" ").startswith(MARKS):
+        line = _bare(line)
     match = MARKER.fullmatch(line)
     if not match:
         return _task_marker(line)
@@ -208,7 +225,7 @@ def _marker_lines_with_context(prompt: str) -> frozenset[tuple[str, str]]:
     previous = ""
     for line in prompt.splitlines():
         if _marker(line):
-            found.add((previous, line.strip()))
+            found.add((previous, _bare(line.strip())))
         if not FENCE.match(line):
             previous = line.strip() or previous
     return frozenset(found)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -11,7 +10,7 @@ from typing import BinaryIO
 from ralph import safe_files
 from ralph.ansi import strip_ansi
 from ralph.errors import RalphError
-from ralph.process.environment import Redactor
+from ralph.process.redaction import Redactor
 
 MOST = 1 << 20
 """The maximum size of the file in bytes: a full file is started again, because the log has everything."""
@@ -23,9 +22,9 @@ SKIPPED = b"[\xe2\x80\xa6]\n"
 class Words:
     """Takes whole lines of an agent's speech and removes secrets and terminal codes."""
 
-    def __init__(self, path: Path, secrets: Iterable[str]) -> None:
+    def __init__(self, path: Path, redactor: Redactor) -> None:
         self._path = path
-        self._redactor = Redactor(secrets)  # an agent may print a secret in pieces, which are joined here
+        self._redactor = redactor  # an agent may print a secret in pieces, which are joined here
         self._file: BinaryIO | None = None
         self._size = 0
         self._second, self._spent = 0, 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from ralph.config import Config
 from ralph.plan.model import GateResult, Task, is_in_place
 from ralph.plan.work import Outcome
@@ -26,7 +24,7 @@ def commit_message(
     own = [f"{TRAILER}: {attempt}", f"{VERIFIED}: in place" if is_in_place(outcome.gates) else ""]
     lines = [trailer, *(line for line in outcome.trailers if not _is_ours(line)), *own]
     if config.commits.assisted_by:
-        agent = Path(config.provider_for("executor").command).name
+        agent = config.program(outcome.agent)
         lines.append(f"Assisted-by: {agent}:{model}" if model else f"Assisted-by: {agent}")
     return "\n\n".join(filter(None, (*parts, "\n".join(filter(None, lines))))) + "\n"
 

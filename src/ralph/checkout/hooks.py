@@ -60,10 +60,10 @@ async def commit_with_hooks(
     made = head_of(copy.folder)
     entries = await _changed(copy, work, made) if made else {}
     if not made or any(path in copy.own for path in entries):
-        return HookedCommit(refused="it changed Ralph's own files", output=output)
+        return HookedCommit(refused="a hook changed Ralph's own files", output=output)
     if entries:
         tree = await with_entries(repo, await repo.tree_of(work), entries)
-        work = repo.write_commit(tree, (base,), "What the hooks made of it")
+        work = repo.write_commit(tree, (base,), "The work after the commit hooks")
     lines = (await _ask(copy, "log", "-1", "--format=%B", made)).decode(errors="replace").strip().splitlines()
     added = tuple(line for line in lines[1:] if TRAILER.match(line) and line not in message)
     return HookedCommit(commit=work, subject=lines[0] if lines else "", trailers=added)

@@ -31,7 +31,7 @@ class KeptWork:
     attempts: dict[str, str]  # the commits of all attempts, by name
 
     @classmethod
-    async def look(cls, repo: Repo, own: OwnFiles) -> KeptWork:
+    async def read(cls, repo: Repo, own: OwnFiles) -> KeptWork:
         landed: dict[str, str] = {}
         form = f"--format=%h (%S)%x00%(trailers:key={TRAILER},valueonly,separator=%x00)"
         for line in (await repo.git("log", form, *PEOPLES)).splitlines() if await repo.head() else ():
@@ -45,14 +45,14 @@ class KeptWork:
         """Return why removing a copy of these files loses nothing, or the files that would be lost."""
         branch = await self._same(tree, self.tips)
         if branch:
-            return f"its files are those of commit {self.tips[branch][:7]} ({branch})", ()
+            return f"its files match commit {self.tips[branch][:7]} ({branch})", ()
         name = await self._same(tree, self.attempts)
         if name in self.landed:
             return f"its work landed as commit {self.landed[name]}", ()
         if name:
             return f"its work is kept in {ATTEMPTS}/{name}", ()
         lost = await self.missing(tree, *ANYWHERE)
-        return "" if lost else "every file in it is in a commit, as after a squash merge or a rebase", lost
+        return "" if lost else "commits contain all of its files, for example after a squash merge or a rebase", lost
 
     async def _same(self, tree: str, commits: Mapping[str, str]) -> str:
         """Return the name of a commit with these files, apart from Ralph's own; "" if there is none."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,20 +60,25 @@ async def open_checkout(
     wanted: CheckoutRequest,
     owner: str,
     *,
+    clean: Callable[[str], str],
     known_tip: str = "",
     committed: bool = True,
     catch_up: bool = False,
 ) -> OpenCheckout:
     """Open the branch, created from the person's last commit if it is new; the person's files are not touched.
 
+    `clean` removes secrets from the messages of commits.
+
     `catch_up`: fast-forward the branch to the person's newer commits, unless a killed run's plan belongs to its tip.
     """
     repo = await open_repo(workspace.root / wanted.folder)
-    repo.owner = owner
+    repo.owner, repo.clean = owner, clean
     await locks.release(repo.git_dir, branches=(wanted.branch,))
     head = await repo.head()
     if not head:
-        raise RalphError("This repository has no commits yet.", remedy="Make the first one: git add . && git commit")
+        raise RalphError(
+            "This repository has no commits yet.", remedy="Create the first commit: git add . && git commit"
+        )
     own = _own_files(workspace, repo, wanted)
     branch = TargetBranch(repo=repo, name=wanted.branch, target=wanted.target, defers=wanted.defers)
     plans = PlanWorktree(
@@ -94,7 +100,7 @@ def _preferred(branch: TargetBranch, paths: tuple[str, ...]) -> tuple[str, ...]:
     if not paths:
         return ()
     what = f"Passed work and newer commits on {branch.name} both changed {', '.join(paths)}"
-    return (f"{what}: the commits' version stays, the other is kept in refs/ralph/attempts.",)
+    return (f"{what}. Ralph uses the version from the commits and keeps the other in refs/ralph/attempts.",)
 
 
 def _own_files(workspace: Workspace, repo: Repo, wanted: CheckoutRequest) -> OwnFiles:
@@ -110,7 +116,7 @@ async def fast_forward(repo: Repo, branch: str) -> str:
     """Fast-forward the person's current branch, as `git merge --ff-only` does; return why it failed, or ""."""
     current = await repo.current()
     if not current:
-        return f"No branch is checked out in {repo.top}, so none was fast-forwarded to {branch}."
+        return f"No branch is checked out in {repo.top}, so Ralph fast-forwarded none to {branch}."
     env = {**repo.environment, "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0"}
     args = [
         "git",
@@ -130,4 +136,5 @@ async def fast_forward(repo: Repo, branch: str) -> str:
     why = message[0].removeprefix("fatal: ").removeprefix("error: ") if message else "git refused."
     files = ", ".join(line.strip() for line in message if line.startswith("\t"))  # the files that block the merge
     why += f" {files}." if files else ""
-    return f"Your branch {current} was not fast-forwarded to {branch}: {why} Merge it when you like."
+    what = f"Ralph could not fast-forward your branch {current} to {branch}"
+    return f"{what}: {why} To merge it yourself: git merge {branch}"

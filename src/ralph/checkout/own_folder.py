@@ -91,7 +91,9 @@ class OwnFolder:
         safe_files.make_accessible(self.folder.parent)
         self._parent = self._parent or self.folder.parent.resolve()
         if self.folder.parent.resolve() != self._parent:
-            raise RalphError(f"{self.folder.parent} was moved while Ralph works there.", remedy="Run again.")
+            raise RalphError(
+                f"{self.folder.parent} was moved while Ralph was using it.", remedy="Run the command again."
+            )
         self.folder.mkdir(exist_ok=True)
 
     @property
@@ -132,17 +134,17 @@ class OwnFolder:
 
 
 REMEDIES = (
-    (r"lfs", "Get the files of Git LFS: git lfs install && git lfs pull. Then run again."),
-    (r"filter", "Correct the filter that git names (`git config --get-regexp '^filter'`), then run again."),
-    (r"promisor|could not fetch", "Some objects are only in the remote: make `git fetch` work, then run again."),
+    (r"lfs", "Fetch the Git LFS files: git lfs install && git lfs pull. Then run again."),
+    (r"filter", "Fix the filter that git names (`git config --get-regexp '^filter'`), then run again."),
+    (r"promisor|could not fetch", "Some objects exist only in the remote. Make `git fetch` work, then run again."),
 )
 """Remedies, by a pattern in git's message."""
-FREE_SPACE = "Free some space or correct the permissions, then run again. Nothing is lost."
+FREE_SPACE = "Free some disk space or fix the permissions, then run again. Nothing is lost."
 
 
 def not_made(folder: Path, error: RalphError) -> RalphError:
     said = "\n".join((error.what, *error.details)).replace(str(folder), "")
     remedy = next((remedy for pattern, remedy in REMEDIES if re.search(pattern, said)), FREE_SPACE)
     return RalphError(
-        f"The working copy {folder} could not be made.", details=(error.what, *error.details), remedy=remedy
+        f"Ralph could not create the working copy {folder}.", details=(error.what, *error.details), remedy=remedy
     )

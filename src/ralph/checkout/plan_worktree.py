@@ -1,6 +1,6 @@
 """The integration worktree: holds a target's branch during a run, with only the plan's files in it.
 
-It is a worktree of the person's repository, so git refuses to check the branch out elsewhere meanwhile.
+It is a worktree of the person's repository, so git refuses to check the branch out elsewhere during the run.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PlanWorktree:
         `known_tip`: the branch tip at the time of that plan.
         """
         self.is_new = not await self.branch.committed()
-        self._check_place()
+        self._remove_links()
         was_here = (self.folder / ".git").is_file() and await self._attach()
         self.was_left = was_here and self.committed
         if was_here:
@@ -157,7 +157,7 @@ class PlanWorktree:
         """Detach from the branch and keep the files, for plans that are not committed."""
         self._point_at(self.branch.expected)
 
-    def _check_place(self) -> None:
+    def _remove_links(self) -> None:
         """Remove links, so that the folder is really Ralph's own."""
         for path in (self.folder.parent, self.folder):
             if path.is_symlink():
@@ -165,7 +165,7 @@ class PlanWorktree:
 
     async def remove(self) -> None:
         """Detach from the branch and delete the folder; everything in it is on the branch."""
-        self._check_place()
+        self._remove_links()
         await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
         safe_files.remove_all(self.folder)
         self._index.unlink(missing_ok=True)
@@ -192,11 +192,11 @@ def _not_made(folder: Path, message: str) -> RalphError:
     in_the_way = IN_THE_WAY.search(message)
     if in_the_way:
         return RalphError(
-            f"The branch {in_the_way[2]} cannot be made while there is a branch {in_the_way[1]}.",
-            remedy=f"Call that one something else: git branch -m {in_the_way[1]} {in_the_way[1].replace('/', '-')}-old",
+            f"Git cannot create the branch {in_the_way[2]} while the branch {in_the_way[1]} exists.",
+            remedy=f"Rename that branch: git branch -m {in_the_way[1]} {in_the_way[1].replace('/', '-')}-old",
         )
     return RalphError(
-        f"The worktree {folder} could not be made.",
+        f"Ralph could not create the worktree {folder}.",
         details=tuple(message.strip().splitlines()[:5]),
-        remedy="Free some space or correct the permissions, then run again. Nothing is lost.",
+        remedy="Free some disk space or fix the permissions, then run again. Nothing is lost.",
     )

@@ -132,7 +132,7 @@ async def _attempts(workspace: Workspace, repo: Repo, wanted: PruneRequest) -> l
 
 
 async def _kept(workspace: Workspace, repo: Repo) -> KeptWork:
-    return await KeptWork.look(repo, OwnFiles(prefix=repo.prefix, names=workspace.own_files))
+    return await KeptWork.read(repo, OwnFiles(prefix=repo.prefix, names=workspace.own_files))
 
 
 async def everything(workspace: Workspace, repos: list[Repo], *, force: bool = False) -> list[Leftover]:
@@ -179,9 +179,9 @@ async def _files(workspace: Workspace, repos: list[Repo]) -> AsyncIterator[Lefto
         size = size_of(path) if path != workspace.worktrees else 0  # its contents are listed separately
         stays = ""
         if path == workspace.records and records.load(workspace.records):
-            stays = "an attempt was cut short; the next run goes on with it"
+            stays = "an attempt was interrupted; the next run resumes it"
         elif not _is_remade(path.name) and path not in in_any:
-            stays = "it is in no commit"
+            stays = "no commit contains it"
         yield Leftover(kind="file", name=name, bytes=size, path=path, stays=stays)
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ralph.git.repo import Repo
 
-OTHER_REPOSITORY = "it is another repository"
-UNREADABLE = "it could not be read"
+OTHER_REPOSITORY = "it is a separate git repository"
+UNREADABLE = "it cannot be read"
 MAX_NAMED = 10
 MAX_PATH = 300
 
@@ -33,11 +33,11 @@ def named(found: Iterable[tuple[str, str]]) -> list[str]:
     shown = ((path if len(path) <= MAX_PATH else f"{path[:MAX_PATH]}…", why) for path, why in found)
     texts = [f"{path} ({why})" for path, why in sorted(shown)]
     more = len(texts) - MAX_NAMED
-    return texts if more <= 0 else [*texts[:MAX_NAMED], f"{more} more such paths"]
+    return texts if more <= 0 else [*texts[:MAX_NAMED], f"and {more} more"]
 
 
 def _why(path: Path) -> str:
-    return "git could not take it" if os.access(path, os.R_OK) else UNREADABLE
+    return "git could not add it" if os.access(path, os.R_OK) else UNREADABLE
 
 
 def _closed(top: Path, path: str) -> list[str]:

@@ -59,6 +59,7 @@ class WorkingCopy(OwnFolder):
     reset_at: float = 0.0  # when it was first reset for its current work
     continues: bool = False  # the next reset is for the same work as the last
     is_littered: bool = True  # it may contain files that are not in Ralph's index
+    is_new: bool = False  # the last reset created its folder, so there is nothing to clean
     _forged: set[str] = field(default_factory=set)  # objects whose content did not match their name
     _untaken: dict[str, str] = field(default_factory=dict)  # what git could not add, and why
 
@@ -69,18 +70,19 @@ class WorkingCopy(OwnFolder):
         Ralph's own files come from there. The small repository has them in its newest commit, so that an agent's `git
         stash`, `git clean` or `git checkout .` does not remove them.
         """
-        for mend in (self._make_writable, self._set_aside, None):
+        for repair in (self._make_writable, self._set_aside, None):
             try:
                 await self._reset(commit, tree, plan)
                 return
             except OSError as error:
-                if error.errno in (errno.ENOSPC, errno.EDQUOT) or mend is None or not mend():
+                if error.errno in (errno.ENOSPC, errno.EDQUOT) or repair is None or not repair():
                     raise not_made(self.folder, RalphError(f"{error.strerror or error}.")) from None
             except RalphError:
-                if mend is None or not mend():
+                if repair is None or not repair():
                     raise
 
     async def _reset(self, commit: str, tree: str, plan: Mapping[str, Path] | None) -> None:
+        self.is_new = not os.path.lexists(self.folder)
         self.check_folder()
         self._remove_untaken()
         if self.start and await self._writes_otherwise(tree or commit):
@@ -209,7 +211,7 @@ class WorkingCopy(OwnFolder):
         reasons = [f"{path} ({why})" for path, why in sorted(left_out.items()) if path not in self.provided]
         reasons += named(one for one in self._untaken.items() if one[0] not in left_out)
         changed = await submodules.changed(self.repo, self.folder)
-        reasons += [f"{path}/ (its files changed, and it is a submodule)" for path in changed if path not in left_out]
+        reasons += [f"{path}/ (its files changed, but it is a submodule)" for path in changed if path not in left_out]
         reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes)]
         return TakenWork(
             commit=self.repo.write_commit(tree, (base,), message),
@@ -235,9 +237,9 @@ class WorkingCopy(OwnFolder):
 
     async def tree_now(self) -> str:
         """Return the current files as a tree, without changing anything."""
-        with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
-            looker = replace(self, index_file=Path(shutil.copy2(self.index, scratch)), _own_index=None)
-            return (await looker.take(await self.repo.head(), f"Seen in {self.folder}")).tree
+        with tempfile.TemporaryDirectory(prefix="ralph-read-") as scratch:
+            reader = replace(self, index_file=Path(shutil.copy2(self.index, scratch)), _own_index=None)
+            return (await reader.take(await self.repo.head(), f"Seen in {self.folder}")).tree
 
     async def holds(self, commit: str) -> bool:
         """Return whether the files at the last reset or take are those of a commit."""
@@ -299,7 +301,7 @@ class WorkingCopy(OwnFolder):
             return {}
         given = set(await self.repo.paths_in(self.start))
         return {
-            change.path: "it was here before, and ignored"
+            change.path: "it existed before and was ignored"
             for change in changes
             if change.path not in given and self._is_older(change.path)
         }
@@ -316,14 +318,14 @@ class WorkingCopy(OwnFolder):
             self._untaken[change.path] = OTHER_REPOSITORY
             return OTHER_REPOSITORY
         if GITLINK in (change.new_mode, change.old_mode):
-            return "it is a submodule, and its commit is in no other repository"
+            return "it is a submodule, and no other repository has its new commit"
         if self.max_file_bytes and change.new_mode != "000000":
             try:
                 size = os.lstat(self.folder / change.path).st_size
             except OSError:
                 return ""
             if size > self.max_file_bytes:
-                return f"it has {size / 1e6:.0f} MB, more than commits.maxFileMb allows"
+                return f"it is {size / 1e6:.0f} MB, which exceeds commits.maxFileMb"
         return ""
 
     def _is_as_in_base(self, change: TreeChange) -> bool:
@@ -390,9 +392,9 @@ def copy_own_files(source: WorkingCopy, target: WorkingCopy, paths: tuple[str, .
     """Copy the given files of Ralph's own from one working copy to another; remove those that the source lacks."""
     for path in paths if source.own.held else ():
         ours, theirs = source.project / path, target.project / path
-        if ours.is_file() and not ours.is_symlink():
-            theirs.parent.mkdir(parents=True, exist_ok=True)
-            theirs.unlink(missing_ok=True)
-            theirs.write_bytes(ours.read_bytes())
-        elif theirs.is_file():
-            theirs.unlink()
+        data = safe_files.read(ours)
+        if data is None:
+            safe_files.remove_all(theirs)
+            continue
+        with safe_files.open_new(theirs) as file:
+            file.write(data)

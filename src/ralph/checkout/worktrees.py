@@ -121,16 +121,16 @@ class Judge:
     async def judge(self, one: Worktree) -> Worktree:
         here = next((record for record in self._records if one.kind == "slot" and record.slot == one.number), None)
         if self._at_work and here and here.target == self._at_work.target:
-            return replace(one, stays=f"{here.work} of {here.target} is at work here")
+            return replace(one, stays=f"a run of {here.target} is working on {here.work} here")
         if self._at_work and not here:
-            return replace(one, stays=f"a run of {self._at_work.target} is at work")
+            return replace(one, stays=f"a run of {self._at_work.target} is active")
         if here:
-            return replace(one, stays=f"{here.work} was cut short here; the next run of {here.target} goes on with it")
+            return replace(one, stays=f"{here.work} was interrupted here; the next run of {here.target} resumes it")
         if one.kind not in ("slot", PLAN):
-            return replace(one, why="nobody works in it; the next run makes it again from a commit")
+            return replace(one, why="it is not in use; the next run recreates it from a commit")
         kept = await self._kept_in(one)
         if kept is None:
-            return replace(one, stays="its repository is not here, so nobody knows whether its work is kept")
+            return replace(one, stays="its repository is missing, so Ralph cannot tell whether its work is kept")
         return await (self._judge_plan(one, kept) if one.kind == PLAN else self._judge_slot(one, kept))
 
     def repo_of(self, one: Worktree) -> Repo | None:
@@ -141,26 +141,26 @@ class Judge:
         repo = self.repo_of(one)
         if repo and repo.git_dir not in self._kept:
             own = OwnFiles(prefix=repo.prefix, names=self._workspace.own_files)
-            self._kept[repo.git_dir] = await KeptWork.look(repo, own)
+            self._kept[repo.git_dir] = await KeptWork.read(repo, own)
         return self._kept[repo.git_dir] if repo else None
 
     async def _judge_slot(self, one: Worktree, kept: KeptWork) -> Worktree:
         copy = slot_copy(one, kept.repo, kept.own)
         if not copy.index.exists():
-            return replace(one, why="nothing was ever put into it")
+            return replace(one, why="it was never used")
         where, lost = await kept.where(await copy.tree_now())
         stays = f"{named(lost)} {'is' if len(lost) == 1 else 'are'} kept nowhere else" if lost else ""
         return replace(one, why=where, holds=lost, stays=stays)
 
     async def _judge_plan(self, one: Worktree, kept: KeptWork) -> Worktree:
         if not (one.folder / ".git").is_file():
-            return replace(one, why="it holds no plan")
+            return replace(one, why="it contains no plan")
         everything = KeptWork(kept.repo, OwnFiles(held=False), {}, {}, {})
         tree = await _plan_tree(kept.repo, one.folder)
         if await everything.missing(tree, *ANYWHERE):
-            why = "it holds a plan that is newer than its branch: of a run that was killed, or not to be committed"
+            why = "its plan is newer than the branch: a run was killed, or plans are not committed"
             return replace(one, stays=why)
-        return replace(one, why="the plan in it is in a commit")
+        return replace(one, why="its plan is committed")
 
 
 def slot_copy(one: Worktree, repo: Repo, own: OwnFiles) -> WorkingCopy:

@@ -21,25 +21,25 @@ from ralph.workflows.registry import find_task
 @click.command(name="accept", epilog="Example: ralph accept auth US-003 --why 'US-001 does this already'")
 @click.argument("target", shell_complete=targets)
 @click.argument("task", shell_complete=tasks)
-@click.option("--why", required=True, help="Why it needs no work; kept with the story.")
-@click.option("--yes", is_flag=True, help="You mean it, and there is no terminal: for scripts of your own.")
+@click.option("--why", required=True, help="Why the task needs no work. Ralph keeps the reason with the task.")
+@click.option("--yes", is_flag=True, help="Confirm without a terminal, for your own scripts.")
 def command(target: str, task: str, why: str, yes: bool) -> int:
-    """Mark TASK of TARGET (a feature, a session, `request`, `requirements`, `specs`) as passed, because you say so.
-    Only a person can: never an agent, a gate, or anything else that a run started."""
+    """Mark TASK of TARGET (a feature, a session, `request`, `requirements`, `specs`) as accepted by you.
+    Only a person can accept a task. An agent, a gate, or anything else that a run started cannot."""
     need_a_person(yes=yes)
     by = persons_name(Path.cwd())
     reason = words.cut(why, MAX_WHY)
     if not reason:
-        raise RalphError("--why needs a reason.", remedy="Say why the task needs no work: it is kept with the task.")
+        raise RalphError("--why needs a reason.", remedy="Say why the task needs no work.")
 
     def accept(plan: Plan, commit: str) -> Plan:
         found = find_task(plan, task)
         if found.state is TaskState.PASSED and found not in plan.unverified:
             said = words.accepted(found.acceptance) if found.acceptance else "passed"
-            raise RalphError(f"Nothing to accept: {task} is {said}.")
+            raise RalphError(f"Nothing to accept: {task} is already {said}.")
         return reopen_review(accept_manually(plan, found.id, reason, now(), commit, by))
 
-    found = change_plan(target, accept, vouching=True)
+    found = change_plan(target, accept, accepting=True)
     who = f" by {by}" if by else ""
     say(f"{task} is accepted{who}, not verified. Run `{found.command}` to continue with the rest.")
     return 0

@@ -9,12 +9,12 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
-from ralph.engine.planning import planner
 from ralph.errors import RalphError
 from ralph.journal.writer import Listener
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
+from ralph.workflows.planning import planner
 from ralph.workflows.registry import find
 from ralph.workflows.requirements.planning import Added, TaskMaker
 from ralph.workflows.requirements.workflow import TARGET, Layout
@@ -35,8 +35,8 @@ Tasks that are done move to .ralph/prd_archive.json, and long learnings are comp
 valid answer, nothing changes.""",
 )
 @click.argument("work")
-@click.option("--model", help="The model that makes the tasks.")
-@click.option("--json", "as_json", is_flag=True, help="The new tasks as JSON.")
+@click.option("--model", help="The model that plans the tasks.")
+@click.option("--json", "as_json", is_flag=True, help="Print the new tasks as JSON.")
 def command(work: str, model: str | None, as_json: bool) -> int:
     """Turn WORK, a Markdown file or a sentence, into new tasks."""
     workspace = workspaces.find(Path.cwd())
@@ -45,7 +45,7 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     target.needed_plan()  # report a broken plan before calling an agent
     config = configuration.load(workspace.root).with_model("planner", model)
     view = TerminalView(quiet=as_json, folder=workspace.root)
-    listener: Listener = _nobody if as_json else view
+    listener: Listener = _ignore if as_json else view
     branch = target.branch.name if target.branch else ""
     with planner(workspace, config, TARGET, listener, tick=view.tick, branch=branch) as opened:
         layout = Layout(workspace=Workspace(root=opened.root), plan=target.file)
@@ -53,14 +53,14 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps({"tasks": added.tasks, "archived": added.archived, "compacted": added.compacted}))
     else:
-        _tell(added)
+        _print_added(added)
     return 0
 
 
-def _nobody(*_: object) -> None: ...
+def _ignore(*_: object) -> None: ...
 
 
-def _tell(added: Added) -> None:
+def _print_added(added: Added) -> None:
     click.echo()
     if added.archived:
         say(f"{words.count(added.archived, 'done task')} moved to .ralph/prd_archive.json")
@@ -81,7 +81,7 @@ def _text(work: str) -> str:
         except UnicodeDecodeError:
             raise RalphError(f"{path} is not UTF-8 text.", remedy="Save it as UTF-8 Markdown.") from None
     elif path and path.suffix in (".md", ".txt") and " " not in work:
-        raise RalphError(f"{path} does not exist.", remedy="Name a file that is there, or say the work in a sentence.")
+        raise RalphError(f"{path} does not exist.", remedy="Name an existing file, or describe the work in a sentence.")
     if not work.strip():
-        raise RalphError("There is no work in that: it is empty.", remedy='For example: ralph add "export as CSV"')
+        raise RalphError("The description of the work is empty.", remedy='For example: ralph add "export as CSV"')
     return work

@@ -15,10 +15,10 @@ SECTIONS = {
         "init": "Set up a project: ralph.config.json and .ralph/.",
         "plan": "Make a plan: from a sentence, a file, specs, or questions about a feature.",
         "run": "Work through a plan until every task in it is verified.",
-        "demo": "See it all work in seconds, with a scripted agent.",
+        "demo": "Watch a complete run in seconds, with a scripted agent.",
     },
-    "Look": {
-        "status": "Show where every plan and task stands.",
+    "Inspect": {
+        "status": "Show the state of every plan and task.",
         "next": "Show which task comes next.",
         "attempts": "List every attempt with its diff, or restore one.",
         "logs": "Show what happened in a run; --follow one that is running.",
@@ -29,22 +29,23 @@ SECTIONS = {
         "accept": "Mark a task as accepted by you.",
         "retry": "Retry blocked tasks.",
     },
-    "Look after it": {
-        "doctor": "Check that everything Ralph needs is here.",
-        "worktrees": "Show Ralph's working copies, their size, and which can go.",
+    "Maintain": {
+        "doctor": "Check that Ralph has everything it needs.",
+        "worktrees": "List Ralph's working copies, their size, and which can be removed.",
         "clean": "Remove what finished work leaves behind.",
     },
 }
 MORE = {
     "prd": "Make or change a feature's plan (`ralph plan NAME`).",
     "start": "Run the request; `start plan`, `start build`: plan and run the specs.",
-    "session": "Plan, ask, build and review, each by a role of its own.",
+    "session": "Plan, build and review a request with four roles.",
     "add": "Add work to a plan made from requirements.",
+    "agents": "List the agents that Ralph knows, and which are installed.",
     "validate": "Check the configurations, the plans and the prompts.",
     "schema": "Print the JSON Schema of a file.",
     "scripted": "A scripted agent, to try a configuration without a model.",
     "install": "Install Ralph's commands and roles in another program: claude, copilot.",
-    "uninstall": "Remove those again.",
+    "uninstall": "Remove what `ralph install` wrote.",
     "completion": "Print a completion script for your shell.",
     "upgrade": "Show how to get a newer Ralph.",
     "help": "Show the help of a command.",
@@ -75,7 +76,7 @@ class Commands(click.Group):
         if args and args[0] not in self.list_commands(ctx) and not args[0].startswith("-"):
             from ralph.validation import nearest
 
-            ctx.fail(f"There is no command {args[0]!r}{nearest(args[0], self.list_commands(ctx))}")
+            ctx.fail(f"There is no command {args[0]!r}{nearest(args[0], self.list_commands(ctx)) or '.'}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -92,8 +93,8 @@ class Commands(click.Group):
     epilog="First time? Try `ralph demo`. Then, in your own project: `ralph init --provider claude`.",
 )
 @click.version_option(__version__, "-V", "--version", message="ralph %(version)s")
-@click.option("-C", "folder", type=click.Path(exists=True, file_okay=False), help="Work in this folder.")
-@click.option("--debug", is_flag=True, help="Show where an error came from.")
+@click.option("-C", "folder", type=click.Path(exists=True, file_okay=False), help="Run as if started in this folder.")
+@click.option("--debug", is_flag=True, help="Show a traceback for an error.")
 def app(folder: str | None, debug: bool) -> None:
     """Ralph runs any AI coding agent in a loop, one fresh agent for each small task, and believes nothing it
     says: only your own checks make a task pass."""

@@ -17,9 +17,11 @@ from ralph.git import read as git_read
 from ralph.git.read import AttemptRef
 from ralph.journal.reader import PastAttempt, past_attempts
 from ralph.plan.model import Task
+from ralph.plan.usage import Usage
 from ralph.stores.findings import finding_entries
 from ralph.views import words
 from ralph.views.lines import say
+from ralph.views.spent import usage_entry, used
 from ralph.workflows.registry import find
 from ralph.workspace import RALPH
 
@@ -32,13 +34,13 @@ Examples:
   ralph attempts auth US-002/1 --diff      what an attempt changed
   ralph attempts auth US-002/1 --restore   its files, back in this checkout, uncommitted
 \b
-US-002 alone means its last attempt. They are ordinary git refs: refs/ralph/attempts/auth/US-002/1""",
+US-002 alone means its last attempt. Attempts are ordinary git refs: refs/ralph/attempts/auth/US-002/1""",
 )
 @click.argument("target", shell_complete=targets)
 @click.argument("attempt", required=False, shell_complete=attempts)
 @click.option("--diff", is_flag=True, help="Show what the attempt changed.")
 @click.option("--restore", is_flag=True, help="Put the attempt's files into this checkout, uncommitted.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json: bool) -> int:
     """List every attempt at the tasks of TARGET (a feature, `request`, `requirements`, `specs`), or show or
     restore one."""
@@ -66,7 +68,7 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         click.echo(json.dumps([*rows, *map(_accepted, accepted)], indent=2))
         return 0
     if not rows and not accepted:
-        click.echo(f"No attempts at {target} are kept yet.")
+        click.echo(f"{target} has no attempts yet.")
     for ref, row in zip(shown, rows, strict=True):
         _print(row, past.get((ref.task, ref.number)))
     for row in map(_accepted, accepted):
@@ -86,7 +88,8 @@ def _accepted(task: Task) -> dict[str, object]:
         "findings": [],
         "diffstat": f"by {task.acceptance.by}" if task.acceptance.by else "by a person",
         "seconds": None,
-        "costUsd": None,
+        "agent": None,
+        **usage_entry(Usage()),
         "at": task.result.completed_at,
         "commit": task.result.commit,
         "ref": "",
@@ -113,7 +116,8 @@ def _row(
         "findings": finding_entries(known.findings) if known else [],
         "diffstat": stat.strip() or "no change",
         "seconds": known.seconds if known else None,
-        "costUsd": known.cost_usd if known else None,
+        "agent": (known.agent or None) if known else None,
+        **usage_entry(known.usage if known else Usage()),
         "at": known.at if known else ref.date,
         "commit": ref.commit,
         "ref": ref.name,
@@ -124,6 +128,9 @@ def _print(row: dict[str, object], known: PastAttempt | None) -> None:
     colours = {"passed": "green", "failed": "red", "blocked": "red", "accepted": "cyan"}
     outcome = click.style(f"{row['outcome']!s:12}", fg=colours.get(str(row["outcome"]), "yellow"))
     say(f"{row['attempt']!s:14} {outcome} {row['diffstat']}{f', {words.IN_PLACE}' if row['inPlace'] else ''}", hang=28)
+    if known:
+        who = ":".join(filter(None, (known.agent, known.usage.model)))
+        say(f"{'':15}{' · '.join(filter(None, (who, words.duration(known.seconds), used(known.usage))))}", dim=True)
     if row["reason"]:
         say(f"{'':15}{words.cut(words.first_line(str(row['reason'])), 300)}")
     if row["noPage"]:
@@ -148,7 +155,7 @@ def _no_such(refs: list[AttemptRef], feature: str, wanted: str | None, option: s
     example = next((f"{ref.task}/{ref.number}" for ref in refs), "US-001/1")
     like = f"ralph attempts {feature} {example} {option}".rstrip()
     return RalphError(
-        f"There is no kept attempt {wanted!r} at {feature}." if wanted else "Which attempt?",
+        f"{feature} has no attempt {wanted!r}." if wanted else "Which attempt?",
         remedy=f"See `ralph attempts {feature}`, then for example: {like}",
     )
 
@@ -173,7 +180,7 @@ def _restore(folder: Path, ref: AttemptRef, base: str, own: tuple[str, ...]) -> 
         in_the_way = sorted(here | set(paths).intersection(status.changed))
         if in_the_way:
             raise RalphError(
-                "These files have uncommitted changes that would be overwritten:",
+                "This would overwrite uncommitted changes in these files:",
                 details=tuple(f"  {path}" for path in in_the_way[:10]),
                 remedy="Commit or stash them first.",
             )

@@ -28,31 +28,29 @@ from ralph.workspace import Workspace
     name="clean",
     epilog="""\b
 Examples:
-  ralph clean --dry-run        what would go, and what stays and why
-  ralph clean auth             what one feature left
+  ralph clean --dry-run        what would be removed, and what stays and why
+  ralph clean auth             only what one plan left
   ralph clean --older 30d      only what is older than that
   ralph clean --all            all of Ralph's files and refs; commits and branches stay
 \b
-What is kept nowhere else stays: attempts that never landed, files that somebody left in a working copy,
-plans that are in no commit. A branch that you merged by squash, or rebased, counts as kept.""",
+Ralph keeps what has no other copy: attempts that never landed, files left in a working copy, plans that
+are in no commit. A branch that you squash-merged or rebased counts as a copy.""",
 )
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--older", metavar="AGE", help="Only what is at least so old, such as 30d or 12h.")
-@click.option("--dry-run", is_flag=True, help="Only say what would go.")
-@click.option(
-    "--all", "all_", is_flag=True, help="Leave the project as it was before `ralph init`, but for its commits."
-)
-@click.option("--force", is_flag=True, help="With --all: also what is kept nowhere else.")
+@click.option("--older", metavar="AGE", help="Only remove what is at least this old, such as 30d or 12h.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
+@click.option("--all", "all_", is_flag=True, help="Remove all of Ralph's files and refs. Commits and branches stay.")
+@click.option("--force", is_flag=True, help="With --all: also remove what has no other copy.")
 @click.option("--yes", is_flag=True, help="Do not ask before --all.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
     target: str | None, older: str | None, dry_run: bool, all_: bool, force: bool, yes: bool, as_json: bool
 ) -> int:
     """Remove working copies, logs, screenshots and landed attempts of finished plans."""
     if all_ and (target or older):
-        raise RalphError("--all goes with neither a target nor --older.", remedy="Leave them out.")
+        raise RalphError("--all cannot be combined with a target or --older.", remedy="Leave them out.")
     if force and not all_:
-        raise RalphError("--force goes only with --all.", remedy="Without --all, what is kept nowhere else stays.")
+        raise RalphError("--force needs --all.", remedy="Without --all, Ralph keeps what has no other copy.")
     workspace = workspaces.find(Path.cwd())
     seconds = _age(older) if older else 0.0
     repos = asyncio.run(repositories(workspace))
@@ -71,7 +69,7 @@ def command(
     else:
         _show(found, dry_run=dry_run)
         if all_ and any(one.stays for one in found):
-            click.echo("→ `ralph clean --all --force` removes what stays, too.")
+            click.echo("→ `ralph clean --all --force` also removes what stays.")
     return 0
 
 
@@ -84,11 +82,11 @@ def _ask(*, err: bool) -> None:
             raise
         click.echo(err=err)
         raise RalphError(
-            "There is no terminal to ask you in, so nothing was removed.",
-            remedy="Pass --yes to remove all of this without being asked, or --dry-run to only see it.",
+            "Nothing was removed: --all needs your confirmation, and there is no terminal.",
+            remedy="Pass --yes to confirm, or --dry-run to only show what would be removed.",
         ) from None
     if not agreed:
-        raise RalphError("Nothing was removed.", remedy="`--yes` removes all of it without a question.")
+        raise RalphError("Nothing was removed.", remedy="Pass --yes to skip the question.")
 
 
 async def _find(
@@ -109,7 +107,7 @@ def _age(text: str) -> float:
     try:
         return float(days[:-1]) * 86_400 if days.endswith("d") else float(str(values.seconds(text)))
     except ValueError:
-        raise RalphError(f"{text!r} is no age.", remedy="For example: --older 30d, --older 12h") from None
+        raise RalphError(f"{text!r} is not an age.", remedy="For example: --older 30d, --older 12h") from None
 
 
 def _row(one: Leftover, dry_run: bool) -> dict[str, object]:
@@ -119,7 +117,7 @@ def _row(one: Leftover, dry_run: bool) -> dict[str, object]:
 
 def _show(found: list[Leftover], *, dry_run: bool, err: bool = False) -> None:
     going = [one for one in found if not one.stays]
-    verb = "would go" if dry_run else "removed"
+    verb, summary = ("remove", "would be removed") if dry_run else ("removed", "removed")
     for one in going:
         size = f"{one.bytes / 1e6:9.1f} MB" if one.bytes else " " * 12
         click.echo(f"{verb:8}  {one.kind:13} {size}  {one.name}", err=err)
@@ -127,4 +125,4 @@ def _show(found: list[Leftover], *, dry_run: bool, err: bool = False) -> None:
         if one.stays:
             say(f"stays     {one.kind:13} {'':12}  {one.name}: {one.stays}", fg="yellow", err=err, hang=38)
     total = sum(one.bytes for one in going) / 1e6
-    click.echo(f"{len(going)} {verb}, {total:.1f} MB." if found else "There is nothing to clean.", err=err)
+    click.echo(f"{len(going)} {summary}, {total:.1f} MB." if found else "Nothing to clean.", err=err)

@@ -38,7 +38,7 @@ class Deciding:
     yes: bool = False
     silent: bool = False  # standard output is read by a program
     kept_in: str = ""  # the file that keeps the open questions until they are answered; empty: they are asked again
-    interrupted: str = "The answers you gave are kept: `ralph plan` goes on."
+    interrupted: str = "Your answers are saved. Run `ralph plan` to continue."
 
     @property
     def can_ask(self) -> bool:
@@ -50,8 +50,8 @@ class Deciding:
         answers = self.answers or {}
         stray = [name for name in answers if name not in known]
         if stray:
-            mistakes = [f"answers.{name}: nobody asked that{nearest(name, known)}" for name in stray]
-            raise Mistakes(self.file, mistakes, f"Asked was: {', '.join(known) or 'nothing'}.")
+            mistakes = [f"answers.{name}: there is no such question{nearest(name, known)}" for name in stray]
+            raise Mistakes(self.file, mistakes, f"The questions are: {', '.join(known) or 'none'}.")
         open_ones = [one for one in known.values() if one.id not in answered and one.id not in answers]
         if open_ones and not self.yes and not self.can_ask:
             raise _undecided(open_ones, self.kept_in) if self.kept_in else _missing(open_ones, len(known), self.file)
@@ -73,10 +73,10 @@ def _undecided(open_ones: list[OpenQuestion], kept_in: str) -> RalphError:
     count = "1 decision is" if len(open_ones) == 1 else f"{len(open_ones)} decisions are"
     example = json.dumps({"answers": {one.id: one.recommendation for one in open_ones}}, ensure_ascii=False)
     return RalphError(
-        f"{count} open, and there is no terminal to ask you in. {kept_in} has the options and their consequences.",
+        f"{count} open, and there is no terminal to ask you. {kept_in} has the options and their consequences.",
         details=tuple(f"{one.id}: {one.question} ({' / '.join(_options(one))})" for one in open_ones),
-        remedy=f"Write your answers to a file, for example {example}, and run `ralph plan --answers FILE`; or take the"
-        " recommended ones with `ralph plan --yes`.",
+        remedy=f"Write your answers to a file, for example {example}, and run `ralph plan --answers FILE`. Or accept"
+        " the recommended ones with `ralph plan --yes`.",
         code=EXIT_UNDECIDED,
     )
 
@@ -85,7 +85,7 @@ def _missing(open_ones: list[OpenQuestion], asked: int, file: str) -> RalphError
     return RalphError(
         f"{file} has no answer to {len(open_ones)} of {asked} questions:",
         details=tuple(f"{one.id}: {one.question} ({' / '.join(one.options)})" for one in open_ones),
-        remedy="Add them to the file given with --answers, or take the recommended ones with --yes.",
+        remedy="Add them to the file given with --answers, or accept the recommended ones with --yes.",
     )
 
 
@@ -123,7 +123,7 @@ def _ask(asked: OpenQuestion) -> str:
     say(f"\n{asked.question}", bold=True, hang=0)
     for letter, option in zip(string.ascii_uppercase, options, strict=False):
         _show(letter, option, asked)
-    say("  or in your own words" if options else "")
+    say("  Or answer in your own words." if options else "")
     return _meant(asked, letter_or_words(options, default="A" if options else None))
 
 

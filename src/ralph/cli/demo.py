@@ -19,28 +19,28 @@ from ralph.workflows.registry import find
 from ralph.workspace import Workspace
 
 STORY = """This is a real run on a small sample project: real git, real gates, a real retry. Only the agent is scripted.
-It will say that it is done while a test is red. Watch it being caught.
+It claims to be done while a test fails. Watch Ralph catch it.
 """
 
 HAPPENED = """
 What happened
-  US-001: the agent said DONE, the gate was red. Ralph sent it back with the failure in its prompt.
+  US-001: the agent said DONE, but the gate failed. Ralph sent it back with the failure in its prompt.
   US-002: passed its gates, but the final verification found tests missing and reset it.
-  Only then, with every gate green and the reviewer agreed, was the feature complete.
+  The feature was complete only when every gate passed and the final verification agreed.
 """
 OWN = """
 With your own agent, in your own project
   ralph init --provider claude --verify "your test command"
-  ralph prd my-feature
+  ralph plan my-feature
   ralph run my-feature"""
 
 
 @click.command(name="demo")
 @click.option(
-    "--into", type=click.Path(path_type=Path), help="Make the sample project here instead of in a temporary folder."
+    "--into", type=click.Path(path_type=Path), help="Create the sample project here instead of in a temporary folder."
 )
 def command(into: Path | None) -> int:
-    """See the whole thing work in seconds: a scripted agent lies, is caught, retries, and is reviewed."""
+    """Watch a complete run in seconds: a scripted agent makes a false claim, is caught, retries, and is reviewed."""
     if into and into.exists() and any(into.iterdir()):
         raise RalphError(f"{into} is not empty.", remedy="Name a folder that does not exist yet.")
     folder = into.resolve() if into else Path(tempfile.mkdtemp(prefix="ralph-demo-"))
@@ -54,12 +54,12 @@ def command(into: Path | None) -> int:
         return EXIT_UNFINISHED
     ralph = "ralph" if shutil.which("ralph") else sys.argv[0]
     looks = {
-        f"git -C {demo.project} log --oneline ralph/kelvin": "one commit for each story, work and state together",
-        f"{ralph} -C {demo.project} attempts {FEATURE}": "every attempt, the refused ones too",
+        f"git -C {demo.project} log --oneline ralph/kelvin": "one commit for each task, work and state together",
+        f"{ralph} -C {demo.project} attempts {FEATURE}": "every attempt, including the failed ones",
         f"{ralph} -C {demo.project} logs": "what happened, event by event",
     }
     click.echo(HAPPENED)
-    click.echo(f"Where to look ({demo.project})")
+    click.echo(f"To explore it ({demo.project})")
     for look, what in looks.items():
         click.echo(f"  {look}\n      {what}")
     click.echo(OWN)

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -17,10 +17,13 @@ from ralph import __version__
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
-from ralph.agent.dialects import dialect_of
+from ralph.agent.dialects import dialect_of, known
+from ralph.agent.isolated import opened
+from ralph.agent.probe.findings import is_probed
 from ralph.cli.checks import show
-from ralph.config import ROLES, Config
-from ralph.errors import EXIT_WRONG, RalphError
+from ralph.cli.probing import ProbeCheck, probed
+from ralph.config import ROLES, Config, Provider
+from ralph.errors import EXIT_LIMIT, EXIT_WRONG, RalphError
 from ralph.git import read as git_read
 from ralph.git.repo import open_repo
 from ralph.process.blocking import capture_now
@@ -28,6 +31,7 @@ from ralph.stores import lock
 from ralph.verify.browser import check_installed as check_browser
 from ralph.verify.browser import playwright_version
 from ralph.verify.gates import default_gates
+from ralph.views import words
 from ralph.workflows.checks import Check
 from ralph.workflows.registry import everything, workflow_of
 from ralph.workspace import Workspace
@@ -36,20 +40,44 @@ MIN_GIT = "2.38"
 SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false", ":", "if", "for", "exec", "."))
 
 
-@click.command(name="doctor")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(as_json: bool) -> int:
-    """Check that everything Ralph needs is here: git, the repository, the configuration, the agent, the gates."""
-    checks = list(examine())
+@click.command(
+    name="doctor",
+    epilog="""\b
+Examples:
+  ralph doctor           what is installed and configured; calls no agent
+  ralph doctor --probe   also calls each configured agent twice, in a throw-away repository
+\b
+Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is in the way.""",
+)
+@click.option("--probe", is_flag=True, help="Call each configured agent to find out whether it works here.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(probe: bool, as_json: bool) -> int:
+    """Check that Ralph has everything it needs: git, the repository, the configuration, the agent, the gates."""
+    tell: Callable[[Check], object] = (lambda _: None) if as_json else show
+    checks = []
+    for check in examine(probe=probe):
+        tell(check)
+        checks.append(check)
+    if probe:
+        checks += _probe(tell)
     if as_json:
         click.echo(json.dumps([asdict(check) for check in checks], indent=2))
-    else:
-        for check in checks:
-            show(check)
-    return EXIT_WRONG if any(check.state == "bad" for check in checks) else 0
+    bad = [check for check in checks if check.state == "bad"]
+    if bad and all(isinstance(check, ProbeCheck) and check.can_wait for check in bad):
+        return EXIT_LIMIT
+    return EXIT_WRONG if bad else 0
 
 
-def examine() -> Iterator[Check]:
+def _probe(tell: Callable[[Check], object]) -> list[Check]:
+    try:
+        root = workspaces.find(Path.cwd()).root
+        config = configuration.load(root)
+    except RalphError:
+        return []  # examine has said why
+    return probed(map(config.provider_for, ROLES), root, tell)
+
+
+def examine(*, probe: bool = False) -> Iterator[Check]:
     yield Check("good", f"Ralph {__version__}, Python {sys.version.split()[0]}")
     yield _git()
     try:
@@ -58,8 +86,8 @@ def examine() -> Iterator[Check]:
         yield Check("bad", error.what, error.remedy)
         return
     yield Check("good", f"project {workspace.root}")
-    known = everything(workspace)
-    for folder in dict.fromkeys(target.repo for target in known) or (workspace.root,):
+    targets = everything(workspace)
+    for folder in dict.fromkeys(target.repo for target in targets) or (workspace.root,):
         yield from _repository(folder)
     try:
         config = configuration.load(workspace.root)
@@ -67,14 +95,16 @@ def examine() -> Iterator[Check]:
         yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
         return
     yield Check("good", configuration.NAME)
-    yield from _agents(workspace, config)
+    yield from _agents(workspace, config, probe=probe)
+    if noted := opened(map(config.provider_for, ROLES)):
+        yield Check("note", noted)
     yield from _gates(config)
     yield from _browser(config)
-    for target in known:
+    for target in targets:
         yield from workflow_of(target).entry.examine(workspace, config, target)
     owner = lock.holder(workspace.lock)
     if owner:
-        yield Check("note", f"a run is at work: {owner.run} (process {owner.pid})")
+        yield Check("note", f"a run is active: {owner.run} (process {owner.pid})")
 
 
 def _git() -> Check:
@@ -107,34 +137,46 @@ def _repository(root: Path) -> Iterator[Check]:
     if changed:
         yield Check(
             "note",
-            f"{len(changed)} uncommitted changes: Ralph works on what is committed, and leaves them alone",
-            "Commit them if agents are to see them.",
+            f"{words.count(len(changed), 'uncommitted change')}: agents start from the last commit and do not see them",
+            "Commit them if agents need them.",
         )
 
 
-def _agents(workspace: Workspace, config: Config) -> Iterator[Check]:
-    seen: set[str] = set()
-    for role in ROLES:
-        provider = config.provider_for(role)
-        if provider.command in seen:
+def _agents(workspace: Workspace, config: Config, *, probe: bool) -> Iterator[Check]:
+    """Check that the agents are installed; those that are probed are not checked twice."""
+    seen: set[tuple[str, str]] = set()
+    racing = [config.executor(name).provider for name in config.race.agents]
+    for provider in (*config.providers_for(ROLES), *racing):
+        if (provider.command, provider.protocol) in seen or (probe and is_probed(provider)):
             continue
-        seen.add(provider.command)
+        seen.add((provider.command, provider.protocol))
         try:
             path = check_installed(provider, workspace.root)
         except RalphError as error:
             yield Check("bad", error.what, error.remedy)
             continue
-        yield Check("good", f"agent {provider.command} ({path}), read as {dialect_of(provider).name}")
+        how = f"read as {dialect_of(provider).name}" if provider.protocol == "cli" else "spoken to over ACP"
+        yield Check("good", f"agent {provider.command} ({path}), {how}")
+        yield from _acp_arguments(provider)
         script = provider.args[1] if provider.args[:1] == ("scripted",) and len(provider.args) > 1 else ""
         if script and not (workspace.root / script).is_file():
-            yield Check("bad", f"the script {script} is not there", "Write it: `ralph scripted --help` shows one.")
+            yield Check("bad", f"the script {script} does not exist", "Write it: `ralph scripted --help` shows one.")
+
+
+def _acp_arguments(provider: Provider) -> Iterator[Check]:
+    """Checks that a known program gets the arguments with which it speaks ACP."""
+    agent = known(provider)
+    acp = agent.acp if agent and provider.protocol == "acp" else None
+    if acp and acp.args[:1] and acp.args[0] not in provider.args:
+        given = json.dumps(list(acp.args))
+        yield Check("note", f"{provider.command} may need other arguments for ACP", f"Set provider.args to {given}.")
 
 
 def _browser(config: Config) -> Iterator[Check]:
     """Checks Playwright and the browser, which UI stories need."""
     settings = config.browser
     if not settings.enabled:
-        yield Check("note", "the browser is switched off: pages of UI stories are not looked at")
+        yield Check("note", "the browser is disabled: the pages of UI tasks are not checked")
         return
     try:
         path = check_browser(settings)
@@ -156,6 +198,6 @@ def _gates(config: Config) -> Iterator[Check]:
         word = gate.split()[0]
         known = word in SHELL_WORDS or "=" in word or any(c in word for c in "$(`'\"") or shutil.which(word)
         if known or Path(word).exists():
-            yield Check("good", f"gate `{gate}`: its program is here (`ralph verify` runs it)")
+            yield Check("good", f"gate `{gate}`: program found (`ralph verify` runs it)")
         else:
             yield Check("bad", f"gate `{gate}`: {word!r} was not found", "Install it, or correct the command.")

@@ -22,7 +22,7 @@ from ralph.stores.task_codec import render
 from ralph.validation import Json
 from ralph.workflows.request.files import PRD, STATE, TASKS, OnDisk, task_file, task_names
 from ralph.workflows.request.locate import LocatedRequest
-from ralph.workflows.request.phases import GOING_ON, UNPLANNED
+from ralph.workflows.request.phases import NEXT_STEP, UNPLANNED
 from ralph.workflows.request.store import TARGET, load
 from ralph.workspace import RALPH, Workspace
 
@@ -32,8 +32,8 @@ COPIES = "edit"
 def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> None:
     """Let a person change prd.md and the tasks. The old files stay until the new ones are valid."""
     if located.phase in UNPLANNED:
-        going_on = GOING_ON[located.phase] if located.phase else ""
-        raise RalphError("There is no plan to edit yet.", remedy=f"{going_on[0].upper()}{going_on[1:]}.")
+        next_step = NEXT_STEP[located.phase] if located.phase else ""
+        raise RalphError("There is no plan to edit yet.", remedy=f"{next_step[0].upper()}{next_step[1:]}.")
     editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not editor:
         raise RalphError("$EDITOR is not set.", remedy=f"Set it, or edit {PRD} and {TASKS}/ yourself.")
@@ -58,7 +58,7 @@ class _Editing:
     def prepare(self) -> None:
         """Copies of the plan's files. If the last edit was invalid, its copies are offered again."""
         if self.copies.exists():
-            click.echo(f"Your last changes could not be used: they are still in {self.copies}.")
+            click.echo(f"Continuing your last edit, which had mistakes: {self.copies}")
             return
         (self.copies / "tasks").mkdir(parents=True)
         for source, copy in self._pairs(OnDisk(self.root)):
@@ -75,8 +75,8 @@ class _Editing:
         try:
             load(render(state), tasks, name=RALPH)
         except validation.Mistakes as error:
-            remedy = f"Nothing was changed. `ralph plan --edit` goes on with what you wrote; it is in {self.copies}."
-            raise validation.Mistakes("What you wrote", error.mistakes, remedy) from None
+            remedy = f"The plan was not changed. Run `ralph plan --edit` to continue your edit; it is in {self.copies}."
+            raise validation.Mistakes("Your edit", error.mistakes, remedy) from None
         wanted = {task_file(name.removesuffix(".json")): data for name, data in tasks.items()}
         wanted[PRD] = validation.read(self.copies / "prd.md")
         changed = [path for path, data in wanted.items() if OnDisk(self.root).read(path) != data]

@@ -48,13 +48,13 @@ def _run() -> int:
         if debug:
             raise
         name = f"{error.filename}: " if error.filename else ""
-        remedy = "Free some space, or correct the permissions, then run again; the state is whole."
+        remedy = "Free some space or fix the permissions, then run the command again. Ralph's state is intact."
         return report(RalphError(f"{name}{error.strerror or error}.", remedy=remedy))
     except Exception as error:
         if debug:
             raise
         sys.stderr.write(
-            f"ralph: something unexpected went wrong: {type(error).__name__}: {error}\n"
+            f"ralph: unexpected error: {type(error).__name__}: {error}\n"
             "This is a bug in Ralph. Run the same command with --debug to see where, and please report it.\n"
         )
         return EXIT_WRONG
@@ -66,6 +66,8 @@ def _played(args: list[str]) -> int | None:
 
     None: it is another command, or a call with a mistake to report.
     """
+    if args[:2] == ["scripted", "--replay"]:
+        return _replayed(args[2:])
     if args[:1] != ["scripted"] or len(args) not in (2, 4) or args[2:3] not in ([], ["--state"]):
         return None
     if any(name.startswith("-") for name in (args[1], *args[3:])):
@@ -74,6 +76,18 @@ def _played(args: list[str]) -> int | None:
 
     found = scripted.found(args[1])
     return scripted.play(found, *args[3:]) if found else None
+
+
+def _replayed(args: list[str]) -> int | None:
+    """Play a recorded call; arguments after `--` are those that Ralph adds for the recorded agent."""
+    own = args[: args.index("--")] if "--" in args else args
+    if len(own) not in (1, 3) or own[1:2] not in ([], ["--speed"]) or own[0].startswith("-"):
+        return None
+    if own[2:] and not own[2].replace(".", "", 1).isdigit():
+        return None
+    from ralph.testing import replay
+
+    return replay.play(own[0], float(own[2]) if own[2:] else 0.0)
 
 
 def report(error: RalphError) -> int:

@@ -49,7 +49,7 @@ def show_lines(workspace: Workspace, folder: Path) -> None:
             view.tick()
     view.close()
     if not run.has_ended:
-        click.secho("The run was cut short: its process is gone.", fg="yellow", err=True)
+        click.secho("The run was killed: its process no longer exists.", fg="yellow", err=True)
 
 
 class _Times:

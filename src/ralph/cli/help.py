@@ -11,7 +11,7 @@ from ralph.cli.complete import commands
 @click.argument("name", metavar="[COMMAND]", required=False, shell_complete=commands)
 @click.pass_context
 def command(ctx: click.Context, name: str | None) -> int:
-    """Show the help of COMMAND, or without one a list of all commands."""
+    """Show the help of COMMAND, or list all commands."""
     group = ctx.parent.command if ctx.parent else None
     assert isinstance(group, click.Group) and ctx.parent, "it is a command of `ralph`"
     if name is None:

@@ -43,27 +43,27 @@ Examples:
   ralph init --requirements requirements.md --verify "pytest -q"
   ralph init --specs --verify "pytest -q"
 \b
-With --requirements an agent turns the file into tasks, and `ralph run` works through them. Inside of a
-git repository the application is that repository; elsewhere it is a new one, in a folder of its own.
+With --requirements an agent turns the file into tasks, and `ralph run` works through them. In a git
+repository, that repository is the application. Elsewhere, Ralph creates a new one in its own folder.
 \b
-With --specs there is a folder specs/ for what you want, one Markdown file for each piece of work, and
-implementation.json for the tasks that `ralph start plan` makes of them and `ralph start build` does.""",
+With --specs, Ralph creates specs/ for your specs, one Markdown file for each piece of work, and
+implementation.json for the tasks. `ralph plan --from specs/` makes the tasks, `ralph run specs` runs them.""",
 )
 @click.option("--provider", type=click.Choice(sorted(AGENTS)), default="claude", show_default=True, help="Your agent.")
-@click.option("--verify", multiple=True, metavar="COMMAND", help="A check every task must pass; may be repeated.")
+@click.option("--verify", multiple=True, metavar="COMMAND", help="A check that every task must pass. Can be repeated.")
 @click.option("--requirements", type=click.Path(path_type=Path), help="Make a plan from this file.")
-@click.option("--specs", is_flag=True, help="Prepare for specs in specs/*.md.")
-@click.option("--app", metavar="FOLDER", help="With --requirements: where the application is to be; '.' is here.")
+@click.option("--specs", is_flag=True, help="Create specs/ and implementation.json.")
+@click.option("--app", metavar="FOLDER", help="With --requirements: the application's folder; '.' is this one.")
 @click.option("--model", help="With --requirements: the model that makes the plan.")
 def command(
     provider: str, verify: tuple[str, ...], requirements: Path | None, specs: bool, app: str | None, model: str | None
 ) -> int:
-    """Write ralph.config.json and .ralph/ here, and with --requirements a plan. Never overwrites anything."""
+    """Write ralph.config.json and .ralph/, and with --requirements a plan. Existing files are not overwritten."""
     agent = AGENTS[provider]
     if requirements and specs:
-        raise RalphError("--requirements and --specs are two ways to begin.", remedy="Take one of them.")
+        raise RalphError("--requirements and --specs cannot be combined.", remedy="Choose one of them.")
     if requirements:
-        return _found(agent, verify, requirements, app, model)
+        return _from_requirements(agent, verify, requirements, app, model)
     if app or model:
         raise RalphError("--app and --model need --requirements.", remedy="See `ralph init --help`.")
     if git_read.is_bare(Path.cwd()):
@@ -75,7 +75,7 @@ def command(
     for path in made:
         say(f"wrote {path}")
     if configuration.NAME not in made:
-        say(f"{configuration.NAME} is there already and was left as it is. Edit it, or remove it first.")
+        say(f"{configuration.NAME} already exists and was not changed. Edit it, or remove it first.")
         config = configuration.load(workspace.root)
         gates = ", ".join(gate.name for gate in default_gates(config)) or "none"
         say(f"  agent {config.provider.command}, gates {gates}")
@@ -99,19 +99,21 @@ def _prepare_specs(workspace: Workspace) -> list[str]:
             plan.write_text(json.dumps(empty, indent=2) + "\n", encoding="utf-8")
             made.append(SPECS_PLAN)
         else:
-            say(f"{SPECS_PLAN} is there already and was left as it is.")
+            say(f"{SPECS_PLAN} already exists and was not changed.")
     except OSError as error:
         raise RalphError(f"{error.filename} could not be written: {error.strerror}.") from None
     for name in ("IMPLEMENTATION_PLAN.md", "tasks.json"):
         if (workspace.root / name).exists():
-            say(f"{name} is not used: {SPECS_PLAN} replaced it. It was left as it is.")
+            say(f"{name} is not used: {SPECS_PLAN} replaced it. The file was not changed.")
     return made
 
 
-def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | None, model: str | None) -> int:
+def _from_requirements(
+    agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | None, model: str | None
+) -> int:
     """Makes a whole plan. Nothing is written until the plan is complete and valid."""
-    from ralph.engine.planning import planner
     from ralph.views.terminal import TerminalView
+    from ralph.workflows.planning import planner
     from ralph.workflows.requirements.planning import TaskMaker
     from ralph.workflows.requirements.scaffold import Founding
     from ralph.workflows.requirements.workflow import TARGET, Layout
@@ -128,15 +130,17 @@ def _found(agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | 
     click.echo()
     for path in made:
         say(f"wrote {path}")
+    if configuration.NAME in made:
+        say(_permission(agent))
     plan = Layout(workspace=workspace).store().load()
     say(f"\n{words.count(len(plan.tasks), 'task')}: {plan.description}", bold=True)
     for task in plan:
         say(f"  {task.id}  {task.title}")
-    say("\n→ Read them in .ralph/prd.json, and change what you like.")
+    say("\n→ Read the tasks in .ralph/prd.json, and edit them if you like.")
     if not default_gates(config):
-        click.echo('→ Put your checks into verify.default of ralph.config.json, for example ["pytest -q"]: without')
-        say("  any, nothing is verified, and every view says so.")
-    say("→ Then: ralph run")
+        click.echo('→ Add your checks to verify.default in ralph.config.json, for example ["pytest -q"]. Without')
+        say("  checks, nothing is verified, and every view says so.")
+    say("→ Then run `ralph run`.")
     return 0
 
 
@@ -195,18 +199,26 @@ def _config(agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False)
     return json.dumps(content, indent=2) + "\n"
 
 
+def _permission(agent: KnownAgent) -> str:
+    """One line that says what the agent may do without asking."""
+    switch = " ".join(agent.permission)
+    return f"{agent.command} {f'with {switch}' if switch else ''}".strip() + f": {agent.permission_note}."
+
+
 def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new: bool) -> None:
+    if new and agent.name in AGENTS:
+        say(_permission(agent))
     if new and not verify:
-        click.echo('→ Put your checks into verify.default, for example ["npm test"]: they decide what passes.')
+        click.echo('→ Add your checks to verify.default, for example ["npm test"]: they decide what passes.')
     if agent.name == "scripted":
         say("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
     elif not shutil.which(agent.command):
         say(f"→ {agent.command} is not installed{f': {agent.install}' if agent.install else '.'}")
     if git_read.top(Path.cwd()) is None:
-        say("→ This is not a git repository yet: git init, and make a first commit.")
+        say("→ This is not a git repository yet. Run `git init`, and make a first commit.")
     if specs:
         click.echo(EXAMPLE_SPEC)
-        say("→ Commit what is here, check with `ralph doctor`, then: `ralph start plan`, `ralph start build`.")
+        say("→ Commit these files and run `ralph doctor`. Then `ralph plan --from specs/`, and `ralph run specs`.")
     else:
-        say("→ Commit ralph.config.json and .ralph, check with `ralph doctor`, then plan:")
+        say("→ Commit ralph.config.json and .ralph, and run `ralph doctor`. Then make a plan:")
         click.echo('  `ralph plan "What you want"`, or a feature: `ralph plan NAME "WHAT"`.')

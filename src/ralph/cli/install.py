@@ -7,23 +7,34 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.integrations import FILES, FileChange, install
+from ralph.errors import RalphError
+from ralph.integrations import FILES, FileChange, install, stop_hook
 
 
 @click.command(
     name="install",
     epilog="""\b
 Examples:
-  ralph install claude      /ralph and /ralph-start in Claude Code, for this project
-  ralph install copilot     Ralph and its four roles as agents in VS Code, for this project
-  ralph uninstall claude    take them away again
+  ralph install claude               /ralph and /ralph-start in Claude Code, for this project
+  ralph install claude --stop-hook   the same, and Claude Code may stop only when the gates are green
+  ralph install copilot              Ralph and its four roles as agents in VS Code, for this project
+  ralph install skill                a skill for Claude Code, Codex, Gemini, OpenCode and others that read skills
+  ralph uninstall claude             remove what was written
 \b
-They call `ralph` and never edit its state. A file of yours with the same name is left as it is.""",
+These commands call `ralph` and never edit its state. Files that you wrote or changed are not overwritten.""",
 )
 @click.argument("program", type=click.Choice(sorted(FILES)))
-def command(program: str) -> int:
+@click.option("--stop-hook", "with_hook", is_flag=True, help="Claude Code: hold a session until the gates are green.")
+def command(program: str, with_hook: bool) -> int:
     """Write PROGRAM's commands for Ralph into this project."""
-    show(install(workspaces.find(Path.cwd()).root, program))
+    root = workspaces.find(Path.cwd()).root
+    if with_hook and program != "claude":
+        raise RalphError("--stop-hook is for Claude Code only.", remedy="ralph install claude --stop-hook")
+    show(install(root, program))
+    if with_hook:
+        added = stop_hook.add(root)
+        what = f"added the Stop hook `{stop_hook.COMMAND}`" if added else "already has the Stop hook"
+        show([FileChange(path=stop_hook.SETTINGS, what=what, done=added)])
     return 0
 
 

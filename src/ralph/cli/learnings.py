@@ -22,15 +22,19 @@ HEADING = "## Learnings"
     name="learnings",
     epilog="""\b
 Examples:
-  ralph learnings                          of every plan
-  ralph learnings auth --into AGENTS.md    add those that are missing there""",
+  ralph learnings                          the learnings of every plan
+  ralph learnings auth --into AGENTS.md    append those that the file does not have yet""",
 )
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--into", type=click.Path(dir_okay=False, path_type=Path), help="Add what is missing to this file.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option(
+    "--into",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Append the learnings that this file does not have yet.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str | None, into: Path | None, as_json: bool) -> int:
-    """Show what agents learned while they worked on TARGET (a feature, `request`, `requirements`, `specs`), or on all
-    there is."""
+    """Show what agents learned while they worked on TARGET (a feature, `request`, `requirements`, `specs`), or on every
+    plan."""
     workspace = workspaces.find(Path.cwd())
     found = [find(workspace, target)] if target else everything(workspace)
     texts: tuple[str, ...] = ()
@@ -39,11 +43,11 @@ def command(target: str | None, into: Path | None, as_json: bool) -> int:
         texts = learn(texts, tuple(map(_without_bullet, plan.learnings)) if plan else ())
     if into:
         added = _add(into, texts)
-        say(f"{into}: {len(added)} added, {len(texts) - len(added)} were there")
+        say(f"{into}: {len(added)} added, {len(texts) - len(added)} already there")
     elif as_json:
         click.echo(json.dumps(list(texts), indent=2, ensure_ascii=False))
     elif not texts:
-        say("Nothing was learned so far.")
+        say("No learnings yet.")
     else:
         for text in texts:
             say(f"- {text}")

@@ -29,16 +29,16 @@ SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target", "words")
     epilog="""\b
 Examples:
   ralph logs            the last run, a line for each event
-  ralph logs --follow   the run that is at work, as its own terminal shows it
+  ralph logs --follow   the active run, as its own terminal shows it
   ralph logs --list     every run
   ralph logs --json     the last run's events as JSON Lines""",
 )
 @click.argument("run", required=False)
-@click.option("--follow", "-f", is_flag=True, help="Show the run as it goes on, until it ends.")
+@click.option("--follow", "-f", is_flag=True, help="Follow the run until it ends.")
 @click.option("--list", "list_runs", is_flag=True, help="List all runs.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON Lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON Lines.")
 def command(run: str | None, follow: bool, list_runs: bool, as_json: bool) -> int:
-    """Show what happened in RUN, or in the last run. The full output of agents and gates lies beside it."""
+    """Show what happened in RUN, or in the last run. The full output of agents and gates is in the same folder."""
     workspace = workspaces.find(Path.cwd())
     if list_runs:
         _list(workspace, as_json=as_json)
@@ -50,7 +50,7 @@ def command(run: str | None, follow: bool, list_runs: bool, as_json: bool) -> in
     else:
         chosen = next((folder for folder in reversed(known) if run is None or folder.name == run), None)
     if chosen is None:
-        what = f"There is no run {run!r}." if run else "There were no runs yet."
+        what = f"There is no run {run!r}." if run else "There are no runs yet."
         raise RalphError(what, remedy="See `ralph logs --list`.")
     if not follow:
         _show(chosen, as_json=as_json)
@@ -69,7 +69,7 @@ def _show(folder: Path, *, as_json: bool) -> None:
         else:
             say(_line(entry), hang=26)
     if lines.is_old:
-        click.echo("This journal was written by an older Ralph: what that did not write down is missing.", err=True)
+        click.echo("An older Ralph wrote this journal, so some details are missing.", err=True)
     if lines.skipped:
         click.echo(f"{words.count(lines.skipped, 'line')} of the journal could not be read.", err=True)
     if not as_json:
@@ -87,7 +87,7 @@ def _list(workspace: Workspace, *, as_json: bool) -> None:
 
 def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
     """The target of a run, and how it ended."""
-    target, unended = "?", "at work" if owner and owner.run == folder.name else "cut short"
+    target, unended = "?", "running" if owner and owner.run == folder.name else "killed"
     end = unended
     for entry in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
         target = _safe(entry.target) or target

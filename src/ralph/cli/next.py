@@ -30,10 +30,10 @@ STATES = {
 
 @click.command(name="next")
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str | None, as_json: bool) -> int:
-    """Show which task of TARGET comes next: a feature, a session, `request`, `requirements`, `specs`, or without
-    one every plan of the project."""
+    """Show the next task of TARGET (a feature, a session, `request`, `requirements`, `specs`), or of every plan in
+    the project."""
     workspace = workspaces.find(Path.cwd())
     found = [find(workspace, target)] if target else everything(workspace)
     config = configuration.load(workspace.root) if found else None
@@ -98,9 +98,9 @@ def _rest(target: Target, plan: Plan, end: Finished) -> str:
         case Ending.DONE:
             return "nothing left to do"
         case Ending.HALTED if plan.failure:
-            return f"halted, because {plan.failure.task} failed; `{target.command}` gives it new attempts"
+            return f"halted: {plan.failure.task} failed. Run `{target.command}` to retry it"
         case Ending.UNVERIFIED:
-            return f"the final verification never agreed (ralph retry {target.name})"
+            return f"the final verification did not pass (ralph retry {target.name})"
         case _:
             remedy = target.command if target.marked_by else f"ralph retry {target.name}"
-            return f"nothing can continue; {words.cut(words.first_line(end.reason), 300)} ({remedy})"
+            return f"cannot continue; {words.cut(words.first_line(end.reason), 300)} ({remedy})"

@@ -29,44 +29,45 @@ ANOTHER_WAY = {
     "specs": "From the specs in specs/*.md: ralph plan --from specs/",
     "request": 'Say what you want in a sentence: ralph plan "What you want"',
 }
+SPECS_FOLDER = "specs"
 ALWAYS = ("words", "style", "source", "yes", "color")
 EXAMPLES = """\b
 Examples:
   ralph plan "Build a REST API for user management"     research, your decisions, independent tasks
   ralph plan login "Sign in with a passkey"             a feature: questions, a PRD, stories
-  ralph plan --from requirements.md                     tasks from a file; again: more tasks
+  ralph plan --from requirements.md                     tasks from a file; the next time: more tasks
   ralph plan --from specs/                              tasks from the specs in specs/*.md
   ralph plan weather "A weather page" --style roles     planned and built by four roles
 \b
-  ralph plan login                                      continue with a feature: refine, finalize, edit
+  ralph plan login                                      continue a feature: refine, finalize, edit
   ralph plan login "Also on phones"                     change its PRD
-  ralph plan                                            continue with a request that was begun
-  ralph plan "…" --yes                                  take the recommended answers
+  ralph plan                                            continue a request
+  ralph plan "…" --yes                                  accept the recommended answers
   ralph plan "…" --answers answers.json                 {"answers": {"storage": "SQLite"}}
   ralph plan --show, --edit, --discard                  the request's plan: show, edit, archive it
 \b
-Nothing is built before you have read the plan. `ralph run` does that."""
+Planning builds nothing. Read the plan, then start it with `ralph run`."""
 
 
 @click.command(name="plan", epilog=EXAMPLES)
 @click.argument("words", metavar="[NAME] [WHAT]", nargs=-1)
 @click.option("--style", type=click.Choice(list(STYLES)), help="; ".join(f"{n}: {t}" for n, t in STYLES.items()) + ".")
-@click.option("--from", "source", type=click.Path(exists=True, path_type=Path), help="A file, or the folder specs/.")
+@click.option("--from", "source", type=click.Path(path_type=Path), help="A file, or the folder specs/.")
 @click.option(
     "--research",
     type=click.Choice([one.value for one in Researching]),
     default="auto",
     show_default=True,
-    help="Find things out first; auto: the agent says whether that is needed.",
+    help="Research before planning; auto: the agent decides.",
 )
 @click.option("--answers", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Answers, as JSON.")
-@click.option("--yes", is_flag=True, help="Take the recommended answers.")
-@click.option("--show", is_flag=True, help="Only show the plan.")
-@click.option("--edit", is_flag=True, help="Change the plan in $EDITOR; it is checked before it counts.")
+@click.option("--yes", is_flag=True, help="Accept the recommended answers.")
+@click.option("--show", is_flag=True, help="Show the plan, and do nothing else.")
+@click.option("--edit", is_flag=True, help="Edit the plan in $EDITOR. Ralph applies it only if it is valid.")
 @click.option("--discard", is_flag=True, help="Move the plan into .ralph/archive/.")
-@click.option("--model", help="The model the agent is told to use.")
-@click.option("-q", "--quiet", is_flag=True, help="Only warnings and the plan.")
-@click.option("--json", "as_json", is_flag=True, help="The plan as JSON.")
+@click.option("--model", help="The model to pass to the agent.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only warnings and the plan.")
+@click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -83,15 +84,15 @@ def command(
     quiet: bool,
     as_json: bool,
 ) -> int:
-    """Make a plan. With WHAT alone it is a request; with a NAME it is a feature; --from takes a file or specs/.
-    Call it again to change the plan, or to continue where it stopped."""
+    """Make a plan. WHAT alone makes a request, NAME and WHAT make a feature, and --from reads a file or specs/.
+    Run it again to change the plan, or to continue where it stopped."""
     if len(words) > 2:
         raise RalphError(
-            "Put what you want between quotes.", remedy='For example: ralph plan login "Sign in with a passkey"'
+            "Put the description in quotes.", remedy='For example: ralph plan login "Sign in with a passkey"'
         )
     if source is not None:
         if words or style:
-            raise RalphError("--from takes neither a name nor a style.", remedy="Leave them out.")
+            raise RalphError("--from cannot be combined with a name or --style.", remedy="Leave them out.")
         return _from_file(ctx, source, _given(model=model, quiet=quiet, as_json=as_json))
     if style == "roles":
         _check_options(ctx, "a session, whose roles plan when it runs")
@@ -134,14 +135,15 @@ def _check_options(ctx: click.Context, way: str, *known: str) -> None:
 
 def _from_file(ctx: click.Context, source: Path, options: list[str]) -> int:
     """Specs, or requirements: a plan from them if there is none yet, else more tasks."""
-    if source.is_dir():
-        workspace = workspaces.find(Path.cwd())
-        if source.resolve() != (workspace.root / "specs").resolve():
-            raise RalphError(f"{source} is a folder, and specs are in specs/.", remedy="ralph plan --from specs/")
+    if _is_specs(source) or source.is_dir():
+        if not _is_specs(source):
+            raise RalphError(f"{source} is a folder, but specs must be in specs/.", remedy="ralph plan --from specs/")
         _check_options(ctx, "specs", "model", "quiet", "as_json")
         from ralph.cli.start import command as start
 
         return int(start.main(["plan", *options], standalone_mode=False) or 0)
+    if not source.exists():
+        raise RalphError(f"{source} does not exist.", remedy="Name an existing file, or the folder specs/.")
     if _has_requirements():
         _check_options(ctx, "requirements", "model", "as_json")
         from ralph.cli.add import command as add
@@ -151,6 +153,15 @@ def _from_file(ctx: click.Context, source: Path, options: list[str]) -> int:
     from ralph.cli.init import command as init
 
     return int(init.main(["--requirements", str(source), *options], standalone_mode=False) or 0)
+
+
+def _is_specs(source: Path) -> bool:
+    """Whether it is the project's folder specs/. Its name is enough, also in a subfolder, or before it exists."""
+    try:
+        specs = workspaces.find(Path.cwd()).root / SPECS_FOLDER
+    except RalphError:  # no project yet
+        return False
+    return source.resolve() == specs.resolve() or (source == Path(SPECS_FOLDER) and not source.exists())
 
 
 def _has_requirements() -> bool:
@@ -175,12 +186,12 @@ def _feature(words: tuple[str, ...], answers: Path | None, *, yes: bool) -> int:
         raise RalphError("A feature needs a name.", remedy='For example: ralph plan login "Sign in with a passkey"')
     name = words[0]
     if name in TARGETS:
-        raise RalphError(f"{name!r} is the name of a workflow, and cannot be a feature's.", remedy=ANOTHER_WAY[name])
+        raise RalphError(f"{name!r} is the name of a workflow and cannot name a feature.", remedy=ANOTHER_WAY[name])
     workspace = workspaces.find(Path.cwd())
     if sessions.has(workspace, check_name(name)):
         raise RalphError(
             f"{name} is a session: its own planner plans it.",
-            remedy=f'`ralph run {name}` continues it; `ralph session --resume {name} --update "…"` asks for more.',
+            remedy=f'`ralph run {name}` continues it. `ralph session --resume {name} --update "…"` adds requirements.',
         )
     from ralph.cli.prd import command as prd
 
@@ -202,7 +213,7 @@ def _begin_session(words: tuple[str, ...]) -> int:
     name = words[0] if words[1:] else sessions.new_id(workspace, request, datetime.now(UTC))
     _check_free(workspace, name)
     sessions.begin(workspace, name, request)
-    say(f"The session {name} is ready: its planner is called first.")
+    say(f"The session {name} is ready. Its planner starts first.")
     say(f"→ ralph run {name}")
     return 0
 
@@ -210,6 +221,6 @@ def _begin_session(words: tuple[str, ...]) -> int:
 def _check_free(workspace: Workspace, name: str) -> None:
     sessions.check_id(check_name(name))
     if name in sessions.ids(workspace):
-        raise RalphError(f"There is a session {name!r} already.", remedy=f"ralph run {name}")
+        raise RalphError(f"The session {name!r} already exists.", remedy=f"ralph run {name}")
     if features.everything(workspace, only=name):
-        raise RalphError(f"There is a feature {name!r} already.", remedy="Give the session another name.")
+        raise RalphError(f"The feature {name!r} already exists.", remedy="Give the session another name.")

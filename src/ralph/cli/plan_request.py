@@ -13,7 +13,6 @@ from ralph.cli.decide import Deciding, OpenQuestion, read_answers
 from ralph.cli.running import restore_after_kill
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
-from ralph.engine.planning import planner
 from ralph.engine.recovery import end_orphans
 from ralph.errors import EXIT_UNDECIDED, RalphError
 from ralph.journal.events import Event
@@ -22,13 +21,14 @@ from ralph.stores import lock
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
+from ralph.workflows.planning import planner
 from ralph.workflows.request.answers import Decision
 from ralph.workflows.request.archive import put_aside
 from ralph.workflows.request.draft import Draft
 from ralph.workflows.request.execution_log import ExecutionLog
 from ralph.workflows.request.files import DECISIONS
 from ralph.workflows.request.locate import LocatedRequest, locate
-from ralph.workflows.request.phases import GOING_ON, UNPLANNED, Phase
+from ralph.workflows.request.phases import NEXT_STEP, UNPLANNED, Phase
 from ralph.workflows.request.planning import TEMPLATES, RequestPlanner, Researching
 from ralph.workflows.request.store import TARGET
 from ralph.workspace import Workspace
@@ -52,7 +52,7 @@ class PlanFlags:
 def plan_request(request: str | None, flags: PlanFlags) -> int:
     """Plan a request, or show, edit or discard the plan there is."""
     if flags.show + flags.edit + flags.discard + (request is not None) > 1:
-        raise RalphError("A request, --show, --edit and --discard exclude one another.", remedy="Take one of them.")
+        raise RalphError("A request, --show, --edit and --discard cannot be combined.", remedy="Choose one of them.")
     workspace = workspaces.find(Path.cwd())
     restore_after_kill(workspace)
     if flags.show:
@@ -126,17 +126,17 @@ def _check_request(workspace: Workspace, request: str | None) -> None:
     located = locate(workspace)
     if request is None:
         if located is None:
-            raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
+            raise RalphError("There is no request here.", remedy='Make one with `ralph plan "What you want"`.')
         return
     if not request.strip():
         raise RalphError("The request is empty.", remedy="Say what you want, in a sentence or more.")
     if located and located.phase is not Phase.COMPLETED and not _is_same(located, request):
-        going_on = GOING_ON[located.phase] if located.phase else "`ralph validate request` says what is wrong"
+        next_step = NEXT_STEP[located.phase] if located.phase else "run `ralph validate request` to see what is wrong"
         raise RalphError(
-            f"There is a request that is not finished: {words.cut(located.request, 120)!r}"
+            f"Another request is not finished: {words.cut(located.request, 120)!r}"
             f" (phase {located.phase.value if located.phase else 'unknown'}).",
-            details=(f"To finish it: {going_on}.",),
-            remedy="Or put it aside with `ralph plan --discard`: it goes into .ralph/archive/.",
+            details=(f"To finish it: {next_step}.",),
+            remedy="Or archive it with `ralph plan --discard`. It moves to .ralph/archive/.",
         )
 
 
@@ -150,7 +150,7 @@ def _draft(workspace: Workspace, request: str | None) -> Draft:
     located = locate(workspace)
     if located and located.phase is Phase.COMPLETED and request is not None:
         folder = put_aside(workspace, located)
-        say(f"The request before this one is finished: moved to {folder}/", err=True)
+        say(f"Moved the finished request to {folder}/", err=True)
         located = None
     if located is None:
         assert request is not None, "it was checked"
@@ -165,5 +165,5 @@ def _discard(workspace: Workspace) -> int:
         folder = put_aside(workspace, located)
     say(f"{words.cut(located.request, 120) or 'The request'}: moved to {folder}/")
     if located.branch:
-        say(f"  The branch {located.branch.name} stays as it is.")
+        say(f"  The branch {located.branch.name} is kept.")
     return 0

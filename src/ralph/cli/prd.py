@@ -16,17 +16,16 @@ from ralph import validation
 from ralph import workspace as workspaces
 from ralph.cli.complete import features
 from ralph.cli.decide import Deciding, OpenQuestion, read_answers
-from ralph.engine.planning import planner
 from ralph.errors import RalphError
 from ralph.process.blocking import hand_over
 from ralph.stores import atomic
-from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.plan_tree import draw
 from ralph.views.terminal import TerminalView
 from ralph.workflows.feature.locate import everything
 from ralph.workflows.feature.planning import PrdMaker, Question
 from ralph.workflows.formats import PRD
+from ralph.workflows.planning import planner
 from ralph.workspace import Feature, Workspace, check_name
 
 DRAFTED = {"refine": "Keep refining", "finalize": "Finalize for execution", "edit": "Edit manually ($EDITOR)"}
@@ -45,17 +44,17 @@ ACTIONS = tuple(dict.fromkeys((*DRAFTED, *FINALIZED)))
     epilog="""\b
 Examples:
   ralph prd auth                                      asks you what it needs to know
-  ralph prd auth --request "log in with a passkey"    says at once what it is about
-  ralph prd auth --yes                                takes the recommended answers and finalizes
+  ralph prd auth --request "log in with a passkey"    starts with a description
+  ralph prd auth --yes                                accepts the recommended answers and finalizes
   ralph prd auth --answers answers.json               {"answers": {"goal": "…"}}
   ralph prd auth --action refine --request "split US-002"
 
-It can be called again at any time: it sees how far the plan has come and offers what fits.""",
+Run it again at any time: it offers what fits the state of the plan.""",
 )
 @click.argument("feature", shell_complete=features)
-@click.option("--request", default="", help="What it is about, or what to change.")
+@click.option("--request", default="", help="What the feature should do, or what to change.")
 @click.option("--answers", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Answers, as JSON.")
-@click.option("--yes", is_flag=True, help="Take the recommended answers, and finalize.")
+@click.option("--yes", is_flag=True, help="Accept the recommended answers, and finalize.")
 @click.option("--action", type=click.Choice(ACTIONS), help="Choose from the menu without being asked.")
 def command(feature: str, request: str, answers: Path | None, yes: bool, action: str | None) -> int:
     """Make or change the plan of FEATURE."""
@@ -64,7 +63,7 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
         answers=read_answers(answers),
         file=str(answers or ""),
         yes=yes,
-        interrupted=f"`ralph prd {feature}` asks again.",
+        interrupted=f"Run `ralph plan {feature}` to start again.",
     )
     conversation = Conversation(request=request, deciding=deciding, action=action)
     config = configuration.load(workspace.root)
@@ -99,16 +98,16 @@ class Conversation:
         click.echo(f'Starting PRD for "{maker.feature.name}"...')
         if not (self.request or self.given) and self.interactive:
             self.request = click.prompt("What should it do? (a sentence or two)", default="", show_default=False)
-        self._need_a_person("--yes or --answers FILE", self.given)
+        self._need_a_person("Pass --yes or --answers FILE.", self.given)
         asked = [_asked(question) for question in maker.planner.wait(maker.questions(self.request))]
         self.deciding.check(asked)
-        told = "\n".join(f"- {one.question}\n  {self.deciding(one)[0]}" for one in asked)
-        maker.planner.wait(maker.draft(self.request, told or "- (no questions)"))
+        answers = "\n".join(f"- {one.question}\n  {self.deciding(one)[0]}" for one in asked)
+        maker.planner.wait(maker.draft(self.request, answers or "- (no questions)"))
         say(f"\nSaved to {maker.feature.prd_md}\n")
         if self.given or click.confirm("Ready to finalize?", default=True):
             self._finalize(maker)
         else:
-            say(f"Run 'ralph prd {maker.feature.name}' to continue.")
+            say(f"Run 'ralph plan {maker.feature.name}' to continue.")
         return False
 
     def again(self, maker: PrdMaker) -> bool:
@@ -121,14 +120,14 @@ class Conversation:
         if action is None:
             return False
         if action not in menu and not (action == "finalize" and finalized) and not (action == "update"):
-            raise RalphError(f"{action!r} does not fit now.", remedy=f"Choose one of: {', '.join(menu)}.")
+            raise RalphError(f"{action!r} is not possible now.", remedy=f"Choose one of: {', '.join(menu)}.")
         return self._act(maker, action)
 
     def _act(self, maker: PrdMaker, action: str) -> bool:
         match action:
             case "refine":
                 maker.planner.wait(maker.refine(self._what_to_change()))
-                say(f"Saved to {maker.feature.prd_md}. `ralph prd {maker.feature.name}` again to finalize.")
+                say(f"Saved to {maker.feature.prd_md}. Run `ralph plan {maker.feature.name}` to finalize it.")
             case "finalize" | "update":
                 self._finalize(maker)
             case "edit":
@@ -144,8 +143,8 @@ class Conversation:
         maker.planner.wait(maker.finalize())
         _, plan = PRD.load(validation.read(maker.prd_json), name=maker.feature.prd_json)
         click.echo()
-        draw(plan, words.noun("feature"))
-        say(f"\nSaved to {maker.feature.prd_json}: read it, and change what you like.", hang=0)
+        draw(plan)
+        say(f"\nSaved to {maker.feature.prd_json}. Read it, and edit it if you like.", hang=0)
         say(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")
 
     def _choose(self, maker: PrdMaker, menu: dict[str, str], finalized: bool) -> str | None:
@@ -154,7 +153,7 @@ class Conversation:
                 return "finalize"
             say(f"Nothing to do. Run 'ralph run {maker.feature.name}'.")
             return None
-        self._need_a_person(f"--action ({', '.join(menu)})", False)
+        self._need_a_person(f"Use `ralph prd {maker.feature.name} --action ACTION`: {', '.join(menu)}.", False)
         say("\nWhat would you like to do?")
         letters = string.ascii_uppercase[: len(menu)]
         for letter, text in zip(letters, menu.values(), strict=True):
@@ -165,12 +164,12 @@ class Conversation:
     def _what_to_change(self) -> str:
         if self.request:
             return self.request
-        self._need_a_person("--request TEXT", False)
+        self._need_a_person("Pass --request TEXT.", False)
         return str(click.prompt("What would you like to improve?"))
 
-    def _need_a_person(self, instead: str, given: bool) -> None:
+    def _need_a_person(self, remedy: str, given: bool) -> None:
         if not given and not self.interactive:
-            raise RalphError("There is no terminal to ask you in.", remedy=f"Use {instead}.")
+            raise RalphError("There is no terminal to ask you.", remedy=remedy)
 
 
 def _asked(question: Question) -> OpenQuestion:
@@ -199,7 +198,7 @@ def _check_edited(maker: PrdMaker) -> None:
     except validation.Mistakes as error:
         kept = maker.planner.run.logs / "prd.json"
         atomic.write(kept, data)
-        remedy = f"What you wrote is in {kept}."
+        remedy = f"Your version is in {kept}."
         raise validation.Mistakes(maker.feature.prd_json, error.mistakes, remedy) from None
 
 

@@ -20,15 +20,15 @@ from ralph.workflows.registry import find_task
     name="retry",
     epilog="""\b
 Examples:
-  ralph retry auth            every blocked story, and the final verification
-  ralph retry auth US-003     this story, whatever its state
+  ralph retry auth            every blocked task, and the final verification
+  ralph retry auth US-003     this task, whatever its state
   ralph retry requirements    every failed task, and the set-up""",
 )
 @click.argument("target", shell_complete=targets)
 @click.argument("tasks", nargs=-1, shell_complete=task_ids)
 def command(target: str, tasks: tuple[str, ...]) -> int:
-    """Have TASKS of TARGET (a feature, `request`, `requirements`, `specs`) tried again with all their attempts; without
-    any: every blocked one."""
+    """Retry TASKS of TARGET (a feature, `request`, `requirements`, `specs`) with all their attempts. Without TASKS,
+    retry every blocked task."""
     chosen: list[str] = []
 
     def again(plan: Plan, _: str) -> Plan:
@@ -49,7 +49,5 @@ def command(target: str, tasks: tuple[str, ...]) -> int:
         return reopen_review(replace(plan, setup=SetupState(attempts=plan.setup.attempts, done=plan.setup.done)))
 
     found = change_plan(target, again)
-    what = ", ".join(chosen)
-    what = f"T{what[1:]}" if what.startswith("the ") else what
-    say(f"{what}: to be tried again. `{found.command}` does it.")
+    say(f"Reset {', '.join(chosen)}. Run `{found.command}` to retry.")
     return 0

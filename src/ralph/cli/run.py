@@ -2,68 +2,91 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.agent.isolated import opened
 from ralph.cli.checks import show
 from ralph.cli.complete import configs, targets
+from ralph.cli.probing import probe_new
 from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
 from ralph.cli.running_options import RunFlags, running_options
-from ralph.config import Config
+from ralph.config import ROLES, Config
+from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.git.read import one_moment
 from ralph.journal.events import RunEnded
 from ralph.views.lines import say
 from ralph.workflows.checks import Check
+from ralph.workflows.racing import check_races, with_race
 from ralph.workflows.registry import find, only_target, workflow_of
+from ralph.workflows.run_request import RunRequest
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
 EXAMPLES = f"""\b
 Examples:
-  ralph run auth               a feature, until every story passed and the final verification agreed
+  ralph run auth               a feature, until every task passes and the final verification agrees
   ralph run request --jobs 4   a request's plan, four tasks in parallel
   ralph run specs              the tasks of your specs, one commit for each spec
   ralph run                    the plan of a project that has only one, or the one made from requirements
+  ralph run auth --race claude,codex   both attempt each task; the first whose work passes wins
   ralph run auth --once        one attempt, to try a configuration
   ralph run --config quick     requirements, with the steps of .ralph/configs/quick.json
   ralph run auth --json        events as JSON Lines on standard output
 \b
-Agents work in copies of their own: your checkout is never touched. Work lands on ralph/<name>.
+Agents work in their own copies, and Ralph never touches your checkout. Work lands on ralph/<name>.
 Ctrl-C stops cleanly. Run the same command again to resume, also after a crash.
 {EXIT_CODES}"""
 
 
 @click.command(name="run", epilog=EXAMPLES)
 @click.argument("target", metavar="[NAME]", required=False, shell_complete=targets)
-@click.option("--config", "config_name", shell_complete=configs, help="The step configuration (requirements).")
+@click.option("--config", "config_name", shell_complete=configs, help="The step configuration (requirements only).")
 @click.option("--worktree", is_flag=True, hidden=True)  # every run now has its own working copies
 @running_options()
 def command(target: str | None, config_name: str | None, worktree: bool, flags: RunFlags) -> int:
     """Work through the plan NAME, one fresh agent for each task, until every task is verified. NAME is a feature,
-    a session, `request`, `requirements` or `specs`. With one plan in the project no name is needed."""
+    a session, `request`, `requirements` or `specs`. With one plan in the project, no NAME is needed."""
     workspace = workspaces.find(Path.cwd())
     restore_after_kill(workspace)
     config = configuration.load(workspace.root)
-    found = only_target(workspace) if target is None else find(workspace, target)
-    return exit_code(run_target(workspace, config, found, flags, config_name=config_name or ""))
+    with one_moment():
+        found = only_target(workspace) if target is None else find(workspace, target)
+        prepared = prepare(workspace, config, found, flags, config_name=config_name or "")
+    return exit_code(run_request(workspace, *prepared, flags.watching))
 
 
-def run_target(
+def run_target(workspace: Workspace, config: Config, target: Target, flags: RunFlags) -> RunEnded:
+    return run_request(workspace, *prepare(workspace, config, target, flags), flags.watching)
+
+
+def prepare(
     workspace: Workspace, config: Config, target: Target, flags: RunFlags, *, config_name: str = ""
-) -> RunEnded:
-    """Check everything before changing anything, then run."""
+) -> tuple[Config, RunRequest, Options]:
+    """Check everything before changing anything, and return what to run, with which configuration."""
     kind, watching = workflow_of(target), flags.watching
     flags.check(kind, config_name)
+    if flags.race is not None:
+        config = with_race(config, flags.race)
     options = flags.options(config_name or kind.default_config)
     is_silent = watching.as_json or watching.quiet
     _need_all_good(list(kind.entry.checks(workspace, config, target, options)), is_silent=is_silent)
     request = kind.entry.prepare(workspace, config, target, options)
+    if kind.can_race:
+        check_races(config, target.plan(), workspace.root, options.budget or config.budget)
+    if flags.race:
+        request = replace(request, command=f"{request.command} --race {flags.race}")
+    if (noted := opened(map(config.provider_for, ROLES))) and not is_silent:
+        say(noted)
     for warning in request.warnings:
         say(f"! {warning}", fg="yellow", err=True)
-    return run_request(workspace, config, request, options, watching)
+    probe_new(workspace, config, kind, flags)
+    return config, request, options
 
 
 def _need_all_good(checks: list[Check], *, is_silent: bool) -> None:

@@ -18,6 +18,7 @@ from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.plan.work import Ending
 from ralph.protect import crash_copies
+from ralph.steps.recorder import check_unused
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.run_request import RunRequest
@@ -29,11 +30,12 @@ CODES = {
     Ending.UNVERIFIED: EXIT_UNFINISHED,
     Ending.HALTED: EXIT_UNFINISHED,
     Ending.LIMITED: EXIT_LIMIT,
+    Ending.BUDGET: EXIT_LIMIT,
     Ending.STOPPED: EXIT_WRONG,
     Ending.INTERRUPTED: EXIT_INTERRUPTED,
 }
-EXIT_CODES = """Exit codes: 0 all done and verified, 1 something is wrong, 3 something is blocked, failed, stuck,
-halted or not verified, 4 stopped at a limit, 5 another run is at work, 130 interrupted."""
+EXIT_CODES = """Exit codes: 0 all done and verified, 1 error, 3 a task is blocked, failed, stuck, halted or not
+verified, 4 stopped at a limit, 5 another run is active, 130 interrupted."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +56,8 @@ def run_request(
     silent: bool = False,
 ) -> RunEnded:
     """Make one run and show it as requested; `silent`: only the request's own listeners report."""
+    if options.record:
+        check_unused(options.record)
     view = TerminalView(quiet=watching.quiet, folder=workspace.root)
     listener: Listener = _ignore if silent else print_json if watching.as_json else view
 
@@ -79,8 +83,8 @@ def restore_after_kill(workspace: Workspace) -> None:
     """After a kill during an agent call: undo the agent's changes to Ralph's files before reading them."""
     changed = crash_copies.put_back(workspace)
     if changed:
-        text = f"! {', '.join(changed)} had changed when the last run was killed with an agent at work: put back."
-        say(f"{text} What was found is in .ralph/run/*/found.", fg="yellow", err=True)
+        text = f"! The last run was killed while an agent was running. Ralph restored {', '.join(changed)}."
+        say(f"{text} The changed versions are in .ralph/run/*/found.", fg="yellow", err=True)
 
 
 def _ignore(_: Event, line: str) -> None: ...
@@ -106,35 +110,39 @@ def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace
         case Ending.DONE:
             git = f"git -C {wanted.folder}" if wanted.folder else "git"
             if config.commits.branch == CURRENT_BRANCH and _has_followed(workspace.root / wanted.folder, wanted.branch):
-                view.line(f"→ Look at it: `{git} log -p`. It is on your branch as well. {request.more}".rstrip())
+                view.line(f"→ Review it: `{git} log -p`. It is also on your branch. {request.more}".rstrip())
                 return
-            view.line(f"→ Look at it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
-            view.line(f"  `{git} merge {wanted.branch}`. Ralph never does. {request.more}".rstrip())
+            view.line(f"→ Review it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
+            view.line(f"  `{git} merge {wanted.branch}`. Ralph never merges it. {request.more}".rstrip())
             _hint_untracked(view, workspace, wanted)
         case Ending.BLOCKED if not request.manual:
-            view.line(f"→ Look into {request.artifacts}, correct what is in the way (a task, the plan, a gate), then")
-            view.line(f"  `{request.command}` gives it new attempts. If a task needs no work:")
+            view.line(f"→ Read {request.artifacts}, fix what is in the way (a task, the plan, a gate), then run")
+            view.line(f"  `{request.command}` to retry. If a task needs no work:")
             view.line(f'  `ralph accept {ended.target} TASK --why "…"`.')
         case Ending.BLOCKED:
             view.line(f"→ See why: `ralph status {ended.target} --task ID`, `ralph attempts {ended.target}`.")
             view.line(f"  Then `ralph retry {ended.target}` and `{request.command}`.")
         case Ending.HALTED:
             view.line(f"→ See why: `ralph status {ended.target}`, `ralph attempts {ended.target}`.")
-            view.line(f"  Mend it or leave it to the next agent, then `{request.command}` goes on from there.")
+            view.line(f"  Fix it or leave it to the next agent, then run `{request.command}` to continue.")
         case Ending.UNVERIFIED if ended.reason == ended.unverified:
             view.line("→ Add your checks to verify.default in ralph.config.json: they decide what passes.")
             view.line(f"  Check this work yourself: `git switch {wanted.branch}`, then `ralph verify`.")
             if request.manual:
-                view.line(f"  If it is right: `ralph accept {ended.target} TASK --why TEXT`, then `{request.command}`.")
+                view.line(
+                    f"  If it is correct: `ralph accept {ended.target} TASK --why TEXT`, then `{request.command}`."
+                )
         case Ending.UNVERIFIED:
             view.line(f"→ See why: `ralph status {ended.target}`.")
             view.line(f"  Then `ralph retry {ended.target}` and `{request.command}`.")
         case Ending.STOPPED:
-            view.line(f"→ Mend that, then `{request.command}` goes on.")
+            view.line(f"→ Fix that, then run `{request.command}` to resume.")
+        case Ending.BUDGET:
+            view.line(f"→ Continue with more: `{request.command} --budget …`, or raise budget in ralph.config.json.")
         case Ending.LIMITED:
-            view.line(f"→ `{request.command}` goes on when the limit has passed.")
+            view.line(f"→ Run `{request.command}` to resume. It waits until the limit has passed; --try-now does not.")
         case _:
-            view.line(f"→ `{request.command}` goes on.")
+            view.line(f"→ Run `{request.command}` to resume.")
 
 
 def _has_followed(folder: Path, branch: str) -> bool:
@@ -147,7 +155,7 @@ def _hint_untracked(view: TerminalView, workspace: Workspace, wanted: CheckoutRe
     listed = git_read.show(workspace.root, "ls-files", "--others", "--", *paths) if paths else ""
     if listed.strip() and not wanted.folder:
         names = " ".join(listed.split("\n")[:3]).strip()
-        view.line(f"  First remove your copies of the plan, which the branch has as well: rm {names}")
+        view.line(f"  First remove your copies of the plan, which are also on the branch: rm {names}")
 
 
 def _relative(path: Path) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import click
 
+from ralph.cli.budget_option import parse_budget
 from ralph.cli.running import Watching
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
@@ -19,13 +21,36 @@ OPTIONS = (
     click.option(
         "--on-failure",
         type=click.Choice(["wait", "stop"]),
-        help="When a task of a request fails: let the others end (wait, the default), or stop them.",
+        help="When a task of a request fails: wait for the running tasks (the default), or stop them.",
+    ),
+    click.option(
+        "--race",
+        metavar="AGENTS",
+        help="Let several agents attempt each task, such as claude,codex; the first whose work passes wins.",
     ),
     click.option("--once", is_flag=True, help="Make one attempt, then stop."),
     click.option("--no-baseline", is_flag=True, help="Do not run the gates before the first attempt."),
-    click.option("--keep-going", is_flag=True, help="Continue although a gate cannot run at all."),
-    click.option("--model", default="", help="The model the agent is told to use."),
-    click.option("-q", "--quiet", is_flag=True, help="Only warnings and the closing summary."),
+    click.option("--keep-going", is_flag=True, help="Continue even if a gate cannot run at all."),
+    click.option(
+        "--no-probe",
+        is_flag=True,
+        help="Do not try out a new agent configuration with one short call first (or set RALPH_NO_PROBE=1).",
+    ),
+    click.option("--model", default="", help="The model to pass to the agent."),
+    click.option("--no-wait", is_flag=True, help="Stop at a usage limit instead of waiting until it resets."),
+    click.option("--try-now", is_flag=True, help="Try agents at once that were limited in the last run."),
+    click.option(
+        "--budget",
+        metavar="LIMITS",
+        help="What this run may spend, such as usd=20,hours=8; also tokens, attempts, task.usd, target.usd, hard.",
+    ),
+    click.option(
+        "--record",
+        type=click.Path(path_type=Path),
+        metavar="DIR",
+        help="Record every agent call in the new folder DIR, without secrets; `ralph scripted --replay DIR` plays it.",
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print only warnings and the summary."),
 )
 
 
@@ -35,10 +60,16 @@ class RunFlags:
 
     jobs: int | None = None
     on_failure: str | None = None
+    race: str | None = None
     once: bool = False
     no_baseline: bool = False
     keep_going: bool = False
+    no_probe: bool = False
     model: str = ""
+    no_wait: bool = False
+    try_now: bool = False
+    budget: str | None = None
+    record: Path | None = None
     quiet: bool = False
     as_json: bool = False
 
@@ -54,7 +85,11 @@ class RunFlags:
             baseline=not self.no_baseline,
             keep_going=self.keep_going,
             model=self.model,
+            wait=not self.no_wait,
+            try_now=self.try_now,
+            budget=parse_budget(self.budget) if self.budget else None,
             config=config,
+            record=self.record,
         )
 
     def check(self, kind: WorkflowType, config: str = "") -> None:
@@ -63,45 +98,31 @@ class RunFlags:
             raise _not_for(kind, "--jobs", [one.name for one in WORKFLOWS.values() if one.is_parallel])
         if self.on_failure and not kind.can_halt:
             raise _not_for(kind, "--on-failure", [one.name for one in WORKFLOWS.values() if one.can_halt])
+        if self.race is not None and not kind.can_race:
+            raise _not_for(kind, "--race", [one.name for one in WORKFLOWS.values() if one.can_race])
         if config and not kind.default_config:
             raise _not_for(kind, "--config", [one.name for one in WORKFLOWS.values() if one.default_config])
 
 
+NAMES = tuple(one.name for one in fields(RunFlags))
+
+
 def _not_for(kind: WorkflowType, option: str, names: list[str]) -> RalphError:
-    those = " and ".join(names)
+    *most, last = names
+    those = " and ".join(filter(None, (", ".join(most), last)))
     return RalphError(
         f"{option} does not apply to the {kind.name} workflow, only to {those}.", remedy=f"Leave {option} out."
     )
 
 
-def running_options(help_json: str = "Events as JSON Lines on standard output.") -> Callable[[Any], Any]:
+def running_options(help_json: str = "Print events as JSON Lines.") -> Callable[[Any], Any]:
     """Adds the options to a command, which gets them as `flags`."""
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(command)
-        def collected(
-            *,
-            jobs: int | None,
-            on_failure: str | None,
-            once: bool,
-            no_baseline: bool,
-            keep_going: bool,
-            model: str,
-            quiet: bool,
-            as_json: bool,
-            **rest: object,
-        ) -> int:
-            flags = RunFlags(
-                jobs=jobs,
-                on_failure=on_failure,
-                once=once,
-                no_baseline=no_baseline,
-                keep_going=keep_going,
-                model=model,
-                quiet=quiet,
-                as_json=as_json,
-            )
-            return command(flags=flags, **rest)
+        def collected(**given: Any) -> int:
+            flags = RunFlags(**{name: given.pop(name) for name in NAMES})
+            return command(flags=flags, **given)
 
         decorated: Callable[..., int] = collected
         for option in reversed((*OPTIONS, click.option("--json", "as_json", is_flag=True, help=help_json))):

@@ -22,6 +22,7 @@ SCHEMAS = {
     "run-state": ("ralph.views.reports", "state_schema", ".ralph/run_state.json"),
     "aggregate": ("ralph.views.reports", "aggregate_schema", ".ralph/aggregate.json"),
     "script": ("ralph.testing.script", "schema_text", "a scripted agent's script"),
+    "recording": ("ralph.testing.recording", "schema_text", "a recorded agent call, calls/*/*.json"),
 }
 LISTED = "\b\nNAME is one of:\n" + "\n".join(f"  {name:14} {what}" for name, (_, _, what) in SCHEMAS.items())
 

@@ -12,6 +12,7 @@ import click
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.cli.complete import sessions as session_ids
+from ralph.cli.probing import probe_new
 from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
 from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
@@ -36,31 +37,31 @@ from ralph.workspace import SESSIONS, Workspace
 EXAMPLES = f"""\b
 Examples:
   ralph session "Add a weather page"      plan, ask, build, review; one commit for each task
-  ralph session                           the newest unfinished session goes on
-  ralph session --resume ID               this one goes on
-  ralph session --update "Fahrenheit too" more for the newest session, or for the one of --resume
+  ralph session                           resume the newest unfinished session
+  ralph session --resume ID               resume this one
+  ralph session --update "Fahrenheit too" more requirements for the newest session, or for --resume ID
   ralph session list                      all sessions
-  ralph session show [ID]                 one of them: its state, its tasks, what comes next
-  ralph session "…" --json                when it has ended, how it stands (`ralph schema session`)
+  ralph session show [ID]                 one session: its state, its tasks, what comes next
+  ralph session "…" --json                its state at the end, as JSON (`ralph schema session`)
 \b
-Planner, questioner, executor and reviewer may each have an agent and a model of their own (`roles` in
-ralph.config.json). Their artifacts are in .ralph-sessions/ID/. Ctrl-C stops cleanly, and `ralph session`
-resumes it, also after a crash.
+Planner, questioner, executor and reviewer can each have their own agent and model (`roles` in
+ralph.config.json). Their artifacts are in .ralph-sessions/ID/. Ctrl-C stops cleanly. Run `ralph session`
+to resume, also after a crash.
 {EXIT_CODES}"""
 COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark.DONE: "green"}
 
 
 @click.command(name="session", epilog=EXAMPLES)
 @click.argument("words_", metavar="[REQUEST | list | show [ID]]", nargs=-1)
-@click.option("--resume", metavar="ID", shell_complete=session_ids, help="Go on with this session.")
-@click.option("--id", "wanted_id", metavar="ID", help="The new session's id; else its time and its first words.")
-@click.option("--update", metavar="TEXT", help="More requirements for the session.")
-@running_options("How it stands, as JSON on standard output.")
+@click.option("--resume", metavar="ID", shell_complete=session_ids, help="Resume this session.")
+@click.option("--id", "wanted_id", metavar="ID", help="The new session's id; by default its time and first words.")
+@click.option("--update", metavar="TEXT", help="Add requirements to the session.")
+@running_options("Print the session's state as JSON when the run ends.")
 def command(
     words_: tuple[str, ...], resume: str | None, wanted_id: str | None, update: str | None, flags: RunFlags
 ) -> int:
-    """Work on REQUEST in a session: a planner, a questioner, an executor and a reviewer, each a fresh agent.
-    Without a request the newest unfinished session goes on."""
+    """Work on REQUEST with a planner, a questioner, an executor and a reviewer, each a fresh agent. Without REQUEST,
+    resume the newest unfinished session."""
     workspace = workspaces.find(Path.cwd())
     if words_[:1] in (("list",), ("show",)):
         return _list_or_show(workspace, words_, flags.as_json)
@@ -90,8 +91,8 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
     """Which session to run. A request that an unfinished session already has resumes that session."""
     if request and (resume is not None or update is not None):
         raise RalphError(
-            "A request begins a new session.",
-            remedy="Leave it out to go on with one, or give it as --update TEXT.",
+            "A request starts a new session.",
+            remedy="Leave it out to resume a session, or pass it as --update TEXT.",
         )
     if update is not None and not update.strip():
         raise RalphError("--update needs a text.", remedy='For example: --update "Fahrenheit too"')
@@ -102,7 +103,7 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
     if request:
         same = next((found for found in known if found.request == request and not sessions.is_finished(found)), None)
         if same:
-            say(f"The unfinished session {same.id} has this very request: it goes on.", err=True)
+            say(f"Resuming the unfinished session {same.id}, which has the same request.", err=True)
             return SessionOptions(id=same.id, request=same.request)
         return SessionOptions(id=sessions.new_id(workspace, request, datetime.now(UTC)), request=request, is_new=True)
     unfinished = [found for found in known if not sessions.is_finished(found)]
@@ -110,7 +111,7 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
     if not candidates:
         raise RalphError(
             "There is no session to update." if update else "There is no unfinished session.",
-            remedy='Begin one: ralph session "What you want"',
+            remedy='Start one: ralph session "What you want"',
         )
     return SessionOptions(id=candidates[0].id, request=candidates[0].request, update=(update or "").strip())
 
@@ -120,17 +121,20 @@ def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) ->
     sessions.check_id(wanted_id)
     if not request or more:
         raise RalphError(
-            "--id is for a new session, and goes with neither --resume nor --update.",
-            remedy=f"To go on with one: --resume {wanted_id}",
+            "--id is for a new session: it needs a request, and cannot be combined with --resume or --update.",
+            remedy=f"To resume a session: --resume {wanted_id}",
         )
     if wanted_id in sessions.ids(workspace):
-        raise RalphError(f"There is a session {wanted_id!r} already.", remedy=f"ralph session --resume {wanted_id}")
+        raise RalphError(
+            f"The session {wanted_id!r} already exists.", remedy=f"Resume it with `ralph run {wanted_id}`."
+        )
     if features.everything(workspace, only=wanted_id):
-        raise RalphError(f"There is a feature {wanted_id!r} already.", remedy="Give the session another id.")
+        raise RalphError(f"The feature {wanted_id!r} already exists.", remedy="Give the session another id.")
     return SessionOptions(id=wanted_id, request=request, is_new=True)
 
 
 def _run(workspace: Workspace, config: Config, asked: SessionOptions, flags: RunFlags) -> int:
+    probe_new(workspace, config, WORKFLOWS["session"], flags)
     if lock.holder(workspace.lock) is None and asked.is_new:
         sessions.begin(workspace, asked.id, asked.request)
     request = request_for(workspace, config, asked.id, request=asked.request, update=asked.update)
@@ -175,8 +179,8 @@ def _report(workspace: Workspace, one: LocatedSession) -> SessionReport:
 def _list_or_show(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:
     if len(words_) > (1 if words_[0] == "list" else 2):
         raise RalphError(
-            f"`ralph session {words_[0]}` takes {'nothing' if words_[0] == 'list' else 'one id'} more.",
-            remedy='If this is a request, put it between quotes: ralph session "…"',
+            f"`ralph session {words_[0]}` takes {'no argument' if words_[0] == 'list' else 'one id'}.",
+            remedy='If this is a request, put it in quotes: ralph session "…"',
         )
     return _list(workspace, as_json) if words_[0] == "list" else _show(workspace, words_[1:], as_json)
 
@@ -193,24 +197,24 @@ def _list(workspace: Workspace, as_json: bool) -> int:
         say(f"  {words.cut(one.title, 100)}" if one.title else "  (no plan yet)")
         say(f"  {words.cut(words.first_line(made.summary), 160)}")
     if not rows:
-        click.echo('No sessions yet. Begin one: ralph session "What you want"')
+        click.echo('No sessions yet. Start one: ralph session "What you want"')
     return 0
 
 
 def _show(workspace: Workspace, named: tuple[str, ...], as_json: bool) -> int:
     known = sessions.everything(workspace) if not named else []
     if not named and not known:
-        raise RalphError("There is no session yet.", remedy='Begin one: ralph session "What you want"')
+        raise RalphError("There is no session yet.", remedy='Start one: ralph session "What you want"')
     one = sessions.find(workspace, named[0]) if named else known[0]
     made = _report(workspace, one)
     if as_json:
         click.echo(made.model_dump_json(indent=2))
         return 0
-    _tell(workspace, one, made)
+    _print_session(workspace, one, made)
     return 0
 
 
-def _tell(workspace: Workspace, one: LocatedSession, made: SessionReport) -> None:
+def _print_session(workspace: Workspace, one: LocatedSession, made: SessionReport) -> None:
     say(f"{one.id}  {made.status.replace('_', ' ')} · {made.current_state}", bold=True)
     if one.title:
         say(f"  {words.cut(one.title, 140)}")
@@ -218,13 +222,15 @@ def _tell(workspace: Workspace, one: LocatedSession, made: SessionReport) -> Non
     passed = [attempt for attempt in past_attempts(workspace.logs, one.id).values() if attempt.verdict == "passed"]
     in_place = {attempt.work for attempt in passed if attempt.in_place}
     for item in _items(one.session):
-        how = f"  ({words.IN_PLACE})" if item.id in in_place else ""
-        say(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}{how}", fg=COLOURS[item.mark])
+        accepted = one.session.acceptance(item)
+        how = words.cut(words.accepted(accepted), 300) if accepted else words.IN_PLACE if item.id in in_place else ""
+        say(f"  [{item.mark.value}] {item.id}  {words.cut(item.title, 90)}{f'  ({how})' if how else ''}",
+            fg="cyan" if accepted else COLOURS[item.mark])  # fmt: skip
     say(f"  last      {made.last_action}")
     say(f"  next      {made.next_action}")
     say(f"  artifacts {SESSIONS}/{one.id} on {sessions.branch_of(one.id)}")
     if made.status != "completed":
-        say(f"→ ralph session --resume {one.id}")
+        say(f"→ ralph run {one.id}")
 
 
 def _items(session: Session) -> tuple[ProgressItem, ...]:

@@ -16,7 +16,7 @@ from ralph.workflows.registry import find
 from ralph.workflows.request.answers import parse_decisions
 from ralph.workflows.request.files import DECISIONS, PRD, RESEARCH, STATE
 from ralph.workflows.request.locate import LocatedRequest, locate
-from ralph.workflows.request.phases import GOING_ON, Phase
+from ralph.workflows.request.phases import NEXT_STEP, Phase
 from ralph.workflows.request.targets import REQUEST
 from ralph.workspace import Workspace
 
@@ -25,7 +25,7 @@ def needed(workspace: Workspace) -> LocatedRequest:
     """The request, or an error that says how to start one."""
     located = locate(workspace)
     if located is None:
-        raise RalphError("There is no request here.", remedy='Begin with `ralph plan "What you want"`.')
+        raise RalphError("There is no request here.", remedy='Make one with `ralph plan "What you want"`.')
     return located
 
 
@@ -47,9 +47,9 @@ def show_plan(workspace: Workspace, as_json: bool) -> int:
         draw(plan)
     click.echo()
     if phase is Phase.PLANNING_COMPLETE:
-        say(f"→ Read {PRD} and .ralph/tasks/, change what you like (`ralph plan --edit`), then: ralph start")
+        say(f"→ Read {PRD} and .ralph/tasks/, edit them if you like (`ralph plan --edit`), then `ralph run request`.")
     elif phase:
-        say(f"→ {GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.")
+        say(f"→ {NEXT_STEP[phase][0].upper()}{NEXT_STEP[phase][1:]}.")
     return 0
 
 

@@ -14,11 +14,11 @@ from ralph.cli.run import run_target
 from ralph.cli.running import EXIT_CODES, Watching, exit_code, restore_after_kill
 from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
-from ralph.engine.planning import planner
 from ralph.errors import RalphError
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
+from ralph.workflows.planning import planner
 from ralph.workflows.registry import find
 from ralph.workflows.request.targets import REQUEST
 from ralph.workflows.specs.entry import stale
@@ -37,18 +37,18 @@ Examples:
   ralph start build --once     one attempt, to try a configuration
   ralph start --json           events as JSON Lines on standard output
 \b
-Plan the specs again whenever they have changed: what is completed stays. Ctrl-C stops cleanly, and the same
-command goes on from there; so does it after a crash. A request halts at the first task that is out of
-attempts: `ralph start` gives it new ones and goes on from there.
+Plan the specs again when they have changed; completed tasks stay. A request halts at the first task that
+runs out of attempts; `ralph start` retries it. Ctrl-C stops cleanly. Run the same command again to resume,
+also after a crash. `ralph run request`, `ralph plan --from specs/` and `ralph run specs` do the same.
 {EXIT_CODES}"""
 
 
 @click.command(name="start", epilog=EXAMPLES)
 @click.argument("mode", type=click.Choice(["plan", "build"]), required=False)
-@running_options("Events as JSON Lines; plan: what it came to, as JSON.")
+@running_options("Print events as JSON Lines; with plan: the result as JSON.")
 def command(mode: str | None, flags: RunFlags) -> int:
-    """Work through the plan that `ralph plan` made. With a mode it is about specs: turn those in specs/*.md into
-    tasks (plan), or work through them until all are verified (build)."""
+    """Work through the request's plan, which `ralph plan` made. With a mode, work on specs: turn specs/*.md into
+    tasks (plan), or work through these tasks until all are verified (build)."""
     workspace = workspaces.find(Path.cwd())
     restore_after_kill(workspace)
     config = configuration.load(workspace.root)
@@ -57,7 +57,7 @@ def command(mode: str | None, flags: RunFlags) -> int:
         return exit_code(run_target(workspace, config, target, flags))
     if flags != RunFlags(model=flags.model, quiet=flags.quiet, as_json=flags.as_json):
         raise RalphError(
-            "`ralph start plan` only plans: it takes --model, --quiet and --json.", remedy="Leave the others out."
+            "`ralph start plan` takes only --model, --quiet and --json.", remedy="Leave the other options out."
         )
     return _plan(workspace, config.with_model("planner", flags.model), flags.watching)
 
@@ -74,13 +74,13 @@ def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
         document = validation.parse_object(specs_source(workspace).read(SPECS_PLAN) or b"{}", name=SPECS_PLAN)
         click.echo(json.dumps({"changes": planned.changes, "implementation": document}, indent=2))
     else:
-        _tell(planned)
+        _print_plan(planned)
     for warning in stale(workspace):
         say(f"! {warning}", fg="yellow", err=True)
     return 0
 
 
-def _tell(planned: PlannedSpecs) -> None:
+def _print_plan(planned: PlannedSpecs) -> None:
     plan = planned.plan
     click.echo()
     for number, spec in enumerate(sorted(plan.specs, key=lambda spec: spec.priority), 1):
@@ -94,8 +94,8 @@ def _tell(planned: PlannedSpecs) -> None:
         for change in planned.changes:
             say(f"  {words.cut(change, 140)}")
     for file in planned.unlisted:
-        say(f"! {file} lists no tasks: whether the plan forgets any was not checked", fg="yellow")
+        say(f"! {file} lists no tasks, so Ralph could not check that the plan covers it", fg="yellow")
     if planned.added_criteria:
-        say(f"added {words.count(planned.added_criteria, 'criterion')} of the specs that the agent had left out")
+        say(f"added {words.count(planned.added_criteria, 'criterion')} from the specs that the agent left out")
     say(f"wrote {SPECS_PLAN}: {words.count(len(plan.specs), 'spec')}, {words.count(len(plan.tasks), 'task')}")
-    say("→ Read it, change it if you like, then: ralph start build")
+    say("→ Read it, edit it if you like, then run `ralph run specs`.")

@@ -17,7 +17,7 @@ from ralph.journal.reader import Figures, figures, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
 from ralph.stores.findings import finding_entries
-from ralph.views import words
+from ralph.views import spent, words
 from ralph.views.lines import say
 from ralph.workflows.registry import NO_PLANS, everything, find, find_by_task, find_task
 from ralph.workflows.request.files import ERRORS
@@ -32,18 +32,18 @@ MAX_LINE = 300
     epilog="""\b
 Examples:
   ralph status                       every plan of this project
-  ralph status auth                  every story of one feature
-  ralph status auth --task US-003    all there is to know about one story
-  ralph status --task US-003         the same, where only one plan has that story
+  ralph status auth                  every task of one feature
+  ralph status auth --task US-003    everything about one task
+  ralph status --task US-003         the same, if only one plan has this task
   ralph status requirements          the tasks made from requirements
   ralph status request               the tasks of a request
   ralph status specs                 the tasks of every spec""",
 )
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--task", shell_complete=task_ids, help="Show one story or task with its notes and results.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--task", shell_complete=task_ids, help="Show one task with its notes and results.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str | None, task: str | None, as_json: bool) -> int:
-    """Show where TARGET stands: a feature, `request`, `requirements`, `specs`, or, without one, all there is."""
+    """Show the state of TARGET (a feature, a session, `request`, `requirements`, `specs`), or of every plan."""
     workspace = workspaces.find(Path.cwd())
     if task and not target:
         target = find_by_task(workspace, task).name
@@ -69,7 +69,7 @@ def _show_all(workspace: Workspace) -> int:
     found = everything(workspace)
     owner = lock.holder(workspace.lock)
     if owner:
-        click.secho(f"run {owner.run} is at work on {owner.target} (process {owner.pid})", fg="cyan")
+        click.secho(f"run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
     for target in found:
         try:
             plan = _plan_of(workspace, target)
@@ -150,7 +150,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     _show_session(workspace, target)
     owner = lock.holder(workspace.lock)
     if owner:
-        click.secho(f"  run {owner.run} is at work on {owner.target} (process {owner.pid})", fg="cyan")
+        click.secho(f"  run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
     if target.workflow == "requirements":
         _show_run(workspace, owner)
     if plan.setup.notes:
@@ -158,7 +158,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if plan.failure:
         why = words.cut(words.first_line(plan.failure.message), MAX_LINE)
         say(f"  halted: {plan.failure.task} failed. {why}", fg="red")
-        say(f"  All of it is in {ERRORS}.", dim=True)
+        say(f"  The full error is in {ERRORS}.", dim=True)
     begun, unseen = _begun(workspace, plan), _unseen(workspace, plan)
     for spec in sorted(plan.specs, key=lambda spec: spec.priority):
         _show_spec(spec)
@@ -168,6 +168,9 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     if plan.review.notes:
         say(f"  final verification: {words.cut(words.first_line(plan.review.notes), MAX_LINE)}")
     _show_figures(figures(workspace.logs, plan.target))
+    cost = spent.summary(workspace.records, target.name)
+    if cost:
+        say(f"  {cost}", dim=True)
 
 
 def _begun(workspace: Workspace, plan: Plan) -> dict[str, str]:
@@ -184,7 +187,7 @@ def _running(workspace: Workspace, target: str) -> list[str]:
         return []
     from ralph.stores import records
 
-    return [record.work for record in records.load(workspace.records, target)]
+    return list(dict.fromkeys(record.work for record in records.load(workspace.records, target)))
 
 
 def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
@@ -354,6 +357,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
             for spec in plan.specs
         ],
         "figures": _figures_as_json(figures(workspace.logs, target.name)),
+        "spent": spent.as_json(workspace.records, target.name),
     }
 
 

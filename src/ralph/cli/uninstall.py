@@ -8,12 +8,15 @@ import click
 
 from ralph import workspace as workspaces
 from ralph.cli.install import show
-from ralph.integrations import FILES, uninstall
+from ralph.integrations import FILES, FileChange, stop_hook, uninstall
 
 
 @click.command(name="uninstall", epilog="Example: ralph uninstall claude")
 @click.argument("program", type=click.Choice(sorted(FILES)))
 def command(program: str) -> int:
-    """Take away PROGRAM's commands that `ralph install` wrote; what you changed stays."""
-    show(uninstall(workspaces.find(Path.cwd()).root, program))
+    """Remove the commands that `ralph install` wrote for PROGRAM. Files that you changed stay."""
+    root = workspaces.find(Path.cwd()).root
+    show(uninstall(root, program))
+    if program == "claude" and stop_hook.remove(root):
+        show([FileChange(path=stop_hook.SETTINGS, what="removed the Stop hook", done=True)])
     return 0

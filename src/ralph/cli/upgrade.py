@@ -12,7 +12,7 @@ from ralph.views.lines import say
 
 @click.command(name="upgrade")
 def command() -> int:
-    """Say how to get a newer Ralph. It never downloads anything by itself."""
+    """Show how to get a newer Ralph. This command downloads nothing."""
     found = installation.this()
     say(f"This is Ralph {__version__}, {found.manner.value}, running on {sys.executable}.")
     click.echo("To upgrade it:")

@@ -20,7 +20,7 @@ from ralph.workspace import Workspace
 
 @click.command(name="validate")
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(target: str | None, as_json: bool) -> int:
     """Check ralph.config.json, step configurations, prompts, and TARGET's plan, or every plan."""
     workspace = workspaces.find(Path.cwd())
@@ -61,7 +61,7 @@ def _mistakes_in_plan(target: Target, workspace: Workspace) -> list[str]:
         plan = target.plan()
     except RalphError as error:
         return _texts(error)
-    return [f"{file} is in the plan, and is gone" for file in gone(workspace.root, plan)] if plan else []
+    return [f"{file} is in the plan but does not exist" for file in gone(workspace.root, plan)] if plan else []
 
 
 def _mistakes_in_answers(workspace: Workspace) -> dict[str, list[str]]:
@@ -125,7 +125,7 @@ def _stray_template(workspace: Workspace, name: str) -> list[str]:
     configs = (workspace.ralph / "configs").glob("*.json")
     if any(f"prompts/{name}.md" in path.read_text(encoding="utf-8", errors="replace") for path in configs):
         return []
-    return [f"there is no template of this name{nearest(name, prompts.NAMES)}"]
+    return [f"there is no template with this name{nearest(name, prompts.NAMES)}"]
 
 
 def _texts(error: RalphError) -> list[str]:

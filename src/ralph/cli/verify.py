@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import sys
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
@@ -21,10 +23,12 @@ from ralph.engine.ticking import ticking
 from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import read as git_read
-from ralph.journal.events import GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
+from ralph.integrations import stop_hook
+from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import GateResult, Plan, Task
-from ralph.process import environment, tree
+from ralph.process import tree
+from ralph.process.redaction import Secrets
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gates import GateRun
@@ -45,18 +49,21 @@ from ralph.workspace import Workspace
     epilog="""\b
 Examples:
   ralph verify                       every gate, in this checkout
-  ralph verify auth --story US-003   the gates that story has to pass
-  ralph verify --story US-003        the same, where only one plan has that story
+  ralph verify auth --task US-003    the gates that this task must pass
+  ralph verify --task US-003         the same, if only one plan has this task
   ralph verify auth --headed         with the browser on your screen
-  ralph verify requirements          every gate, where the application is""",
+  ralph verify requirements          every gate, in the application's folder""",
 )
 @click.argument("target", required=False, shell_complete=targets)
-@click.option("--story", "--task", shell_complete=tasks, help="Only the gates and pages of this story or task.")
+@click.option("--story", "--task", shell_complete=tasks, help="Only the gates and pages of this task.")
 @click.option("--headed", is_flag=True, help="Show the browser.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
-def command(target: str | None, story: str | None, headed: bool, as_json: bool) -> int:
-    """Run the gates, and look at the pages of UI stories, with the files as they are in this checkout. No agent,
-    no cache, no change to any plan."""
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--stop-hook", "is_hook", is_flag=True, hidden=True, help="Answer Claude Code's Stop hook.")
+def command(target: str | None, story: str | None, headed: bool, as_json: bool, is_hook: bool) -> int:
+    """Run the gates and check the pages of UI tasks, on the files as they are in this checkout. This calls no
+    agent, uses no cache, and changes no plan."""
+    if is_hook and "RALPH_RUN" in os.environ:
+        return 0  # an agent of a run: its work is verified when it has ended
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
     if headed:
@@ -72,8 +79,13 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool) 
         _warn_elsewhere(workspace, found)
     workflow = workflow_of(found).entry.open_workflow(workspace, config, found) if found else _EveryGate(config)
     folder = found.repo if found else workspace.root
-    checked = asyncio.run(_check(workspace, folder, config, workflow, plan, task, as_json))
+    checked = asyncio.run(_check(workspace, folder, config, workflow, plan, task, as_json or is_hook))
     is_verified = bool(checked.pages) or any(result.required for result in checked.results)
+    if is_hook:
+        problem = _problem(checked) if checked.reason else ""
+        said = stop_hook.answer(workspace.records, sys.stdin.read(), problem, is_verified=is_verified)
+        click.echo(json.dumps(said))
+        return 0
     if as_json:
         answer = {
             "green": not checked.reason and is_verified,
@@ -84,7 +96,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool) 
         }
         click.echo(json.dumps(answer, indent=2))
     elif not is_verified and not checked.problem:
-        what = "None of the gates is required" if checked.results else "No gates are configured"
+        what = "No gate is required" if checked.results else "No gates are configured"
         say(f"UNVERIFIED. {what}: nothing was verified.", fg="yellow", bold=True)
         say("→ Add your checks to verify.default in ralph.config.json.")
     else:
@@ -99,7 +111,7 @@ class _EveryGate(WorkflowDefaults):
 def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
     here = git_read.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
     if target.branch and target.branch.name != here:
-        text = f"! {target.name} lives on {target.branch.name}; this checks {here or 'a detached HEAD'}."
+        text = f"! {target.name} is on the branch {target.branch.name}, but this checks {here or 'a detached HEAD'}."
         click.secho(text, fg="yellow", err=True)
 
 
@@ -114,19 +126,24 @@ async def _check(
 ) -> SuiteResult:
     tree.adopt_orphans()
     run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
+    secrets = Secrets.of(os.environ, workspace.root, folder)
     workspace.keep_out_of_git()
     logs = workspace.logs / f"{run_id}-verify"
     safe_files.make_folder(logs)
 
+    def told(event: Event) -> None:
+        view(secrets.clean(event))
+
     def noted(text: str) -> None:
-        view(Noted(text=text))
+        told(Noted(text=text))
 
     services = Services(
         services=config.services,
         cwd=folder,
         logs=logs,
         owner=run_id,
-        started=lambda service, s: view(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
+        secrets=secrets,
+        started=lambda service, s: told(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
         noted=noted,
     )
     bench = GateRun(
@@ -136,18 +153,19 @@ async def _check(
         label="verify",
         environment=gates.gate_environment(config, {}),
         ui_variables=services.variables,
-        started=lambda gate: view(GateStarted(gate=gate.name, command=gate.command)),
-        ended=lambda result: view(GateEnded(result=result)),
+        secrets=secrets,
+        started=lambda gate: told(GateStarted(gate=gate.name, command=gate.command)),
+        ended=lambda result: told(GateEnded(result=result)),
     )
     await end_verifying(workspace.records)
-    with interrupt.on_signals(), verifying(workspace.records, run_id):
+    with interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
         async with services, Browser(config.browser, run_id, noted) as browser:
-            ui = _ui_work(workspace, workflow, plan, task, services, browser, view)
+            ui = _ui_work(workspace, workflow, plan, task, services, browser, told, secrets)
             work = asyncio.create_task(check(workflow.gates(task), bench, ui))
             with interrupt.scope(work):
                 try:
                     async with ticking(view.tick):
-                        return await work
+                        return secrets.clean(await work)
                 except asyncio.CancelledError:
                     raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
 
@@ -159,7 +177,8 @@ def _ui_work(
     task: Task | None,
     services: Services,
     browser: Browser,
-    view: TerminalView,
+    told: Callable[[Event], None],
+    secrets: Secrets,
 ) -> UiWork | None:
     if not workflow.is_ui(plan, task):
         return None
@@ -173,8 +192,8 @@ def _ui_work(
             work=task.id if task else plan.target or "all",
             attempt="verify",
         ),
-        seen=lambda result: view(PageChecked(result=result)),
-        secrets=environment.secrets_in(os.environ),
+        seen=lambda result: told(PageChecked(result=result)),
+        secrets=secrets,
     )
     looks = browser.settings.enabled and (task is not None or bool(tasks))
     return UiWork(services=services, gates=workflow.ui_gates(task), look=look if looks else None)
@@ -186,12 +205,18 @@ def _explain(checked: SuiteResult) -> None:
         click.echo(f"{result.output}\n→ {result.log}")
     if checked.problem:
         say(f"\n{checked.problem}")
-    told = pages.explain(checked.pages)
-    if told:
-        click.echo(f"\n{told}")
+    report = pages.explain(checked.pages)
+    if report:
+        click.echo(f"\n{report}")
     if not checked.reason:
         also = " and the pages" if checked.pages else ""
         click.secho(f"All gates{also} are green.", fg="green", bold=True)
+
+
+def _problem(checked: SuiteResult) -> str:
+    """The failures as text for an agent."""
+    failed = [f"{result.command}: {result.reason}\n{result.output}" for result in gates.red(checked.results)]
+    return "\n\n".join(filter(None, (*failed, checked.problem, pages.explain(checked.pages))))
 
 
 def _rows(results: tuple[GateResult, ...]) -> list[dict[str, object]]:

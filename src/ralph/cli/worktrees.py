@@ -17,21 +17,21 @@ from ralph.stores import lock
 from ralph.views.lines import say
 from ralph.workspace import Workspace
 
-KEPT = "files that were kept nowhere else are in"
+KEPT = "files with no other copy are in"
 
 
 @click.command(
     name="worktrees",
     epilog="""\b
 Examples:
-  ralph worktrees            what each takes on disk, and why it can or cannot go
-  ralph worktrees --prune    remove those of which nothing would be lost
+  ralph worktrees            their size on disk, and whether each can be removed
+  ralph worktrees --prune    remove those that hold nothing unsaved
 \b
-A run makes again what it needs. Files in a slot that are kept nowhere else stay; --prune keeps them
-under refs/ralph/strays before it removes the slot. Files that git ignores are not looked at.""",
+A run recreates what it needs. If a slot has files with no other copy, --prune saves them under
+refs/ralph/strays before it removes the slot. Files that git ignores are not saved.""",
 )
-@click.option("--prune", is_flag=True, help="Remove those of which nothing would be lost; say what stays, and why.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--prune", is_flag=True, help="Remove those that hold nothing unsaved; show what stays, and why.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(prune: bool, as_json: bool) -> int:
     """List the working copies that runs made under .ralph/worktrees/."""
     workspace = workspaces.find(Path.cwd())
@@ -39,7 +39,7 @@ def command(prune: bool, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
-        click.echo("There are no working copies of Ralph's here.")
+        click.echo("There are no working copies.")
     else:
         for row in rows:
             _print(row)
@@ -88,7 +88,7 @@ def _print(row: dict[str, object]) -> None:
     name = f"{row['name']}{target}"
     if row["removed"]:
         how = f"; {KEPT} {row['keptIn']}" if row["keptIn"] else f": {row['why']}"
-        told = click.style("removed", fg="green") + how
+        text = click.style("removed", fg="green") + how
     else:
-        told = click.style(f"stays: {row['stays']}", fg="yellow") if row["stays"] else f"can go: {row['why']}"
-    say(f"{name:28} {in_words(int(str(row['bytes']))):>12}  {told}", hang=43)
+        text = click.style(f"stays: {row['stays']}", fg="yellow") if row["stays"] else f"can be removed: {row['why']}"
+    say(f"{name:28} {in_words(int(str(row['bytes']))):>12}  {text}", hang=43)

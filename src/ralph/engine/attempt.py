@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Protocol
 
+from ralph.config import NamedProvider
+from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.run import Run
 from ralph.errors import RalphError
-from ralph.journal.events import AttemptEnded, AttemptStarted, BreakerChanged, StepRetried, StepStarted
+from ralph.journal.events import AttemptEnded, AttemptStarted, BreakerChanged, StepRetried, StepStarted, Waited
 from ralph.plan.attempt import Attempt, Record, StepResult
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, StepSpec, Verdict, Work
@@ -25,12 +29,20 @@ class AttemptHost(Host, Protocol):
     @property
     def interrupt(self) -> Interrupt: ...
 
+    @property
+    def limits(self) -> AgentLimits: ...
+
     def note(self, record: Record) -> None:
         """Save the progress of an attempt."""
         ...
 
     def breaker(self, spec: StepSpec) -> Breaker | None:
         """Return the circuit breaker that this step shares with the run's other attempts; None if it has none."""
+        ...
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether an attempt waits here for a limited agent; in a race, only the last one that is running does."""
         ...
 
     async def pause(self, seconds: float) -> bool:
@@ -55,12 +67,21 @@ async def run_attempt(attempt: Attempt, host: AttemptHost, record: Record) -> Re
             if result.verdict is not Verdict.INTERRUPTED and not step.repeatable:
                 host.note(record)
             context = context.after(record)
-        if not _goes_on(spec, result):
+        if not _continues(spec, result):
             break
     return record
 
 
-def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int, resumed: bool = False) -> None:
+def tell_begin(
+    run: Run,
+    work: Work,
+    record: Record,
+    *,
+    failures: int,
+    most: int,
+    resumed: bool = False,
+    race: tuple[str, ...] = (),
+) -> None:
     run.emit(
         AttemptStarted(
             work=work.id,
@@ -71,6 +92,8 @@ def tell_begin(run: Run, work: Work, record: Record, *, failures: int, most: int
             max_failures=most,
             base=record.base,
             resumed=resumed,
+            agent=record.agent,
+            race=race,
             tasks=len(run.plan.tasks),
             passed=run.plan.passed,
             accepted=run.plan.accepted,
@@ -91,6 +114,7 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             ref=ref,
             seconds=outcome.seconds,
             usage=outcome.usage,
+            agent=outcome.agent,
             gates=outcome.gates,
             reopened=outcome.reopened,
             tasks=len(run.plan.tasks),
@@ -101,13 +125,67 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
     )
 
 
-def _goes_on(spec: StepSpec, result: StepResult) -> bool:
+def _continues(spec: StepSpec, result: StepResult) -> bool:
     if result.verdict in (Verdict.LIMITED, Verdict.INTERRUPTED, Verdict.UNFINISHED, Verdict.BLOCKED):
         return False
     return result.verdict is Verdict.PASSED or spec.resilience.continue_on_error
 
 
 async def perform(step: Step, host: AttemptHost, context: Context) -> StepResult:
+    """Run a step; while its agent is limited or down, have another one do it, or wait."""
+    role = step.role(context.work)
+    agents = context.agents(role) if role else ()
+    calls, used = count(1), Usage()
+    learned: tuple[str, ...] = ()
+    agent = commit = ""
+    while True:
+        in_the_way = await _wait_for(agents, step.spec.label, host)
+        if in_the_way:
+            return replace(in_the_way, usage=used, learnings=learned, agent=agent, commit=commit)
+        began = host.limits.clock()
+        result = await _with_retries(step, host, context, calls)
+        used, learned = used + result.usage, (*learned, *result.learnings)
+        result = replace(result, usage=used, learnings=learned)
+        agent, commit = result.agent or agent, result.commit or commit
+        if not _is_put_off(agents, host, context, result, began):
+            return result
+
+
+async def _wait_for(agents: Sequence[NamedProvider], step: str, host: AttemptHost) -> StepResult | None:
+    """Wait until an agent can work; return why the step cannot run if that takes too long, or a person interrupts."""
+    limits = host.limits
+    while limit := limits.in_the_way(agents, step):
+        if not host.may_wait or not limits.is_worth_waiting(limit):
+            return StepResult(step=step, verdict=Verdict.LIMITED, reason=limit.reason, retry_at=limit.until)
+        seconds = limit.until - limits.clock()
+        if limits.is_new(limit):
+            host.emit(Waited(reason=limit.reason, seconds=seconds, agent=limit.agent, until=limit.until))
+        if not await host.pause(seconds):
+            return StepResult(step=step, verdict=Verdict.INTERRUPTED, reason="Interrupted while it waited.")
+    return None
+
+
+def _is_put_off(
+    agents: Sequence[NamedProvider], host: AttemptHost, context: Context, result: StepResult, began: float
+) -> bool:
+    """Note what a result says about its agent; return whether the step must run again, later or with another agent."""
+    limits = host.limits
+    if result.verdict is Verdict.LIMITED:
+        step = "" if result.agent else result.step
+        limits.add(result.reason, agent=result.agent, step=step, began=began, retry_at=result.retry_at)
+        return True
+    others = [agent for agent in agents if agent.name != result.agent]
+    is_spared = not host.may_wait or any(limits.free([agent]) for agent in others)
+    if result.fatal and result.agent and is_spared:
+        limits.rule_out(result.agent, result.reason)
+        context.note(f"{result.reason} Ralph does without {result.agent} in this run.", warning=True)
+        return True
+    if result.verdict is not Verdict.INTERRUPTED:
+        limits.clear(result.agent, result.step)
+    return False
+
+
+async def _with_retries(step: Step, host: AttemptHost, context: Context, calls: Iterator[int]) -> StepResult:
     """Run a step with its circuit breaker, retries, retry delay, time limit and interrupt."""
     settings = step.spec.resilience
     breaker = host.breaker(step.spec)
@@ -116,7 +194,7 @@ async def perform(step: Step, host: AttemptHost, context: Context) -> StepResult
     used, mistakes = Usage(), ""
     learned: tuple[str, ...] = ()
     for turn in range(1, settings.max_retries + 2):
-        result = await _once(step, host, context.at_try(turn, mistakes))
+        result = await _once(step, host, context.at_try(turn, mistakes, next(calls)))
         mistakes = result.reason
         if breaker:
             _count(host, step, breaker, result)
@@ -141,7 +219,7 @@ async def perform(step: Step, host: AttemptHost, context: Context) -> StepResult
 
 def _left_out(step: Step, breaker: Breaker) -> StepResult:
     """Handle an open breaker: skip a step that may fail; for any other step, postpone the attempt."""
-    why = f"The step {step.spec.label!r} failed {breaker.failures} times in a row, and is left alone for a while."
+    why = f"The step {step.spec.label!r} failed {breaker.failures} times in a row, so Ralph pauses it."
     verdict = Verdict.FAILED if step.spec.resilience.continue_on_error else Verdict.LIMITED
     return StepResult(step=step.spec.label, verdict=verdict, reason=why, retry_at=breaker.closes_at)
 
@@ -164,8 +242,8 @@ def _count(host: Host, step: Step, breaker: Breaker, result: StepResult) -> None
 
 
 async def _once(step: Step, host: AttemptHost, context: Context) -> StepResult:
-    """Run the step once, within its time limit; a person can interrupt it."""
-    result = await host.interrupt.interruptible(_timed(step, context))
+    """Run the step once, within its time limit; a person can interrupt it. No secret is in its result."""
+    result = host.secrets.clean(await host.interrupt.interruptible(_timed(step, context)))
     return result or StepResult(step=step.spec.label, verdict=Verdict.INTERRUPTED, reason="Interrupted.")
 
 
@@ -183,7 +261,7 @@ async def _timed(step: Step, context: Context) -> StepResult:
         return replace(
             result,
             verdict=Verdict.FAILED,
-            reason=f"The step {step.spec.label!r} did not end within {seconds:g} s.",
+            reason=f"The step {step.spec.label!r} did not finish within {seconds:g} s.",
         )
     return result
 
@@ -194,12 +272,14 @@ async def _run(step: Step, context: Context) -> StepResult:
     except (Exception, SystemExit) as error:  # another package's step can raise anything; our own bugs are not hidden
         if is_built_in(step) or isinstance(error, RalphError):
             raise
-        return step.failed(f"The step {step.spec.label!r} broke: {type(error).__name__}: {error}")
+        return step.failed(f"The step {step.spec.label!r} crashed: {type(error).__name__}: {error}")
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if is_built_in(step) or (task and task.cancelling()):
             raise
-        return step.failed(f"The step {step.spec.label!r} broke: it cancelled itself")
+        return step.failed(f"The step {step.spec.label!r} crashed: it cancelled itself.")
     if not isinstance(result, StepResult):
-        return step.failed(f"The step {step.spec.label!r} broke: it gave {type(result).__name__}, not a StepResult")
+        return step.failed(
+            f"The step {step.spec.label!r} crashed: it returned {type(result).__name__} instead of a StepResult."
+        )
     return result

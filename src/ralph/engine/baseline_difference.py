@@ -49,7 +49,9 @@ async def check_difference(run: Run, commit: str, gate: Gate, result: GateResult
     paths = await trial.candidates()
     if not paths:
         return
-    run.emit(Noted(text=f"`{gate.command}` is red: it runs again with copies of what only your checkout has."))
+    run.emit(
+        Noted(text=f"`{gate.command}` fails. Ralph runs it again with copies of the files that only your checkout has.")
+    )
     if await trial.is_green(paths) and not await trial.is_green(()):  # otherwise the gate is flaky
         raise await trial.explain(result, await trial.least(paths, result.output))
 
@@ -76,9 +78,10 @@ class Trial:
             names = await submodules.missing(clean.copy.repo, clean.copy.folder)
         if names:
             raise RalphError(
-                f"The gate `{result.command}` is red, and these submodules have no files: {_listed(tuple(names))}.",
+                f"The gate `{result.command}` fails, and these submodules are empty: {_listed(tuple(names))}.",
                 details=last_lines(result),
-                remedy=f"Ralph takes them from your checkout: git submodule update --init. {UNTIL_DONE}",
+                remedy="Ralph copies submodules from your checkout. Fill them there: git submodule update --init. "
+                f"{UNTIL_DONE}",
             )
 
     async def candidates(self) -> tuple[str, ...]:
@@ -125,11 +128,11 @@ class Trial:
         ways = [f"commit {_listed(seen)}"] if seen else []
         ways += [f'set "worktrees": {{{listed}}} in {NAME}'] if listed else []
         return RalphError(
-            f"The gate `{result.command}` is red in a clean checkout, and green with files that only your checkout "
+            f"The gate `{result.command}` fails in a clean checkout and passes with files that only your checkout "
             f"has: {_listed(paths)}.",
             details=last_lines(result),
             remedy=f"Gates run on a fresh checkout of each commit. {_sentence(' and '.join(ways))} "
-            f"Or let a command make it: worktrees.setup (see docs/guides/worktrees.md). {UNTIL_DONE}",
+            f"Or create them with a command in worktrees.setup (see docs/guides/worktrees.md). {UNTIL_DONE}",
         )
 
 
@@ -153,13 +156,13 @@ async def fewest(
 
 
 def _lacks_variables(result: GateResult, names: list[str]) -> RalphError:
-    are = "is" if len(names) == 1 else "are"
+    are, them = ("is", "it") if len(names) == 1 else ("are", "them")
     return RalphError(
-        f"The gate `{result.command}` is red and names {', '.join(names)}, which {are} set in your shell and not "
+        f"The gate `{result.command}` fails and names {', '.join(names)}, which {are} set in your shell but not "
         "passed to gates.",
         details=last_lines(result),
-        remedy=f'If it needs that, set "verify": {{"env": [{_quoted(names)}]}} in {NAME}. '
-        f"Gates see {', '.join(ORDINARY[:3])} and the like, and what verify.env names. {UNTIL_DONE}",
+        remedy=f'If the gate needs {them}, set "verify": {{"env": [{_quoted(names)}]}} in {NAME}. '
+        f"Gates get {', '.join(ORDINARY[:3])} and other common variables, and those in verify.env. {UNTIL_DONE}",
     )
 
 

@@ -30,7 +30,7 @@ async def hold_limits(run: Run, *, is_over: bool) -> None:
     if limits.keep_days:
         border = time.time() - limits.keep_days * DAY
         why = f"unused for longer than worktrees.keepDays ({limits.keep_days:g})"
-        gone = [one for one in spare if one.used < border and await _goes(judge, one)]
+        gone = [one for one in spare if one.used < border and await _remove_if_safe(judge, one)]
         _tell(run, gone, why)
         everything, spare = ([one for one in those if one not in gone] for those in (everything, spare))
     if limits.max_gb:
@@ -43,17 +43,17 @@ async def _hold_size(run: Run, judge: Judge, everything: list[Worktree], spare: 
     for one in spare:
         if over <= 0:
             break
-        if await _goes(judge, one):
+        if await _remove_if_safe(judge, one):
             gone.append(one)
             over -= one.size
-    _tell(run, gone, f"all copies together took more than worktrees.maxGb ({most:g})")
+    _tell(run, gone, f"together, the copies exceeded worktrees.maxGb ({most:g})")
     if over > 0:
-        text = f"Working copies take {in_words(over + most * GB)}, more than worktrees.maxGb ({most:g})."
-        text += " What is left is in use, or kept nowhere else: see `ralph worktrees`."
+        text = f"The working copies take {in_words(over + most * GB)}, more than worktrees.maxGb ({most:g})."
+        text += " The rest is in use or holds the only copy of some work. See `ralph worktrees`."
         run.emit(Noted(text=text, warning=True))
 
 
-async def _goes(judge: Judge, one: Worktree) -> bool:
+async def _remove_if_safe(judge: Judge, one: Worktree) -> bool:
     """Remove the working copy if this loses nothing."""
     judged = await judge.judge(one)
     if judged.stays:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,9 +10,11 @@ from pathlib import Path
 from ralph.checkout.set_aside import set_aside
 from ralph.checkout.working_copy import WorkingCopy, copy_own_files
 from ralph.checkout.worktrees import note_use
-from ralph.config import Config
+from ralph.config import Config, NamedProvider
+from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.interrupt import Interrupt
+from ralph.engine.race import Racer
 from ralph.engine.run import Run
 from ralph.engine.verification import IN_PLACE
 from ralph.git.repo import Repo
@@ -20,8 +22,11 @@ from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt, Record
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
+from ralph.plan.usage import Usage
 from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work, WorkKind
+from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection, ProtectionScope
+from ralph.steps.recorder import Recorder
 from ralph.stores import lock
 from ralph.verify.gates import GateRun
 from ralph.verify.suite import SuiteResult
@@ -37,6 +42,7 @@ class LocalHost:
     variables: dict[str, str] = field(default_factory=dict)
     slot: int = 0
     repo: Repo | None = None  # the person's repository, when nothing is built
+    racer: Racer | None = None  # the attempt that runs here now, if it may be ended alone
 
     @property
     def config(self) -> Config:
@@ -65,12 +71,34 @@ class LocalHost:
         return self.run.logs
 
     @property
+    def secrets(self) -> Secrets:
+        return self.run.secrets
+
+    @property
+    def recorder(self) -> Recorder | None:
+        return self.run.recorder
+
+    @property
     def shares_services(self) -> bool:
-        return self.run.jobs > 1
+        return self.run.is_parallel
 
     @property
     def interrupt(self) -> Interrupt:
-        return self.run.interrupt
+        return self.racer.interrupt if self.racer else self.run.interrupt
+
+    @property
+    def may_wait(self) -> bool:
+        return self.racer is None or self.racer.is_alone
+
+    @property
+    def limits(self) -> AgentLimits:
+        return self.run.limits
+
+    def meter(self, work: str, attempt: int, usage: Usage) -> None:
+        self.run.meter(work, attempt, usage)
+
+    def agent(self, agents: Sequence[NamedProvider]) -> NamedProvider:
+        return self.limits.free(agents) or agents[0]
 
     def note(self, record: Record) -> None:
         self.run.note(record)
@@ -79,7 +107,7 @@ class LocalHost:
         return self.run.breaker(spec)
 
     async def pause(self, seconds: float) -> bool:
-        return await self.run.pause(seconds)
+        return await self.run.pause(seconds, self.interrupt)
 
     def emit(self, event: Event) -> None:
         self.run.emit(event)
@@ -127,7 +155,8 @@ class LocalHost:
         note_use(copy.folder, run.plan.target, copy.repo)
         await run.reset(copy, commit)
         provided = await run.provide(copy)
-        await copy.clean()
+        if not copy.is_new:
+            await copy.clean()
         await run.restore_provided(copy)
         if self.copy:
             copy_own_files(self.copy, copy, paths)

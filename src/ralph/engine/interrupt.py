@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeVar
 
 from ralph.errors import EXIT_INTERRUPTED
@@ -19,7 +19,8 @@ T = TypeVar("T")
 class Interrupt:
     """The first signal cancels the running steps and lets the run finish; the second kills everything at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, outer: Interrupt | None = None) -> None:
+        self._outer = outer  # the run's, if this one is for a single attempt: it ends that attempt too
         self.requested = False
         self.halted = False  # the run itself, not a person, wants its steps to end
         self.last_words: Callable[[], object] = lambda: None  # called after everything was killed, before the exit
@@ -31,14 +32,15 @@ class Interrupt:
         if self.cuts_short:
             step.cancel()
         try:
-            yield
+            with self._outer.scope(step) if self._outer else nullcontext():
+                yield
         finally:
             self._steps.discard(step)
 
     @property
     def cuts_short(self) -> bool:
         """Whether running steps must end."""
-        return self.requested or self.halted
+        return self.requested or self.halted or bool(self._outer and self._outer.cuts_short)
 
     def halt(self) -> None:
         """Cancel the running steps, as a person's signal would."""
@@ -50,7 +52,7 @@ class Interrupt:
         if self.requested:
             tree.kill_everything()
             self.last_words()
-            sys.stderr.write("\nralph: stopped at once; the same command goes on from here.\n")
+            sys.stderr.write("\nralph: stopped at once. Run the same command again to resume.\n")
             os._exit(EXIT_INTERRUPTED)
         self.requested = True
         for step in self._steps:

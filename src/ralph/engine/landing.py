@@ -25,7 +25,7 @@ MAX_CONFLICT_TEXT = 3_000
 
 @asynccontextmanager
 async def take_turn(run: Run) -> AsyncIterator[None]:
-    """Serialize changes to the plan and the branch; undo moves of the branch that another process made meanwhile."""
+    """Serialize changes to the plan and the branch; undo moves of the branch by other processes."""
     async with run.turn:
         if run.branch:
             await _reclaim(run, run.branch)
@@ -35,8 +35,8 @@ async def take_turn(run: Run) -> AsyncIterator[None]:
 async def _reclaim(run: Run, branch: TargetBranch) -> None:
     kept = await branch.reclaim()
     if kept:
-        text = f"Somebody else has moved {branch.name}, where only verified work may land: that was undone"
-        run.emit(Noted(text=f"{text}, and is kept in {kept}.", warning=True))
+        text = f"Another process moved {branch.name}, where only verified work may land. Ralph undid that"
+        run.emit(Noted(text=f"{text} and kept the other commit in {kept}.", warning=True))
 
 
 async def land(
@@ -72,7 +72,7 @@ async def land(
             run.emit(Landed(work=work.id, attempt=record.number, commit=commit))
             return replace(together, commit=commit)
         await _reclaim(run, branch)
-    raise RalphError(f"Somebody else keeps moving {branch.name}.", remedy="Stop that, then run again.")
+    raise RalphError(f"Another process keeps moving {branch.name}.", remedy="Stop that process, then run again.")
 
 
 async def _keep(branch: TargetBranch, work: Work, record: Record, outcome: Outcome) -> None:
@@ -145,7 +145,7 @@ async def _verify_again(
     assert run.branch
     if not any(spec.type == "verify" for spec in work.steps):
         return outcome  # this is a set-up and has no gates
-    commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: together")
+    commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: merged with the branch")
     task = run.plan.find(work.id)
     label, gates, number = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
     slot = host.copy if host else None
@@ -165,7 +165,7 @@ async def _verify_again(
 async def _conflict(run: Run, tip: str, tree: str, paths: list[str]) -> str:
     assert run.branch
     both = await run.branch.repo.git("diff-tree", "-p", tip, tree, "--", *paths)
-    both = both.encode(errors="replace").decode()
+    both = run.secrets.text(both.encode(errors="replace").decode())
     shown = both if len(both) <= MAX_CONFLICT_TEXT else both[: MAX_CONFLICT_TEXT - 1] + "…"
     return f"It conflicts with work that landed after this attempt began, in {', '.join(paths)}:\n\n{shown}"
 
@@ -173,7 +173,7 @@ async def _conflict(run: Run, tip: str, tree: str, paths: list[str]) -> str:
 async def _advance(
     run: Run, branch: TargetBranch, work: Work, record: Record, outcome: Outcome, tree: str, tip: str
 ) -> str:
-    """Commit work and state together and move the branch once; return "" if the branch has moved meanwhile."""
+    """Commit work and state together and move the branch once; return "" if another process moved it first."""
     repo, before, policy = branch.repo, run.plan, run.workflow.policy
     own = run.workflow.commit_message(before, work)
     subject = own if work.kind is WorkKind.FINISH else outcome.summary or own
@@ -184,7 +184,7 @@ async def _advance(
         outcome=outcome,
         attempt=f"{record.target}/{work.id}/{record.number}",
         config=run.config,
-        model=outcome.usage.model or run.model or run.config.provider_for("executor").model or "",
+        model=outcome.usage.model or _model(run, outcome.agent),
         trailer=work.trailer,
     )
     finishes = work.kind is WorkKind.FINISH
@@ -199,6 +199,13 @@ async def _advance(
     run.verified[tree] = run.verified[landed] = outcome.gates
     run.save(settle(before, work, replace(outcome, commit=_named(branch, work, commit)), policy))
     return commit
+
+
+def _model(run: Run, agent: str) -> str:
+    """Return the model that was asked for; only the first choice gets the one of the command line."""
+    first = run.config.agents_for("executor")[0]
+    used = run.config.executor(agent) if agent else first
+    return (run.model if used.name == first.name else "") or used.provider.model or ""
 
 
 async def _with_state(run: Run, tree: str, tip: str) -> str:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph import __version__
-from ralph.agent import call
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.open import CheckoutRequest, OpenCheckout, fast_forward, open_checkout
-from ralph.config import Config
+from ralph.config import Budget, Config
 from ralph.engine.baseline import check_baseline
 from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
@@ -29,13 +30,15 @@ from ralph.engine.worktree_pool import WorktreePool
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.events import Noted, RunEnded, RunStarted
-from ralph.journal.metrics import Metrics
-from ralph.journal.writer import Journal, Listener, new_run_id
+from ralph.journal.writer import Journal, Listener, new_run_id, now
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.work import Ending, Finished, Verdict
-from ralph.process import environment, tree
+from ralph.process import tree
+from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
+from ralph.steps.recorder import Recorder
 from ralph.stores import atomic, crash_file, lock
+from ralph.testing.recording import RecordingHead
 from ralph.verify.browser import Browser
 from ralph.verify.urls import why_unseen
 from ralph.workspace import Workspace
@@ -55,7 +58,11 @@ class Options:
     baseline: bool = True
     keep_going: bool = False  # continue even if a gate cannot run at all
     model: str = ""
+    wait: bool = True  # wait until a limited agent can work again
+    try_now: bool = False  # try agents at once that were limited in the last run
+    budget: Budget | None = None  # instead of the configured one
     config: str = ""  # the name of the step configuration, if the workflow has one
+    record: Path | None = None  # the folder in which agent calls are recorded
 
     def with_config(self, name: str) -> Options:
         return replace(self, config=name)
@@ -74,8 +81,9 @@ async def run_plan(
     tree.adopt_orphans()
     workspace.keep_out_of_git()
     owner = lock.me(run_id, wanted.target)
-    secrets = environment.Redactor(environment.secrets_in(_environment(config)))
+    secrets = Secrets.of(os.environ, workspace.root, workspace.root / wanted.folder)
     with (
+        secrets.in_errors(),
         interrupt.on_signals(),
         lock.hold(workspace.lock, owner) as left_by,
         Journal(workspace.logs / run_id, secrets.text, wanted.target) as journal,
@@ -85,7 +93,7 @@ async def run_plan(
         ended = await end_orphans(left_by, workspace.records)
         for name in workspace.own_files:
             atomic.sweep(workspace.root / name)
-        opened, known_tip = await _open(workspace, wanted, config, run_id)
+        opened, known_tip = await _open(workspace, wanted, config, run_id, secrets)
         try:
             workflow = make(opened.project)
             plan = workflow.store.load()
@@ -101,6 +109,7 @@ async def run_plan(
                 plan=plan,
                 journal=journal,
                 owner=owner,
+                secrets=secrets,
                 branch=opened.branch,
                 plans=opened.plans,
                 own=opened.own,
@@ -121,7 +130,9 @@ async def run_plan(
                     await _close(run, opened, wanted)
 
 
-async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, run_id: str) -> tuple[OpenCheckout, str]:
+async def _open(
+    workspace: Workspace, wanted: CheckoutRequest, config: Config, run_id: str, secrets: Secrets
+) -> tuple[OpenCheckout, str]:
     """Open the branch and its plan; also return the branch tip that a killed run recorded with its last plan."""
     crash_copies.put_back(workspace, locked=True)
     known_tip = crash_file.tip_of(workspace, wanted.target)
@@ -129,6 +140,7 @@ async def _open(workspace: Workspace, wanted: CheckoutRequest, config: Config, r
         workspace,
         wanted,
         run_id,
+        clean=secrets.text,
         known_tip=known_tip,
         committed=config.commits.prd_changes,
         catch_up=config.commits.branch == CURRENT_BRANCH,
@@ -156,17 +168,17 @@ async def _drive(
     `since` says when the killed run before this one began; None if the last run ended by itself.
     """
     began = time.monotonic()
-    metrics = Metrics()
-    run.journal.listen(metrics)
+    run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
     await check_ui(run)
     assert run.branch
     taken_back = await take_back(run)
     await run.branch.watch()
+    run.recorder = _recorder(run, run.branch, options)
     await _forget_stale_verification(run, run.branch, unclean=since is not None)
     if run.workflow.policy.halts:
         run.save(resume(run.plan))
     run.secure()
-    run.interrupt.last_words = lambda: run.emit(_ended(run, metrics, Finished(ending=Ending.INTERRUPTED), began))
+    run.interrupt.last_words = lambda: run.emit(_ended(run, Finished(ending=Ending.INTERRUPTED), began))
     run.emit(_started(run, run.branch, options, await _follower(run, run.branch)))
     _note(run, opened, orphans)
     if edited:
@@ -183,10 +195,10 @@ async def _drive(
     except Exception as error:  # after any error, the journal and the reports must say that the run ended
         why = error.what if isinstance(error, RalphError) else str(error)
         end = Finished(ending=Ending.STOPPED, reason=why)
-        run.emit(replace(_ended(run, metrics, end, began), is_error=True))
+        run.emit(replace(_ended(run, end, began), is_error=True))
         await run.commit_state()
         raise
-    ended = _ended(run, metrics, end, began)
+    ended = _ended(run, end, began)
     run.emit(ended)
     return ended
 
@@ -206,12 +218,12 @@ def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], 
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
     branch = opened.branch.name
     return (
-        f"Your checkout's plan differs from the one on {branch} in {listed}. The branch's counts. "
+        f"The plan in your checkout differs from the one on {branch} in {listed}. Ralph uses the one on the branch. "
         f"To change it: git switch {branch}, edit, commit, git switch -"
     )
 
 
-def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
+def _ended(run: Run, end: Finished, began: float) -> RunEnded:
     plan, gates, unverified = run.plan, run.workflow.gates(None), _unverified(run)
     if end.ending is Ending.DONE and unverified:
         end = Finished(ending=Ending.UNVERIFIED, reason=unverified)
@@ -226,13 +238,14 @@ def _ended(run: Run, metrics: Metrics, end: Finished, began: float) -> RunEnded:
         passed=plan.passed,
         accepted=plan.accepted,
         blocked=plan.count(TaskState.BLOCKED),
-        attempts=metrics.attempts,
+        attempts=run.spending.attempts,
         verified=bool(plan.review.verified_at),
         gates=sum(gate.required for gate in gates),
         optional=sum(not gate.required for gate in gates),
         in_place=_is_in_place(run),
         unverified=unverified,
-        usage=metrics.usage,
+        usage=run.spending.usage,
+        total=run.spending.total.usage,
     )
 
 
@@ -254,7 +267,7 @@ def _is_in_place(run: Run) -> bool:
 
 
 async def _work(run: Run, options: Options, *, since: str | None) -> Finished:
-    async with WorktreePool.opened(run, options.jobs) as slots:
+    async with WorktreePool.opened(run) as slots:
         await rescue(run, slots)
         if since is not None:
             await prove_again(run, since)
@@ -263,7 +276,20 @@ async def _work(run: Run, options: Options, *, since: str | None) -> Finished:
             return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
         if options.baseline and not run.interrupt.requested:
             run.workflow.already_red = await check_baseline(run)
-        return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
+        with _deadline(run):
+            return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
+
+
+@contextmanager
+def _deadline(run: Run) -> Iterator[None]:
+    """With a hard budget of time, end running agents when it is over."""
+    seconds = run.spending.seconds_left if run.spending.budget.hard else None
+    timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, run.interrupt.halt)
+    try:
+        yield
+    finally:
+        if timer:
+            timer.cancel()
 
 
 def _started(run: Run, branch: TargetBranch, options: Options, follower: str) -> RunStarted:
@@ -278,21 +304,38 @@ def _started(run: Run, branch: TargetBranch, options: Options, follower: str) ->
         blocked=run.plan.count(TaskState.BLOCKED),
         branch=branch.name,
         place=str(run.workspace.slots),
-        agent=Path(run.config.provider.command).name,
+        agent=", ".join(Path(agent.provider.command).name for agent in run.config.agents_for("executor")),
         gates=tuple(gate.command for gate in run.workflow.gates(None)),
         model=options.model or run.config.provider_for("executor").model or "",
         jobs=options.jobs,
+        race=tuple(run.config.executor(name).name for name in run.config.race.agents),
         config=options.config,
         in_place=_is_in_place(run),
         follower=follower,
     )
 
 
+def _recorder(run: Run, branch: TargetBranch, options: Options) -> Recorder | None:
+    if not options.record:
+        return None
+    head = RecordingHead(
+        ralph=__version__,
+        run=run.id,
+        target=run.plan.target,
+        workflow=run.workflow.name,
+        commit=branch.expected,
+        began=now(),
+    )
+    return Recorder(folder=options.record.absolute(), head=head, project=run.workspace.root, secrets=run.secrets)
+
+
 def _note(run: Run, opened: OpenCheckout, orphans: int) -> None:
     if orphans:
-        run.emit(Noted(text=f"An earlier run was killed; what it left running was ended (processes: {orphans})."))
+        run.emit(
+            Noted(text=f"An earlier run was killed. Ralph ended the processes that it had left running ({orphans}).")
+        )
     if not opened.branch.repo.has_ident:
-        run.emit(Noted(text="git has no user.name and user.email here: commits are made as Ralph <ralph@localhost>."))
+        run.emit(Noted(text="git has no user.name and user.email here, so Ralph commits as Ralph <ralph@localhost>."))
     for text in opened.notes:
         run.emit(Noted(text=text, warning=True))
     if run.config.verify.where == IN_PLACE:
@@ -306,10 +349,10 @@ def _note_gates(run: Run) -> None:
     if not gates:
         run.emit(Noted(text="No gates are configured: nothing will be verified.", warning=True))
     elif not any(gate.required for gate in gates):
-        run.emit(Noted(text="None of the gates is required: nothing will be verified.", warning=True))
+        run.emit(Noted(text="No gate is required: nothing will be verified.", warning=True))
     if run.config.unused_gates:
         names = ", ".join(f"`{command}`" for command in run.config.unused_gates)
-        run.emit(Noted(text=f"`gates` is set, so verify.default is not run: {names}.", warning=True))
+        run.emit(Noted(text=f"`gates` is set, so Ralph does not run verify.default: {names}.", warning=True))
 
 
 async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean: bool) -> None:
@@ -351,7 +394,3 @@ def _numbers(root: Path, target: str) -> dict[str, int]:
     for ref in git_read.attempts(root, target):
         numbers[ref.task] = max(ref.number, numbers.get(ref.task, 0))
     return numbers
-
-
-def _environment(config: Config) -> dict[str, str]:
-    return {**os.environ, **call.environment_for(config.provider)}

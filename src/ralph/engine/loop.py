@@ -5,24 +5,25 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field, replace
 
+from ralph.config import Allowance
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.host import LocalHost
 from ralph.engine.landing import land, take_turn
+from ralph.engine.race import Race, Racer, result
 from ralph.engine.run import Run
-from ralph.engine.settle import settle
+from ralph.engine.settle import UNSUCCESSFUL, is_settled, settle
 from ralph.engine.verdict import conclude
-from ralph.engine.worktree_pool import WorktreePool
+from ralph.engine.worktree_pool import Start, WorktreePool
 from ralph.git.read import attempt_ref
-from ralph.journal.events import SpecClosed, TaskBlocked, Waited
+from ralph.journal.events import SpecClosed, TaskBlocked
 from ralph.journal.writer import now
 from ralph.plan.attempt import Attempt, Record
-from ralph.plan.model import TaskState
+from ralph.plan.model import Task, TaskState
 from ralph.plan.work import Ending, Finished, Outcome, Verdict, Work, WorkKind, progress_of
 from ralph.steps.agent_failures import CANNOT_RUN
 from ralph.steps.registry import step_type
 
-MAX_WAITS = 20
-FIRST_WAIT, MAX_WAIT = 60.0, 1800.0
+NO_LIMIT = Allowance()
 
 
 async def work_through(run: Run, slots: WorktreePool, *, once: bool = False, abrupt: bool = False) -> Finished:
@@ -32,7 +33,7 @@ async def work_through(run: Run, slots: WorktreePool, *, once: bool = False, abr
     """
     try:
         async with asyncio.TaskGroup() as group:
-            crew = _RunningAttempts(run, slots, max_running=1 if once else slots.count)
+            crew = _RunningAttempts(run, slots, max_running=1 if once else run.jobs)
             return await _work(crew, group, once=once, abrupt=abrupt)
     except BaseExceptionGroup as several:
         raise _first(several) from None
@@ -44,48 +45,43 @@ def _first(error: BaseException) -> BaseException:
 
 
 async def _work(crew: _RunningAttempts, group: asyncio.TaskGroup, *, once: bool, abrupt: bool) -> Finished:
-    run, waits = crew.run, 0
     end: Finished | None = None
     while True:
         following = end or crew.begin_all(group)
         if not crew.running:
-            assert isinstance(following, Finished), "with nothing under way there is something to do"
+            assert isinstance(following, Finished), "with nothing running, the run is over"
             return following
-        outcome, pauses = await crew.next_ended()
-        end = end or crew.halt(abrupt) or stop(outcome, once) or crew.broken(outcome)
-        if outcome.verdict is not Verdict.LIMITED:
-            waits = 0
-        elif not end and pauses == crew.pauses:  # an attempt that began before the last pause hit the same limit
-            waits, crew.pauses = waits + 1, crew.pauses + 1
-            if not await wait(run, outcome, waits):
-                end = Finished(ending=Ending.LIMITED, reason=outcome.reason)
+        outcome = await crew.next_ended()
+        end = end or crew.halt(abrupt) or crew.over_budget() or stop(outcome, once) or crew.broken(outcome)
 
 
 @dataclass
 class _RunningAttempts:
-    """The attempts that are running."""
+    """The work that is running: one attempt at each piece, or a race."""
 
     run: Run
     slots: WorktreePool
     max_running: int
-    pauses: int = 0  # how often all attempts have waited for a limit
     unable: dict[str, set[str]] = field(default_factory=dict)  # gates that could not run, and the tasks they failed
-    # the work's id, and the pauses before it began
-    running: dict[asyncio.Task[Outcome], tuple[str, int]] = field(default_factory=dict)
+    running: dict[asyncio.Task[Outcome], str] = field(default_factory=dict)  # by work
 
     def begin_all(self, group: asyncio.TaskGroup) -> Finished | None:
         """Start all work that can start; return how the run ends if nothing is left."""
         while True:
-            following = self.run.workflow.next(self.run.plan, frozenset(name for name, _ in self.running.values()))
+            too_dear = self.too_dear()
+            following = self.run.workflow.next(self.run.plan, frozenset((*self.running.values(), *too_dear)))
             if self.run.interrupt.requested:
                 return Finished(ending=Ending.INTERRUPTED)
+            if isinstance(following, Finished):
+                return following
+            if over := self.over_budget():
+                return over
             if not isinstance(following, Work):
-                return following if isinstance(following, Finished) else None
+                return self._only(too_dear)
             alone = following.kind is not WorkKind.TASK  # only tasks run in parallel
-            slot = None if self.running and (alone or len(self.running) >= self.max_running) else self.slots.take()
-            if slot is None:
+            if self.running and (alone or len(self.running) >= self.max_running):
                 return None
-            self.running[group.create_task(self._in_slot(slot, following))] = following.id, self.pauses
+            self.running[group.create_task(self._attempts(following))] = following.id
             if alone:
                 return None
 
@@ -98,6 +94,25 @@ class _RunningAttempts:
             self.run.interrupt.halt()
         return following
 
+    def over_budget(self) -> Finished | None:
+        """Return why no more work starts, if the budget of the run or the plan is used up."""
+        reason = self.run.spending.used_up()
+        return Finished(ending=Ending.BUDGET, reason=reason) if reason else None
+
+    def too_dear(self) -> dict[str, str]:
+        """Return the open tasks that have used up their own budget, with the reasons."""
+        spending, tasks = self.run.spending, self.run.plan
+        if spending.budget.task == NO_LIMIT:
+            return {}
+        open_tasks = (task.id for task in tasks if task.state is TaskState.PENDING)
+        return {name: reason for name in open_tasks if (reason := spending.used_up_by(name))}
+
+    def _only(self, too_dear: dict[str, str]) -> Finished | None:
+        """Return why the run ends, if only tasks are left that have used up their budget."""
+        if self.running or not too_dear:
+            return None
+        return Finished(ending=Ending.BUDGET, reason=next(iter(too_dear.values())))
+
     def broken(self, outcome: Outcome) -> Finished | None:
         """Return why the run must stop: a gate that cannot run at all failed two different tasks."""
         for gate in outcome.gates:
@@ -106,48 +121,60 @@ class _RunningAttempts:
                 tasks.add(outcome.work_id)
                 if len(tasks) > 1 and not self.run.keep_going:
                     names = " and ".join(sorted(tasks))
-                    why = (
-                        f"The gate `{gate.command}` cannot run ({gate.reason}), in {names}: that is no agent's mistake."
-                    )
-                    return Finished(ending=Ending.BLOCKED, reason=f"{why} Use --keep-going to go on all the same.")
+                    why = f"The gate `{gate.command}` cannot run for {names} ({gate.reason})."
+                    hint = "This is not an agent's mistake. Use --keep-going to continue anyway."
+                    return Finished(ending=Ending.BLOCKED, reason=f"{why} {hint}")
         return None
 
-    async def next_ended(self) -> tuple[Outcome, int]:
+    async def next_ended(self) -> Outcome:
         done, _ = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)
         task = done.pop()
-        _, pauses = self.running.pop(task)
-        return task.result(), pauses
+        del self.running[task]
+        return task.result()
 
-    async def _in_slot(self, number: int, work: Work) -> Outcome:
+    async def _attempts(self, work: Work) -> Outcome:
+        """Attempt some work once, or let several agents race for it from the same start."""
+        start = await self.slots.start_of(work)
+        mark_begun(self.run, work, start.note)  # first, because the agent sees the plan
+        race = Race.begin(self.run, work)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._in_slot(racer, start, work)) for racer in race.racers]
+        return result([task.result() for task in tasks])
+
+    async def _in_slot(self, racer: Racer, start: Start, work: Work) -> Outcome:
+        number = self.slots.take()
         try:
-            start = await self.slots.start_of(work)
-            mark_begun(self.run, work, start.told)  # first, because the agent sees the plan
-            host = await self.slots.prepare(number, start, work)
-            return await attempt(self.run, host, work, write_down(self.run, host, work, start.tip))
+            host = replace(await self.slots.prepare(number, start, work), racer=racer)
+            outcome = await attempt(self.run, host, work, write_down(self.run, host, work, start.tip))
+            racer.race.end(racer, outcome)
+            return outcome
         finally:
             self.slots.give_back(number)
 
 
-def mark_begun(run: Run, work: Work, told: str) -> None:
+def mark_begun(run: Run, work: Work, note: str) -> None:
     """Record in the plan that work has begun, and add a note for the next agent to its task."""
     plan = replace(run.plan, started_at=run.plan.started_at or now())
     if work.kind is WorkKind.TASK and run.jobs == 1:
         plan = replace(plan, current=work.id)
-    if told:
-        plan = plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{told}".strip()))
+    if note:
+        plan = plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{note}".strip()))
     run.save(plan)
     run.secure()
 
 
 def write_down(run: Run, host: LocalHost, work: Work, base: str) -> Record:
     """Record that an attempt is running; from now on, the files in its slot belong to it."""
-    known = progress_of(run.plan, work.kind, work.id)
+    racer = host.racer
+    assert racer, "the loop has given it a number"
     record = Record(
         run=run.id,
         target=run.plan.target,
         kind=work.kind,
         work=work.id,
-        number=max(known.attempts if known else 0, run.numbers.get(work.id, 0)) + 1,
+        number=racer.number,
+        agent=racer.agent,
+        rivals=racer.rivals,
         base=base,
         slot=host.slot,
         branch=run.branch.name if run.branch else "",
@@ -175,6 +202,7 @@ def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
         is_ui=workflow.is_ui(run.plan, about),
         protect=run.config.protect,
         model=run.model,
+        agent=record.agent,
         commit_message=workflow.commit_message(run.plan, work),
         blocking=workflow.policy.blocking,
         max_rounds=workflow.policy.max_rounds,
@@ -187,11 +215,12 @@ async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resu
     failures = known.failures if known else 0
     policy = run.workflow.policy
     most = policy.max_setup_failures if work.kind is WorkKind.SETUP else policy.max_failures
-    tell_begin(run, work, record, failures=failures, most=most, resumed=resumed)
+    race = host.racer.race.agents if host.racer else ()
+    tell_begin(run, work, record, failures=failures, most=most, resumed=resumed, race=race)
     began = run.clock()
     record = await run_attempt(attempt_of(run, work, record), host, record)
     outcome = conclude(run.plan, work, record, now(), run.clock() - began)
-    if outcome.verdict is Verdict.INTERRUPTED and record.has_work:
+    if outcome.verdict is Verdict.INTERRUPTED and record.has_work and not winner_of(run, work, record):
         return outcome  # its agent had finished: the next run resumes from the record
     return await close(run, host, work, record, outcome, resumed=resumed)
 
@@ -204,7 +233,10 @@ async def close(
     A crash between any two of these steps is harmless: the next run starts with the last saved crash copy of the plan.
     """
     async with take_turn(run):
-        if host and host.copy:
+        winner = winner_of(run, work, record)
+        if winner:
+            outcome = beaten(outcome, winner)
+        elif host and host.copy:
             run.take_artifacts(host.copy, _artifacts(work, outcome))
         if outcome.verdict is Verdict.PASSED and work.lands and outcome.commit:
             outcome = await land(run, host, work, record, outcome, resumed=resumed)
@@ -216,6 +248,21 @@ async def close(
         run.forget(record)
     _tell(run, work, record, outcome)
     return outcome
+
+
+def winner_of(run: Run, work: Work, record: Record) -> Task | None:
+    """Return the task of an attempt if another attempt of its race has passed it; None if it can still land."""
+    task = run.plan.find(work.id) if work.kind is WorkKind.TASK else None
+    has_passed = task and task.state is TaskState.PASSED and task.result
+    return task if has_passed and not is_settled(run.plan, work, record.number) else None
+
+
+def beaten(outcome: Outcome, task: Task) -> Outcome:
+    """Return the outcome of an attempt at a task that has passed: what did not fail by itself was ended."""
+    if outcome.verdict in UNSUCCESSFUL:
+        return outcome
+    who = task.result.agent if task.result and task.result.agent else "another agent"
+    return replace(outcome, verdict=Verdict.INTERRUPTED, reason=f"The work of {who} landed first.", fatal=False)
 
 
 def _artifacts(work: Work, outcome: Outcome) -> tuple[str, ...]:
@@ -266,17 +313,6 @@ def stop(outcome: Outcome, once: bool) -> Finished | None:
         return Finished(ending=Ending.STOPPED, reason=outcome.reason)
     if outcome.verdict is Verdict.INTERRUPTED:
         return Finished(ending=Ending.INTERRUPTED)
-    if once and outcome.verdict is not Verdict.LIMITED:
-        return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
-    return None
-
-
-async def wait(run: Run, outcome: Outcome, waits: int) -> bool:
-    """Wait until a usage limit resets, or back off; return False after too many waits."""
-    if waits > MAX_WAITS:
-        return False
-    backoff = min(FIRST_WAIT * 2 ** (waits - 1), MAX_WAIT)
-    seconds = max(outcome.retry_at - run.clock(), 1.0) if outcome.retry_at else backoff
-    run.emit(Waited(reason=outcome.reason, seconds=seconds))
-    await run.pause(seconds)
-    return True
+    if outcome.verdict is Verdict.LIMITED:
+        return Finished(ending=Ending.LIMITED, reason=outcome.reason)
+    return Finished(ending=Ending.ONCE, reason=outcome.verdict.value) if once else None

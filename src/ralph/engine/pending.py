@@ -18,8 +18,5 @@ async def take_back(run: Run) -> tuple[str, ...]:
         return any(line.startswith(tuple(opened)) for line in message.splitlines()) if opened else False
 
     found = await leave_out(run.branch, run.own, is_open)
-    return (
-        ("Work that waited for its spec is open again, and waits no more; it is kept in refs/ralph/attempts.",)
-        if found
-        else ()
-    )
+    what = "A task with pending work is open again."
+    return (f"{what} Ralph dropped that work and keeps it in refs/ralph/attempts.",) if found else ()

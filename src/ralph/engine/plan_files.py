@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ralph.checkout.open import CheckoutRequest, OpenCheckout, open_checkout
 from ralph.config import Config
+from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.stores import crash_file
 from ralph.workspace import Workspace
@@ -30,7 +32,14 @@ def plan_files(
     crash_copies.put_back(workspace, locked=True)
     known = crash_file.tip_of(workspace, target)
     opened = asyncio.run(
-        open_checkout(workspace, wanted, run_id, known_tip=known, committed=config.commits.prd_changes)
+        open_checkout(
+            workspace,
+            wanted,
+            run_id,
+            clean=Secrets.of(os.environ, workspace.root).text,
+            known_tip=known,
+            committed=config.commits.prd_changes,
+        )
     )
     if known:
         crash_copies.put_back(workspace, locked=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 from ralph.agent.call import learnings_in
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
-from ralph.engine.loop import attempt, close
+from ralph.engine.loop import attempt, close, winner_of
 from ralph.engine.pending import take_back
 from ralph.engine.run import Run
 from ralph.engine.settle import is_settled, name_commit, open_spec_of, reopen_review
@@ -66,11 +66,34 @@ async def _end(runs: set[str]) -> int:
 
 
 async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
-    """Finish the attempts that were running at the kill; return the outcome of the last one."""
-    outcome = None
-    for record in records.load(run.workspace.records, run.plan.target):
-        outcome = await _recover(run, slots, record) or outcome
-    return outcome
+    """Finish the attempts that were running at the kill; return the outcome of the last one that could be finished."""
+    last = None
+    for record in await _in_order(run, records.load(run.workspace.records, run.plan.target)):
+        outcome = await _recover(run, slots, record)
+        if outcome and (last is None or outcome.verdict is not Verdict.INTERRUPTED):
+            last = outcome
+    return last
+
+
+async def _in_order(run: Run, found: list[Record]) -> list[Record]:
+    """Return the records of a race in the order that counts: what had landed, finished work, and the rest."""
+    known = {(record.work, record.number) for record in found}
+    landed = [record for record in found if record.rivals and await _commit_of(run, record)]
+    ordered = sorted(
+        found, key=lambda record: bool(record.rivals) and 1 + (record not in landed) + (not record.has_work)
+    )
+    return [
+        replace(record, rivals=tuple(number for number in record.rivals if (record.work, number) in known))
+        for record in ordered
+    ]
+
+
+async def _commit_of(run: Run, record: Record) -> str:
+    """Return the commit with which an attempt landed; "" if it has not."""
+    branch, line = run.branch, f"{TRAILER}: {record.target}/{record.work}/{record.number}"
+    if not branch or not await branch.repo.exists(record.base):
+        return ""
+    return await branch.repo.has_line(record.base, await branch.tip(), line)
 
 
 async def rescue(run: Run, slots: WorktreePool) -> None:
@@ -114,10 +137,15 @@ async def _recover(run: Run, slots: WorktreePool, record: Record) -> Outcome | N
         return None
     record = _without_judgements(work, record)
     kept = next((result.commit for result in reversed(record.steps) if result.commit), "")
-    if record.has_work and kept and run.branch and await run.branch.repo.exists(kept):
-        run.emit(Noted(text=f"{record.work} goes on where it stopped: its agent had finished."))
-        return await _go_on(run, slots, work, record, kept)
-    run.emit(Noted(text=f"{record.work}, attempt {record.number} was cut short; what it made is kept."))
+    is_gone = bool(kept and run.branch and not await run.branch.repo.exists(kept))
+    winner = winner_of(run, work, record)
+    if record.has_work and run.branch and not is_gone and not winner:
+        run.emit(Noted(text=f"{record.work} resumes where it stopped: its agent had finished."))
+        return await _resume(run, slots, work, record, kept)
+    if is_gone:  # no ref names it before it is settled, so `git gc` may have removed it
+        record = replace(record, steps=())
+    what = "Git has removed the commit with its work" if is_gone else "Its work is kept"
+    run.emit(Noted(text=f"{record.work}, attempt {record.number} was interrupted. {what}."))
     learned = _learned(run, work, record)
     for text in learned:
         run.emit(Learned(work=work.id, attempt=record.number, text=text))
@@ -132,7 +160,7 @@ def _learned(run: Run, work: Work, record: Record) -> tuple[str, ...]:
     """Return the learnings that the agent had printed before the kill, read from its log."""
     folder = run.workspace.logs / Path(record.run).name
     logs = sorted(folder.glob(f"{record.work}-{record.number}.*.log"), key=lambda path: path.stat().st_mtime)
-    provider = run.config.provider_for(work.role)
+    provider = run.config.executor(record.agent).provider if record.agent else run.config.provider_for(work.role)
     return learnings_in(provider, logs[-1].with_suffix(".prompt.md"), logs[-1]) if logs else ()
 
 
@@ -142,10 +170,9 @@ def _without_judgements(work: Work, record: Record) -> Record:
     return replace(record, steps=tuple(result for result in record.steps if result.step in made))
 
 
-async def _go_on(run: Run, slots: WorktreePool, work: Work, record: Record, commit: str) -> Outcome:
+async def _resume(run: Run, slots: WorktreePool, work: Work, record: Record, commit: str) -> Outcome:
     """Run the rest of an attempt in any free slot."""
     number = slots.take()
-    assert number, "attempts are recovered one after the other"
     try:
         host = await slots.at(number, record.base, commit, work)
         return await attempt(run, host, work, replace(record, slot=number), resumed=True)
@@ -166,7 +193,9 @@ async def prove_again(run: Run, since: str) -> None:
     if not gates or run.interrupt.requested:
         return
     names = ", ".join(task.id for task in suspects)
-    run.emit(Noted(text=f"The last run was killed. The gates run again on what passed in it: {names}."))
+    run.emit(
+        Noted(text=f"The last run was killed. Ralph runs the gates again for the tasks that passed in it: {names}.")
+    )
     tip = await run.branch.tip()
     checked = await run.interrupt.interruptible(run.verifier.check(tip, gates, "proof"))
     if checked is None:
@@ -174,7 +203,7 @@ async def prove_again(run: Run, since: str) -> None:
     if not checked.reason:
         run.verified[await run.branch.repo.tree_of(tip)] = checked.results
     else:
-        run.emit(Noted(text=f"They fail, so {names} did not pass.", warning=True))
+        run.emit(Noted(text=f"The gates fail, so Ralph reopened {names}.", warning=True))
         run.save(reopened(run.plan, suspects, explain(checked.results)))
         await take_back(run)
         await run.branch.watch()
@@ -202,7 +231,7 @@ def _passed_after(task: Task, since: str) -> bool:
 
 
 def reopened(plan: Plan, tasks: list[Task], reason: str) -> Plan:
-    notes = f"The run was killed after this task was said to have passed, and the gates are red. {reason}"
+    notes = f"The run was killed after this task was recorded as passed, and the gates fail. {reason}"
     for task in tasks:
         plan = plan.change(task.id, lambda one: replace(one, state=TaskState.PENDING, result=None, notes=notes[:6_000]))
         plan = open_spec_of(plan, task.id)

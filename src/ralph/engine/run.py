@@ -18,8 +18,10 @@ from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.config import NAME, Config
+from ralph.config import NAME, Budget, Config
+from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
+from ralph.engine.budget import Spending
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.workflow import Workflow
 from ralph.git.config import with_persons
@@ -27,14 +29,17 @@ from ralph.journal.events import Event, Noted, PageChecked
 from ralph.journal.writer import Journal
 from ralph.plan.attempt import Record
 from ralph.plan.model import GateResult, Plan, Task
+from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec
-from ralph.process import environment
+from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
 from ralph.protect.guard import Guard
 from ralph.provision.destination import Destination
+from ralph.provision.discover import Dependency
 from ralph.provision.provide import provide, provided_so_far
 from ralph.provision.restore import restore
+from ralph.steps.recorder import Recorder
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
 from ralph.verify.browser import Browser
@@ -62,6 +67,8 @@ class Run:
     plan: Plan
     journal: Journal
     owner: Owner
+    secrets: Secrets = field(default_factory=Secrets, repr=False)  # what must not be in anything that is written
+    recorder: Recorder | None = None  # None: agent calls are not recorded
     branch: TargetBranch | None = None  # None: nothing is built, agents only answer
     plans: PlanWorktree | None = None  # the worktree with the plan's files, if they belong to the branch
     own: OwnFiles = field(default_factory=OwnFiles)
@@ -80,9 +87,40 @@ class Run:
     guards: set[Guard] = field(default_factory=set)  # the guards that are watching now
     conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with other tasks' work
     verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # gate results by tree
+    limits: AgentLimits = field(init=False)
+    spending: Spending = field(init=False)
     _verifier: Verifier | None = None
     _committed: Plan | None = None  # the plan as it is on the branch
     _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to provided files that were already reported
+    _found: Dependency | None = None  # the dependency folders of the person's checkout, as last seen
+
+    def __post_init__(self) -> None:
+        path = self.workspace.records / "limits.json"
+        self.limits = AgentLimits(path=path, clock=self.clock, written=self._expect)
+        self.spending = Spending(
+            folder=self.workspace.records,
+            run=self.id,
+            target=self.plan.target,
+            budget=self.config.budget,
+            clock=self.clock,
+            written=self._expect,
+        )
+        self.journal.listen(self.spending)
+
+    def begin_limits(self, *, waits: bool = True, try_now: bool = False, budget: Budget | None = None) -> None:
+        """Take over what earlier runs knew about limited agents, and what they spent."""
+        self.limits.waits = waits
+        if try_now:
+            self.limits.forget()
+        else:
+            self.limits.load()
+        self.spending.budget = budget or self.config.budget
+        self.spending.begin()
+
+    def meter(self, work: str, attempt: int, usage: Usage) -> None:
+        """Note what a running call has used; with a hard budget that is used up, end all calls."""
+        if self.spending.meter(work, attempt, usage):
+            self.interrupt.halt()
 
     @property
     def verifier(self) -> Verifier:
@@ -140,8 +178,9 @@ class Run:
     async def provide(self, copy: WorkingCopy) -> Mapping[str, str]:
         """Add the ignored files that gates need to a working copy; return the variables that go with them."""
         destination = self.destination(copy)
-        provided = await provide(destination)
-        copy.provided = provided.paths
+        provided = await provide(destination, self._found)
+        copy.provided, self._found = provided.paths, provided.found
+        copy.is_new &= not self.config.worktrees.setup  # set-up commands may leave anything
         for text in provided.notes:
             self.emit(Noted(text=f"{copy.folder.parent.name.strip('.')} {copy.folder.name}: {text}"))
         # if code breaks the repository there, git must not find the person's repository above it
@@ -167,7 +206,7 @@ class Run:
         if changed and changed not in self._put_back:
             self._put_back.add(changed)  # report it once: a gate such as `uv run` does it each time
             more = f" and {len(changed) - 1} more" if changed[1:] else ""
-            text = f"Something changed what Ralph had provided, and Ralph put it back: {changed[0]}{more}."
+            text = f"Files that Ralph had provided were changed, and Ralph restored them: {changed[0]}{more}."
             self.emit(Noted(text=text, warning=True))
 
     def destination(self, copy: WorkingCopy) -> Destination:
@@ -179,6 +218,7 @@ class Run:
             log=self.logs / f"setup-{_label(copy)}.log",
             env=gate_environment(self.config, {}),
             prefix=copy.repo.prefix,
+            secrets=self.secrets,
         )
 
     async def reset(self, copy: WorkingCopy, commit: str, tree: str = "") -> None:
@@ -190,22 +230,27 @@ class Run:
         """Copy the files that a call may write from its working copy to the plan."""
         for path in paths if self.plans and self.own.held else ():
             source, target = copy.project / path, self.project / path
-            if source.is_file() and not source.is_symlink():
-                data = source.read_bytes()
-                if not target.is_file() or target.read_bytes() != data:
-                    atomic.write(target, data)
+            data = safe_files.read(source)
+            data = None if data is None else self.secrets.data(data)
+            if data is not None and safe_files.read(target) != data:
+                atomic.write(target, data)
             elif target.is_file() and not source.exists():
                 target.unlink()
         self._expect_plan()
 
-    async def pause(self, seconds: float) -> bool:
-        """Wait; return False if a person interrupted the wait."""
+    @property
+    def is_parallel(self) -> bool:
+        """Whether several attempts may run at the same time."""
+        return self.jobs > 1 or bool(self.config.race.agents) or any(task.race for task in self.plan)
+
+    async def pause(self, seconds: float, interrupt: Interrupt | None = None) -> bool:
+        """Wait; return False if the wait was interrupted."""
 
         async def wait() -> bool:
             await self.sleep(seconds)
             return True
 
-        return bool(await self.interrupt.interruptible(wait()))
+        return bool(await (interrupt or self.interrupt).interruptible(wait()))
 
     def breaker(self, spec: StepSpec) -> Breaker | None:
         settings = spec.resilience
@@ -228,7 +273,7 @@ class Run:
                 browser=self.browser,
                 shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")),
                 seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
-                secrets=environment.secrets_in(os.environ),
+                secrets=self.secrets,
             )
         return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)
 
@@ -237,15 +282,16 @@ class Run:
         return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
 
     def note(self, record: Record) -> None:
-        """Save a record and tell the active guards that Ralph wrote it."""
-        written = records.save(self.workspace.records, record)
-        for guard in self.guards:
-            guard.expect(written)
+        """Save a record."""
+        self._expect(records.save(self.workspace.records, record))
 
     def forget(self, record: Record) -> None:
-        removed = records.remove(self.workspace.records, record)
+        self._expect(records.remove(self.workspace.records, record))
+
+    def _expect(self, path: Path) -> None:
+        """Tell the active guards that Ralph itself has just written a file."""
         for guard in self.guards:
-            guard.expect(removed)
+            guard.expect(path)
 
     def save(self, plan: Plan) -> None:
         """Save the plan if it changed. It is committed with the next work that lands, or when the run ends."""
@@ -256,8 +302,7 @@ class Run:
     def _expect_plan(self) -> None:
         """Tell the active guards that Ralph wrote the plan."""
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
-            for guard in self.guards:
-                guard.expect(self.project / path)
+            self._expect(self.project / path)
 
     def secure(self) -> None:
         """Save a crash copy of the plan: after a kill, the next run starts with it, whatever agents changed."""
@@ -268,9 +313,7 @@ class Run:
         if not self.own.held:
             plan += [self.workspace.root / NAME, *sorted((self.workspace.ralph / "configs").glob("*.json"))]
         tip = self.branch.expected if self.branch else ""
-        written = crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip)
-        for guard in self.guards:
-            guard.expect(written)
+        self._expect(crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip))
 
     async def commit_state(self) -> None:
         """Commit the plan alone, after the state changed without any work."""
@@ -282,7 +325,9 @@ class Run:
         if known is not None:  # only the plan differs
             self.verified[tree] = known
         if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
-            self.emit(Noted(text=f"{self.branch.name} was moved by somebody else.", warning=True))
+            self.emit(
+                Noted(text=f"Another process moved {self.branch.name}, so Ralph did not commit the plan.", warning=True)
+            )
         self.secure()
 
 

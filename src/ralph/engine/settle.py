@@ -56,17 +56,19 @@ def settle(plan: Plan, work: Work, outcome: Outcome, policy: Policy) -> Plan:
 
 def is_settled(plan: Plan, work: Work, number: int) -> bool:
     known = progress_of(plan, work.kind, work.id)
-    return known is None or number <= known.attempts
+    racing = known.racing if isinstance(known, Task) else ()
+    return known is None or (number <= known.attempts and number not in racing)
 
 
 def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
     task = plan.find(outcome.work_id)
-    assert task is not None, "is_settled has looked"
-    base = task.base or outcome.base
+    assert task is not None, "is_settled has checked"
+    left = tuple(number for number in outcome.rivals if number > task.attempts or number in task.racing)
     settled = replace(
-        _judge(task, outcome, policy),
-        attempts=outcome.number,
-        base=base,
+        _judged(task, outcome, policy, is_last=not left),
+        attempts=max(task.attempts, outcome.number, *left),
+        racing=left,
+        base=task.base or outcome.base,
         tried=_tried(task, outcome),
         findings=task.findings if outcome.findings is None else outcome.findings,
         seconds=task.seconds + outcome.seconds,
@@ -78,6 +80,28 @@ def _settle_task(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
     if policy.halts:
         plan = _halted(plan, outcome.at)
     return plan
+
+
+def _judged(task: Task, outcome: Outcome, policy: Policy, *, is_last: bool) -> Task:
+    """A race is one try: only its last attempt costs a failure, and once one has passed, the others change nothing."""
+    if task.state is TaskState.PASSED and (task.result or outcome.verdict is not Verdict.PASSED):
+        return task
+    if outcome.rivals and outcome.verdict in UNSUCCESSFUL:
+        gave_up = outcome.verdict is Verdict.BLOCKED  # one agent's opinion, which blocks nothing if others race
+        verdict = Verdict.FAILED if gave_up else outcome.verdict
+        outcome = replace(outcome, verdict=verdict, reason=_reason_in_race(task, outcome))
+        if not is_last:
+            return replace(task, notes=_notes(outcome.reason))
+    return _judge(task, outcome, policy)
+
+
+def _reason_in_race(task: Task, outcome: Outcome) -> str:
+    """Return why an attempt failed, after the reasons of the attempts in its race that failed before it."""
+    share = MAX_NOTES // (len(outcome.rivals) + 1) - 4
+    own = f"{outcome.agent or 'An agent'}, attempt {outcome.number}: {outcome.reason}"
+    own = own if len(own) <= share else own[: share - 1] + "…"
+    settled = any(number <= task.attempts and number not in task.racing for number in outcome.rivals)
+    return f"{task.notes}\n\n{own}" if settled and task.notes else own
 
 
 def _halted(plan: Plan, at: str) -> Plan:
@@ -110,7 +134,12 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
     match outcome.verdict:
         case Verdict.PASSED:
             result = TaskResult(
-                completed_at=outcome.at, commit=outcome.commit, summary=outcome.summary, gates=outcome.gates
+                completed_at=outcome.at,
+                commit=outcome.commit,
+                summary=outcome.summary,
+                gates=outcome.gates,
+                agent=outcome.agent,
+                usage=outcome.usage if outcome.usage.calls else None,
             )
             return replace(task, state=TaskState.PASSED, result=result, notes="", idle=0)
         case Verdict.BLOCKED:
@@ -138,9 +167,9 @@ def _sent_back(task: Task, outcome: Outcome, policy: Policy) -> Task:
     """Send a task back without counting a failure (its gates were green); limit rounds and detect stalemates."""
     found = outcome.findings or ()
     if task.rounds and _same(_blocking(task.findings, policy), _blocking(found, policy)):
-        why = "Stalemate: two reviews in a row found the same. "
+        why = "Stalemate: two reviews in a row found the same problems. "
     elif task.rounds >= policy.max_rounds:
-        why = f"No review round is left of {policy.max_rounds}. " if policy.max_rounds else ""
+        why = f"The limit of review rounds ({policy.max_rounds}) is reached. " if policy.max_rounds else ""
     else:
         return replace(task, rounds=task.rounds + 1, result=None, notes=_notes(outcome.reason))
     return replace(task, state=TaskState.BLOCKED, result=None, notes=_notes(why + outcome.reason))
@@ -163,7 +192,7 @@ def _unless_stuck(task: Task, policy: Policy) -> Task:
     """Block a task after too many attempts in a row that changed nothing."""
     if not policy.max_idle or task.idle < policy.max_idle:
         return task
-    notes = f"Stuck: {task.idle} attempts in a row changed nothing. The last one: {task.notes}"
+    notes = f"Stuck: {task.idle} attempts in a row changed nothing. The last attempt: {task.notes}"
     return replace(task, state=TaskState.BLOCKED, notes=_notes(notes))
 
 
@@ -182,7 +211,7 @@ def _settle_setup(plan: Plan, outcome: Outcome) -> Plan:
 def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
     """Close a spec whose work is committed; if the commit failed, keep the spec open and its work pending."""
     spec = plan.find_spec(outcome.work_id)
-    assert spec is not None, "is_settled has looked"
+    assert spec is not None, "is_settled has checked"
     settled = replace(spec, attempts=outcome.number)
     match outcome.verdict:
         case Verdict.PASSED:

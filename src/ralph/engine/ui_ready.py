@@ -34,8 +34,8 @@ def _check_seen(config: Config, waiting: list[Task]) -> None:
     if config.browser.require and unseen:
         task, why = next(iter(unseen.items()))
         raise RalphError(
-            f"browser.require is true, and no page of {', '.join(unseen)} would be looked at: {why}.",
-            remedy=f"Name the page in a criterion of {task} (`/login shows a form`) and say where it is: "
+            f"browser.require is true, but Ralph would open no page for {', '.join(unseen)}: {why}.",
+            remedy=f"Name the page in a criterion of {task} (`/login shows a form`) and configure its address: "
             f'"services": [{EXAMPLE}] or browser.baseUrl.',
         )
 
@@ -46,7 +46,7 @@ def _check_addresses(config: Config, tasks: list[Task]) -> None:
         page = next((page for page in pages_in(task.criteria) if not page.resolve("")), None)
         if page:
             raise RalphError(
-                f"{task.id} is a UI story about the page {page.address}, and nothing says where that is.",
-                remedy=f'Add "services": [{EXAMPLE}] to ralph.config.json, or set browser.baseUrl to where the '
-                'application runs. "browser": {"enabled": false} leaves pages alone.',
+                f"{task.id} is a UI task about the page {page.address}, but nothing configures its address.",
+                remedy=f'Add "services": [{EXAMPLE}] to ralph.config.json, or set browser.baseUrl to the URL of the '
+                'application. To open no pages, set "browser": {"enabled": false}.',
             )

@@ -33,6 +33,7 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
         reopened=reopened,
         findings=next((result.findings for result in reversed(record.steps) if result.findings is not None), None),
         usage=usage,
+        agent=next((result.agent for result in record.steps if result.agent), record.agent),
         retry_at=last.retry_at if last else None,
         fatal=any(result.fatal for result in record.steps),
         base=record.base,
@@ -40,12 +41,13 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
         changed=any(result.changed for result in record.steps),
         touched=next((result.touched for result in record.steps if result.touched), ()),
         seconds=seconds,
+        rivals=record.rivals,
     )
 
 
 def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
     if not record.steps:
-        return Verdict.INTERRUPTED, "It was ended before its first step.", ()
+        return Verdict.INTERRUPTED, "The attempt ended before its first step.", ()
     off = next((result for result in record.steps if result.verdict in LEAVES_OFF), None)
     if off:
         return off.verdict, off.reason, ()
@@ -62,16 +64,16 @@ def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, 
     if review.verdict is not Verdict.PASSED:
         return review.verdict, review.reason, ()
     if known:
-        return Verdict.REOPENED, review.said or "the reviewer gave no reason", known
+        return Verdict.REOPENED, review.said or "the verifier gave no reason", known
     if "RESET" in review.claims:
-        return Verdict.FAILED, f"It named stories that do not exist: {', '.join(review.reset)}.", ()
+        return Verdict.FAILED, f"The verifier named tasks that do not exist: {', '.join(review.reset)}.", ()
     bad = red(_gates(record.steps))
     if bad:
         names = ", ".join(f"`{result.command}`" for result in bad)
-        return Verdict.FAILED, f"It said VERIFIED while the suite is red: {names}.", ()
+        return Verdict.FAILED, f"The verifier said VERIFIED, but gates fail: {names}.", ()
     failed = next((result for result in record.steps if result.verdict is not Verdict.PASSED), None)
     if failed:
-        return Verdict.FAILED, f"It said VERIFIED while the suite could not be run: {failed.reason}", ()
+        return Verdict.FAILED, f"The verifier said VERIFIED, but the gates could not run: {failed.reason}", ()
     return Verdict.PASSED, "", ()
 
 

@@ -50,17 +50,17 @@ class ProtectedFilesWatch:
 
     async def fresh(self) -> None:
         """Restore the tracked files to the commit before the next gate."""
-        await self._look()
+        await self._check()
         await self.copy.restore()
 
     async def judge(self, checked: SuiteResult) -> SuiteResult:
-        await self._look()
+        await self._check()
         if not self.touched:
             return checked
-        text = f"A gate did what it must not: it changed protected files ({', '.join(sorted(self.touched))})."
+        text = f"A gate broke the rules: it changed protected files ({', '.join(sorted(self.touched))})."
         return replace(checked, problem="\n\n".join(filter(None, (text, checked.problem))))
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         self.touched.update(await self.copy.altered(self.globs))
 
 
@@ -117,7 +117,7 @@ class Verifier:
                 return await watch.judge(await check(gates, gate_run))
             async with self._services:
                 checked = await check(gates, gate_run, made)
-                if self.count > 1:
+                if self.run.is_parallel:
                     await where.services.end_all()
                 return await watch.judge(checked)
 
@@ -173,7 +173,8 @@ class Verifier:
         copy = clean.copy
         await copy.reset(commit)
         provided = await self.run.provide(copy)
-        await copy.clean()
+        if not copy.is_new:
+            await copy.clean()
         await self.run.restore_provided(copy)
         self._give(clean, provided, temporary)
 
@@ -202,6 +203,7 @@ class Verifier:
                 started=lambda service, seconds: run.emit(
                     ServiceStarted(service=service.name, ready=service.ready, seconds=seconds)
                 ),
+                secrets=run.secrets,
                 noted=lambda text: run.emit(Noted(text=text)),
                 borrows=False,
             )
@@ -234,6 +236,7 @@ class Verifier:
             label=label,
             environment=gate_environment(run.config, variables),
             ui_variables=ui,
+            secrets=run.secrets,
             started=started,
             ended=lambda result: run.emit(GateEnded(work=work, attempt=attempt, result=result)),
         )

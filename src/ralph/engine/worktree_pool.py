@@ -1,13 +1,12 @@
-"""Slots: reusable working copies in which agents work, one for each parallel task."""
+"""Slots: reusable working copies in which agents work, one for each attempt that is running."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count as counting
-from itertools import islice
 from pathlib import Path
 
 from ralph import safe_files
@@ -22,7 +21,7 @@ from ralph.plan.work import Work
 from ralph.protect.ledger import AGENT_EMAIL
 from ralph.stores import records
 
-BOTH = "Both versions stand in {names}, with conflict markers: join them, then go on."
+BOTH = "Both versions are in {names}, with conflict markers. Merge them, then continue."
 
 
 @dataclass(frozen=True)
@@ -31,23 +30,23 @@ class Start:
 
     tip: str  # the commit at its base
     tree: str = ""  # earlier attempts' work on top of it; empty: none
-    told: str = ""  # a note about that work for its agent
+    note: str = ""  # about that work, for its agent
 
 
 @dataclass
 class WorktreePool:
-    """The slots of a run; each working copy is created on first use."""
+    """The slots of a run; each working copy is created on first use. The loop decides how many are in use."""
 
     run: Run
-    count: int
+    _numbers: Iterator[int]
     _free: list[int] = field(default_factory=list)
     _hosts: dict[int, LocalHost] = field(default_factory=dict)
     _last: dict[int, str] = field(default_factory=dict)  # the last work in each slot
 
     @classmethod
     @asynccontextmanager
-    async def opened(cls, run: Run, count: int) -> AsyncIterator[WorktreePool]:
-        slots = cls(run=run, count=count, _free=_free_slots(run, count)[::-1])
+    async def opened(cls, run: Run) -> AsyncIterator[WorktreePool]:
+        slots = cls(run, _free_slots(run))
         for folder in run.workspace.slots.glob(f"*{ASIDE}"):
             bring_back(folder)  # a killed run left it
         for folder in Path(tempfile.gettempdir()).glob(f"{run.scratch_prefix}*"):
@@ -55,9 +54,9 @@ class WorktreePool:
                 safe_files.remove_all(folder)  # a killed run leaves its temporary folders
         yield slots
 
-    def take(self) -> int | None:
-        """Return the number of a free slot; None if all are in use."""
-        return self._free.pop() if self._free else None
+    def take(self) -> int:
+        """Return the number of a free slot: the one that was given back last, or a new one."""
+        return self._free.pop() if self._free else next(self._numbers)
 
     def give_back(self, number: int) -> None:
         self._free.append(number)
@@ -86,7 +85,7 @@ class WorktreePool:
         """Prepare a slot with an attempt's work, to resume it."""
         host = self.host(number)
         assert host.copy
-        await self._reset(host, host.copy, base, f"{commit}^{{tree}}")
+        await self._reset(host, host.copy, base, await host.copy.repo.tree_of(commit))
         if host.copy.own.held:  # files that the attempt wrote beside its work are newer than the plan
             await host.copy.checkout(commit, map(host.copy.own.name, work.writable))
         return host
@@ -94,7 +93,7 @@ class WorktreePool:
     async def _reset(self, host: LocalHost, copy: WorkingCopy, commit: str, tree: str) -> None:
         """Reset a slot, and remove untracked files that a killed run, a hook or a gate left."""
         await self.run.reset(copy, commit, tree)
-        if copy.is_littered:
+        if copy.is_littered and not copy.is_new:
             await copy.clean(ignored=False)
         host.variables.update(await self.run.provide(copy))
 
@@ -113,7 +112,7 @@ class WorktreePool:
         repo = self.run.branch.repo
         fork = await repo.merge_base(kept, tip)
         if fork == tip:
-            return f"{kept}^{{tree}}", ()
+            return await repo.tree_of(kept), ()
         if await repo.has_line(fork, tip, f"{TRAILER}: {ref.removeprefix(f'{ATTEMPTS}/')}"):
             return "", ()
         squashed = repo.write_commit(await repo.tree_of(kept), (fork,), "What an attempt made")
@@ -141,8 +140,8 @@ class WorktreePool:
         )
 
 
-def _free_slots(run: Run, count: int) -> list[int]:
-    """Return the first slot numbers, except those with an agent's work from a killed run of another target."""
+def _free_slots(run: Run) -> Iterator[int]:
+    """Return all slot numbers, except those with an agent's work from a killed run of another target."""
     others = [record for record in records.load(run.workspace.records) if record.target != run.plan.target]
     taken = {record.slot for record in others if record.agent_at_work}
-    return list(islice((number for number in counting(1) if number not in taken), count))
+    return (number for number in counting(1) if number not in taken)

@@ -78,7 +78,7 @@ def remove_stale(
 def found(common_dir: Path, branches: Iterable[str] = ()) -> dict[Path, os.stat_result]:
     """Return the existing locks, by known names and folders.
 
-    Anything but a regular file is not git's, but blocks git all the same.
+    Anything but a regular file is not git's, but still blocks git.
     """
     located = {}
     for path in _candidates(common_dir, branches):

@@ -73,10 +73,12 @@ def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1")
         temporary = path.with_name(f"tmp_obj_{os.urandom(6).hex()}")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o444)
         try:
-            os.write(descriptor, zlib.compress(whole, 1))
-        finally:
-            os.close(descriptor)
-        os.replace(temporary, path)  # noqa: PTH105 - beside os.open
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(zlib.compress(whole, 1))
+        except OSError:
+            temporary.unlink(missing_ok=True)
+            raise
+        temporary.replace(path)
     return name
 
 
@@ -129,11 +131,26 @@ def packs(git_dir: Path) -> frozenset[tuple[object, ...]]:
 
 def read_object(git_dir: Path, name: str) -> bytes | None:
     """Return a loose object's data; None if it is packed or elsewhere."""
+    whole = _loose_bytes(git_dir, name)
+    return None if whole is None else whole.partition(b"\0")[2]
+
+
+def loose_tree(git_dir: Path, name: str, algorithm: str) -> str:
+    """Return the tree of a loose commit, or a loose tree itself; "" if git must be asked."""
+    whole = _loose_bytes(git_dir, name)
+    if whole is None or hashlib.new(algorithm, whole).hexdigest() != name:
+        return ""
+    head, _, data = whole.partition(b"\0")
+    if head.startswith(b"tree "):
+        return name
+    return data[5 : data.index(b"\n")].decode() if head.startswith(b"commit ") else ""
+
+
+def _loose_bytes(git_dir: Path, name: str) -> bytes | None:
     try:
-        whole = zlib.decompress(loose(git_dir, name).read_bytes())
+        return zlib.decompress(loose(git_dir, name).read_bytes())
     except (OSError, zlib.error):
         return None
-    return whole.partition(b"\0")[2]
 
 
 @dataclass(frozen=True)

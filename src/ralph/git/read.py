@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
-from ralph.git.objects import batched
 from ralph.process.blocking import capture_now
 from ralph.process.environment import for_git
 
@@ -37,8 +39,21 @@ class AttemptRef:
         return attempt_ref(self.target, self.task, self.number)
 
 
+Answers = dict[tuple[Path, tuple[str, ...]], tuple[int, bytes]]
+_remembered: ContextVar[Answers | None] = ContextVar("_remembered", default=None)
 ATTEMPTS = "refs/ralph/attempts"
 NUMBER = re.compile(r"[1-9][0-9]{0,8}")
+
+
+@contextmanager
+def one_moment() -> Iterator[None]:
+    """Ask git each question only once in this block: for a command that reads several plans of one repository."""
+    outer = _remembered.get()
+    token = _remembered.set({} if outer is None else outer)
+    try:
+        yield
+    finally:
+        _remembered.reset(token)
 
 
 def attempt_ref(target: str, task: str, number: int) -> str:
@@ -99,6 +114,8 @@ def files_in(folder: Path, revision: str, path: str) -> dict[str, bytes]:
     code, out = _git(folder, "ls-tree", "-z", revision, f"{path}/")
     listed = [entry.partition(b"\t") for entry in out.split(b"\0") if entry] if code == 0 else []
     plain = [(head.split()[2], Path(os.fsdecode(name)).name) for head, _, name in listed if head.startswith(b"100")]
+    from ralph.git.objects import batched
+
     _, answer = capture_now(
         ["git", "cat-file", "--batch"], cwd=folder, env=for_git(os.environ), stdin=b"\n".join(oid for oid, _ in plain)
     )
@@ -129,4 +146,9 @@ def show(folder: Path, *args: str) -> str:
 
 
 def _git(folder: Path, *args: str) -> tuple[int, bytes]:
-    return capture_now(["git", *args], cwd=folder, env=for_git(os.environ))
+    known, question = _remembered.get(), (folder, args)
+    if known is None:
+        return capture_now(["git", *args], cwd=folder, env=for_git(os.environ))
+    if question not in known:
+        known[question] = capture_now(["git", *args], cwd=folder, env=for_git(os.environ))
+    return known[question]

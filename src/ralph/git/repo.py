@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from ralph.errors import RalphError
 from ralph.git import locks
 from ralph.git.config import frozen, small_repository
 from ralph.git.files import remove
-from ralph.git.objects import Ident, commit_object, packs, write_object
+from ralph.git.objects import Ident, commit_object, loose_tree, packs, write_object
 from ralph.git.parse import Status, parse_scoped, parse_status
 from ralph.process.environment import for_git
 from ralph.process.spawn import Captured, capture
@@ -65,6 +65,7 @@ class Repo:
     hooks_path: Path | None = None  # the person's core.hooksPath
     exclude_files: tuple[Path, ...] = ()  # files that may contain the person's own ignore rules
     owner: str = ""  # the run for which git works
+    clean: Callable[[str], str] = str  # removes secrets from the messages of commits
     environment: Mapping[str, str] = field(default_factory=lambda: for_git(os.environ), repr=False)
 
     @property
@@ -126,13 +127,15 @@ class Repo:
         return (await self.ask("cat-file", "-e", f"{commit}^{{commit}}")).code == 0
 
     async def tree_of(self, commit: str) -> str:
-        """Return a commit's tree, cached."""
-        if commit not in self.trees:
-            tree = (await self.git("rev-parse", "--verify", f"{commit}^{{tree}}")).strip()
-            if len(commit) != len(self.zero):
-                return tree  # a name, which may later mean another commit
+        """Return the tree of a commit, or a tree itself; cached. Git is asked only if the object is packed."""
+        if commit in self.trees:
+            return self.trees[commit]
+        is_id = len(commit) == len(self.zero)  # a name may later mean another commit
+        tree = loose_tree(self.git_dir, commit, self.algorithm) if is_id else ""
+        tree = tree or (await self.git("rev-parse", "--verify", f"{commit}^{{tree}}")).strip()
+        if is_id:
             self.trees[commit] = tree
-        return self.trees[commit]
+        return tree
 
     async def between(self, old: str, new: str, *globs: str) -> tuple[str, ...]:
         """Return the paths that differ between two commits or trees, optionally filtered by globs."""
@@ -148,7 +151,7 @@ class Repo:
 
     def write_commit(self, tree: str, parents: Iterable[str], message: str) -> str:
         """Write a commit without a ref and without starting a process."""
-        data = commit_object(tree, parents, self.ident, message)
+        data = commit_object(tree, parents, self.ident, self.clean(message))
         commit = write_object(self.git_dir, "commit", data, self.algorithm)
         self.trees[commit] = tree
         return commit
@@ -163,7 +166,7 @@ class Repo:
         """Merge two commits; return the tree and the conflicting files, which contain both versions with markers."""
         done = await self.ask("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
         if done.code == 129:
-            raise RalphError("This git is too old.", remedy=f"Install git {OLDEST} or newer.")
+            raise RalphError(f"This git is older than {OLDEST}.", remedy=f"Install git {OLDEST} or newer.")
         if done.code not in (0, 1):
             raise failed(("merge-tree",), self.git_dir, done)
         tree, *names = done.out.decode(errors="surrogateescape").split("\0")
@@ -305,7 +308,7 @@ def failed(args: Iterable[str], where: Path, done: Captured) -> RalphError:
     return RalphError(
         f"git {verb} failed in {where}: {message.splitlines()[0] if message else 'no message'}",
         details=tuple(message.splitlines()[1:6]),
-        remedy="Free some space (`ralph clean` helps), then run again. Nothing is lost." if is_full else "",
+        remedy="Free some disk space (`ralph clean` helps), then run again. Nothing is lost." if is_full else "",
     )
 
 
@@ -344,8 +347,8 @@ async def open_repo(root: Path) -> Repo:
     settings = {key: value for _, key, value in entries}
     if settings.get("extensions.refstorage", "files") != "files":
         raise RalphError(
-            f"The repository of {root} keeps its refs as {settings['extensions.refstorage']}, and Ralph reads files.",
-            remedy="Change it: git refs migrate --ref-format=files",
+            f"The repository of {root} stores refs as {settings['extensions.refstorage']}; Ralph supports only files.",
+            remedy="Convert it: git refs migrate --ref-format=files",
         )
     repo.settings = small_repository(settings, algorithm)
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "/")) / ".config")
@@ -364,8 +367,8 @@ def _not_opened(root: Path, message: str) -> RalphError:
             f"{root} is a bare repository.", remedy="Run Ralph in a checkout of it: git worktree add ../checkout"
         )
     if "not a git repository" in message:
-        remedy = "Make it one: git init && git add . && git commit"
+        remedy = "Create a repository: git init && git add . && git commit"
         return RalphError(f"{root} is not in a git work tree.", remedy=remedy)
     lines = [line.strip() for line in message.splitlines() if line.strip()]
-    remedy = "Install a newer git: this one is too old for the repository." if "extension" in message else ""
+    remedy = "Install a newer git. This one is too old for the repository." if "extension" in message else ""
     return RalphError(f"git cannot read the repository of {root}.", details=tuple(lines[:4]), remedy=remedy)

@@ -35,14 +35,14 @@ def discard(repo: Repo, names: Iterable[str]) -> None:
 
 def not_sound(repo: Repo, names: Iterable[str]) -> RalphError:
     return RalphError(
-        f"Objects in {repo.git_dir / 'objects'} hold something else than their names say: {', '.join(sorted(names))}.",
-        remedy="Find the pack they are in with `git fsck --full`, remove it, then run again.",
+        f"Objects in {repo.git_dir / 'objects'} do not match their names: {', '.join(sorted(names))}.",
+        remedy="Find their pack with `git fsck --full`, remove it, then run again.",
     )
 
 
 def _walk(repo: Repo, old: str, tree: str, wrong: set[str], seen: set[str]) -> None:
     """Add invalid objects of a tree that differ from the old tree; a packed tree is skipped."""
-    if tree in seen or tree == old or not _look(repo, tree, wrong, seen):
+    if tree in seen or tree == old or not _is_sound(repo, tree, wrong, seen):
         return
     before, after = (_entries(repo, name) for name in (old, tree))
     for name, entry in after.items():
@@ -52,14 +52,14 @@ def _walk(repo: Repo, old: str, tree: str, wrong: set[str], seen: set[str]) -> N
         if entry.is_tree:
             _walk(repo, known.name if known and known.is_tree else "", entry.name, wrong, seen)
         elif entry.mode != GITLINK and entry.name not in seen:
-            _look(repo, entry.name, wrong, seen)
+            _is_sound(repo, entry.name, wrong, seen)
 
 
 def _entries(repo: Repo, tree: str) -> Tree:
     return parse_tree(read_object(repo.git_dir, tree) or b"", len(repo.zero) // 2) if tree else {}
 
 
-def _look(repo: Repo, name: str, wrong: set[str], seen: set[str]) -> bool:
+def _is_sound(repo: Repo, name: str, wrong: set[str], seen: set[str]) -> bool:
     """Return whether an object is loose and valid."""
     seen.add(name)
     path = loose(repo.git_dir, name)

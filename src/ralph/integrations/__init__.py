@@ -24,11 +24,15 @@ FILES = {
         ".github/agents/Ralph-Executor.agent.md": "copilot/executor.md",
         ".github/agents/Ralph-Reviewer.agent.md": "copilot/reviewer.md",
     },
+    "skill": {
+        ".agents/skills/ralph/SKILL.md": "skill/SKILL.md",
+        ".claude/skills/ralph/SKILL.md": "skill/SKILL.md",  # Claude Code does not read .agents
+    },
 }
 """Which files each program reads, and the text that comes with Ralph."""
 
 ROLES = {f"copilot/{role}.md": f"role-{role}" for role in ("planner", "questioner", "executor", "reviewer")}
-"""Texts that go on with a role's prompt, the very one that `ralph session` uses."""
+"""Texts that end with a role's prompt, the same one that `ralph session` uses."""
 
 SIGNATURE = re.compile(r"<!-- written by `ralph install \w+`; sha256 ([0-9a-f]{64}) -->\n\Z")
 
@@ -50,28 +54,24 @@ def install(root: Path, program: str) -> list[FileChange]:
         target = root / path
         known = _read(target)
         if known == text:
-            changes.append(FileChange(path=path, what="is there already", done=False))
+            changes.append(FileChange(path=path, what="already up to date", done=False))
         elif known is not None and not _is_ours(known):
-            changes.append(
-                FileChange(path=path, what="was written or changed by somebody else: left as it is", done=False)
-            )
+            changes.append(FileChange(path=path, what="not changed: Ralph did not write this version", done=False))
         else:
             atomic.write(target, text.encode())
-            changes.append(FileChange(path=path, what="written" if known is None else "brought up to date", done=True))
+            changes.append(FileChange(path=path, what="written" if known is None else "updated", done=True))
     return changes
 
 
 def uninstall(root: Path, program: str) -> list[FileChange]:
-    """Take away what `install` wrote, and only that."""
+    """Remove what `install` wrote, and only that."""
     changes = []
     for path in FILES[program]:
         known = _read(root / path)
         if known is None:
-            changes.append(FileChange(path=path, what="is not there", done=False))
+            changes.append(FileChange(path=path, what="not installed", done=False))
         elif not _is_ours(known):
-            changes.append(
-                FileChange(path=path, what="was written or changed by somebody else: left as it is", done=False)
-            )
+            changes.append(FileChange(path=path, what="not changed: Ralph did not write this version", done=False))
         else:
             (root / path).unlink()
             changes.append(FileChange(path=path, what="removed", done=True))
@@ -93,13 +93,15 @@ def _folders(paths: dict[str, str]) -> Iterator[str]:
 
 def _read(path: Path) -> str | None:
     if path.is_symlink():
-        return ""  # somebody's own arrangement
+        return ""  # a person's own link
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:
         return None
     except (OSError, UnicodeDecodeError) as error:
-        raise RalphError(f"{path} could not be read: {error}.", remedy="Move it away, then run this again.") from None
+        raise RalphError(
+            f"{path} could not be read: {error}.", remedy="Move the file, then run this command again."
+        ) from None
 
 
 def _signed(text: str, program: str) -> str:

@@ -172,7 +172,7 @@ def _empty(cls: type[Event], key: str) -> object:
         return ()
     if wanted in _PLAIN:
         return wanted()
-    raise TypeError(f"nothing stands for {key}")
+    raise TypeError(f"{key} is missing")
 
 
 def _whole(value: object) -> int:
@@ -197,7 +197,7 @@ def _sound_value(value: object) -> object:
 
 
 def _refuse(constant: str) -> typing.NoReturn:
-    raise ValueError(f"{constant} is no JSON")
+    raise ValueError(f"{constant} is not valid JSON")
 
 
 _known: dict[type, dict[str, Reader]] = {}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from datetime import UTC, datetime
 from enum import Enum
@@ -16,34 +15,33 @@ MAX_LINE = 1 << 20
 """The maximum bytes of a line: the writer truncates longer ones, and readers skip them."""
 CUT_TEXT, CUT_LIST = 1_000, 100
 
-Clean = Callable[[str], str]
 _dumps = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 _known: dict[type, tuple[str, ...]] = {}  # the field names of each class written so far
 
 
-def encode(event: Event, *, seq: int, run: str, target: str, at: str = "", clean: Clean = str) -> bytes:
-    """Encode an event as a journal line with every text cleaned; truncate texts and lists if it is too long."""
+def encode(event: Event, *, seq: int, run: str, target: str, at: str = "") -> bytes:
+    """Encode an event as a journal line; truncate texts and lists if it is too long."""
     head = {"v": VERSION, "seq": seq, "at": at or now(), "run": run, "target": target}
-    line = _line(head, event, clean)
+    line = _line(head, event)
     if len(line) <= MAX_LINE:
         return line
-    return _line(head, event, lambda text: clean(text)[:CUT_TEXT], CUT_LIST)
+    return _line(head, event, CUT_TEXT, CUT_LIST)
 
 
-def _line(head: dict[str, object], event: Event, clean: Clean, most: int | None = None) -> bytes:
+def _line(head: dict[str, object], event: Event, longest: int | None = None, most: int | None = None) -> bytes:
     if isinstance(event, Unknown):
-        name, body = event.called, {key: plain(value, clean, most) for key, value in event.values.items()}
+        name, body = event.called, {key: plain(value, longest, most) for key, value in event.values.items()}
     else:
-        name, body = event.name(), {key: plain(getattr(event, key), clean, most) for key in _names(type(event))}
+        name, body = event.name(), {key: plain(getattr(event, key), longest, most) for key in _names(type(event))}
     about = {key: body.pop(key) for key in ("work", "attempt") if key in body}
     return (_dumps({**head, **about, "event": name, **body}) + "\n").encode(errors="replace")
 
 
-def plain(value: object, clean: Clean = str, most: int | None = None) -> object:
-    """Convert an event's value to JSON data, with at most `most` items of each list."""
+def plain(value: object, longest: int | None = None, most: int | None = None) -> object:
+    """Convert an event's value to JSON data: at most `longest` characters of a text, `most` items of a list."""
     match value:
         case str():
-            return clean(value)
+            return value[:longest]
         case bool() | int() | None:
             return value
         case float():
@@ -51,11 +49,11 @@ def plain(value: object, clean: Clean = str, most: int | None = None) -> object:
         case Enum():
             return value.value
         case dict():
-            return {key: plain(item, clean, most) for key, item in value.items()}
+            return {key: plain(item, longest, most) for key, item in value.items()}
         case list() | tuple():
-            return [plain(item, clean, most) for item in value[:most]]
+            return [plain(item, longest, most) for item in value[:most]]
         case _:
-            return {name: plain(getattr(value, name), clean, most) for name in _names(type(value))}
+            return {name: plain(getattr(value, name), longest, most) for name in _names(type(value))}
 
 
 def _names(of_class: type) -> tuple[str, ...]:

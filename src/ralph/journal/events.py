@@ -13,6 +13,9 @@ from ralph.plan.model import Finding, GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Verdict, WorkKind
 
+STOPPED = "stopped"
+"""How a call ended that Ralph itself ended early."""
+
 
 @event
 class RunStarted(Event):
@@ -29,6 +32,7 @@ class RunStarted(Event):
     gates: tuple[str, ...]
     model: str = ""
     jobs: int = 1  # tasks that run in parallel
+    race: tuple[str, ...] = ()  # the agents that attempt each task at the same time
     config: str = ""  # the step configuration, if the workflow has one
     in_place: bool = False  # gates run in the agent's working copy, or did for a task that has passed
     accepted: int = 0  # tasks that a person accepted
@@ -64,6 +68,8 @@ class AttemptStarted(AttemptEvent):
     max_failures: int
     base: str
     resumed: bool = False
+    agent: str = ""  # the agent that must do the work; empty: whoever is free
+    race: tuple[str, ...] = ()  # all agents of its race
     tasks: int = 0
     passed: int = 0
     accepted: int = 0
@@ -97,6 +103,7 @@ class AgentStarted(AttemptEvent):
     prompt_chars: int
     log: str  # the file with its whole output, complete when the call has ended
     words: str = ""  # the file with its speech, line by line while it runs
+    agent: str = ""  # its name in the configuration
 
 
 @event
@@ -189,6 +196,7 @@ class AttemptEnded(AttemptEvent):
     ref: str
     seconds: float
     usage: Usage = field(default_factory=Usage)
+    agent: str = ""  # the agent that did the work, by its name in the configuration
     gates: tuple[GateResult, ...] = ()
     reopened: tuple[str, ...] = ()
     tasks: int = 0  # the progress of the plan afterwards
@@ -227,6 +235,8 @@ class Waited(Event):
 
     reason: str
     seconds: float
+    agent: str = ""  # the agent that is limited; empty: a step's circuit breaker is open
+    until: float = 0.0  # in seconds since 1970
 
 
 @event
@@ -249,6 +259,7 @@ class RunEnded(Event):
     unverified: str = ""  # why passed work is not verified; empty: required gates decided
     is_error: bool = False  # an error ended it, and its message follows
     usage: Usage
+    total: Usage = field(default_factory=Usage)  # of all runs of this plan together
 
 
 EVENTS: dict[str, type[Event]] = {

@@ -13,6 +13,7 @@ from ralph.journal.decode import JournalEntry, decode
 from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import AgentStarted, AttemptEnded, PageChecked, Reviewed, RunEnded, RunStarted
 from ralph.plan.model import Finding, is_in_place
+from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, WorkKind
 
 FILE = "journal.jsonl"
@@ -37,7 +38,8 @@ class PastAttempt:
     base: str
     commit: str
     seconds: float
-    cost_usd: float | None
+    usage: Usage
+    agent: str  # its name in the configuration; "" in journals of older versions
     at: str
     in_place: bool = False  # its gates ran in the agent's working copy
     no_page: str = ""  # why no page was opened, although it was UI work
@@ -208,7 +210,8 @@ def _attempt(run: str, entry: JournalEntry, event: AttemptEnded) -> PastAttempt:
         base=event.base if COMMIT.fullmatch(event.base) else "",
         commit=event.commit,
         seconds=event.seconds,
-        cost_usd=event.usage.cost_usd,
+        usage=event.usage,
+        agent=event.agent,
         at=entry.at,
         in_place=is_in_place(event.gates),
         no_page=event.no_page,

@@ -16,6 +16,7 @@ from ralph.journal.encode import encode
 from ralph.journal.encode import now as now
 from ralph.journal.events import Event
 from ralph.journal.reader import FILE
+from ralph.process.redaction import cleaned
 
 Listener = Callable[[Event, str], None]
 """Receives an event and its line in the journal; the line of an event that is not kept is empty."""
@@ -82,7 +83,7 @@ class Journal:
         except OSError as error:
             raise RalphError(
                 f"{self.folder / FILE} could not be written: {error.strerror}.",
-                remedy="Free some space, then run again; the state is whole.",
+                remedy="Free some disk space, then run again. Nothing is lost.",
             ) from None
 
     def __exit__(self, *_: object) -> None:
@@ -94,14 +95,18 @@ class Journal:
         self._listeners.append(listener)
 
     def emit(self, event: Event) -> None:
-        """Write an event and notify the listeners; threads take turns, so that numbers and lines have one order."""
+        """Write an event and notify the listeners, all without secrets.
+
+        Threads take turns, so that numbers and lines have one order.
+        """
+        event = cleaned(event, self._clean)
         with self._turn:
             text = self._keep(event) if event.kept else ""
             for listener in self._listeners:
                 listener(event, text)
 
     def _keep(self, event: Event) -> str:
-        data = encode(event, seq=self._seq + 1, run=self.folder.name, target=self._target, clean=self._clean)
+        data = encode(event, seq=self._seq + 1, run=self.folder.name, target=self._target)
         self._write(data)
         self._seq += 1
         return data.decode().rstrip("\n")

@@ -28,6 +28,7 @@ class Attempt:
     is_ui: bool = False  # whether services and pages are checked
     protect: tuple[str, ...] = ()  # globs of files that no agent may change
     model: str = ""  # from the command line: overrides the configured model
+    agent: str = ""  # the agent that must do the executor's part, by its name; empty: the first one that can work
     commit_message: str = ""  # the commit's message if the agent made no commit
     blocking: frozenset[Severity] = frozenset()  # the review findings that send the work back
     max_rounds: int = 0  # how often a review may do that
@@ -53,6 +54,7 @@ class StepResult:
     reset: tuple[str, ...] = ()
     said: str = ""  # the agent's own reason
     usage: Usage = field(default_factory=Usage)
+    agent: str = ""  # the agent that was called, by its name in the configuration
     gates: tuple[GateResult, ...] = ()
     findings: tuple[Finding, ...] | None = None  # a reviewer's findings; None: there was no review
     commit: str = ""
@@ -84,6 +86,8 @@ class Record:
     slot: int = 0
     agent_at_work: bool = False  # an agent was started, and its result is not recorded yet
     read_only: bool = False  # that agent must not change the project
+    agent: str = ""  # the agent that must do the executor's part; empty: any
+    rivals: tuple[int, ...] = ()  # the other attempts of its race
     steps: tuple[StepResult, ...] = ()
 
     def result_of(self, step: str) -> StepResult | None:

@@ -119,6 +119,8 @@ class TaskResult:
     commit: str
     summary: str
     gates: tuple[GateResult, ...] = ()
+    agent: str = ""  # the agent that did the work, by its name in the configuration
+    usage: Usage | None = None  # what the attempt that passed used
     accepted: Acceptance | None = None  # set if a person accepted the task; None: its gates decided
 
     @property
@@ -151,6 +153,8 @@ class Task:
     usage: Usage = field(default_factory=Usage)  # of all settled attempts together
     result: TaskResult | None = None
     spec: str = ""  # its spec, in a plan with specs
+    race: tuple[str, ...] = ()  # the agents that race for it, as a person named them
+    racing: tuple[int, ...] = ()  # attempts of a race that has begun to end, which have not ended themselves
 
     @property
     def acceptance(self) -> Acceptance | None:
@@ -165,7 +169,7 @@ class Task:
     @property
     def wish(self) -> tuple[object, ...]:
         """What the task asks for, without its progress."""
-        return self.title, self.description, self.criteria, self.tags, self.priority, self.depends_on
+        return self.title, self.description, self.criteria, self.tags, self.priority, self.depends_on, self.race
 
 
 @dataclass(frozen=True, kw_only=True)

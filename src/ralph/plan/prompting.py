@@ -15,7 +15,6 @@ class ReviewAssignment:
 
     answer: str  # the file, relative to the reviewer's folder
     diff: str  # the command that shows the task's work
-    mistakes: str = ""  # why its last answer could not be used
 
 
 @dataclass(frozen=True, kw_only=True)

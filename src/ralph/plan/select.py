@@ -42,7 +42,7 @@ def waves(plan: Plan) -> list[tuple[Task, ...]]:
     left = list(plan.tasks)
     while left:
         now = [task for task in left if all(name in level for name in task.depends_on)]
-        assert now, "a plan has no circles"
+        assert now, "a plan has no dependency cycles"
         level |= {task.id: 1 + max((level[name] for name in task.depends_on), default=0) for task in now}
         left = [task for task in left if task.id not in level]
     groups = range(1, max(level.values(), default=0) + 1)

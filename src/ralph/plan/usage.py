@@ -1,9 +1,11 @@
-"""What agent calls used: tokens and money, as far as it is known."""
+"""What agent calls used: tokens and money, if known."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
+
+CostSource = Literal["reported", "estimated", "mixed", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +21,20 @@ class Usage:
     unpriced: int = 0  # calls of unknown cost
     estimated: int = 0  # calls whose cost was calculated from their tokens
     model: str = ""
+
+    @property
+    def tokens(self) -> int:
+        """All known tokens together: in and out, cached or not."""
+        counts = (self.input_tokens, self.output_tokens, self.cache_read_tokens, self.cache_write_tokens)
+        return sum(count or 0 for count in counts)
+
+    @property
+    def cost_source(self) -> CostSource:
+        """Where the cost comes from: the agent, a price list, both, or nowhere."""
+        if self.cost_usd is None:
+            return "unknown"
+        priced = self.calls - self.unpriced
+        return "reported" if not self.estimated else "estimated" if self.estimated == priced else "mixed"
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(

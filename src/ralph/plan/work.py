@@ -28,7 +28,7 @@ class Verdict(Enum):
     UNFINISHED = "unfinished"  # the agent did not say that it is done: the next attempt continues
     BLOCKED = "blocked"  # the agent says that it cannot continue
     REOPENED = "reopened"  # a review sent it back, or the final review sent tasks back
-    CONFLICTED = "conflicted"  # it conflicts with work that landed meanwhile: not a failure, retried on top of it
+    CONFLICTED = "conflicted"  # it conflicts with newly landed work: not a failure, retried on top of it
     LIMITED = "limited"  # a usage limit: not a failure, retried later
     INTERRUPTED = "interrupted"  # a person or a crash ended it: not a failure
 
@@ -42,6 +42,7 @@ class Ending(Enum):
     HALTED = "halted"  # a task failed, and this workflow starts nothing after that
     ONCE = "once"
     LIMITED = "limited"
+    BUDGET = "budget"  # what may be spent is used up
     STOPPED = "stopped"  # nothing can work until a person fixes something
     INTERRUPTED = "interrupted"
 
@@ -56,6 +57,10 @@ class Resilience:
     continue_on_error: bool = False
     breaker_threshold: int = 0  # 0: no circuit breaker
     breaker_reset: float = 60.0
+
+
+ASKED_AGAIN = Resilience(max_retries=2)
+"""For a call that must write something: what cannot be used is asked for again, with the mistakes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +124,11 @@ class Work:
         """Whether passed work lands on the branch."""
         return self.kind in (WorkKind.TASK, WorkKind.FINISH) or any(spec.type == "git-commit" for spec in self.steps)
 
+    @property
+    def can_race(self) -> bool:
+        """Whether several agents can attempt it at the same time: its work lands, and is no part of the plan itself."""
+        return self.kind is WorkKind.TASK and self.lands and not self.duties
+
     def step(self, label: str) -> StepSpec:
         return next(spec for spec in self.steps if spec.label == label)
 
@@ -153,6 +163,7 @@ class Outcome:
     reopened: tuple[str, ...] = ()
     findings: tuple[Finding, ...] | None = None  # the findings of the task's review; None: there was none
     usage: Usage = field(default_factory=Usage)
+    agent: str = ""  # the agent that did the work, by its name in the configuration
     retry_at: float | None = None
     fatal: bool = False
     base: str = ""
@@ -160,6 +171,7 @@ class Outcome:
     touched: tuple[str, ...] = ()  # the first few files it changed
     verified_tree: str = ""  # the tree that the gates approved; empty: none
     seconds: float = 0.0
+    rivals: tuple[int, ...] = ()  # the other attempts of its race
 
 
 def listed(what: str, lines: tuple[str, ...]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import fcntl
 import itertools
 import os
 import subprocess
@@ -17,17 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ralph.errors import RalphError
 from ralph.process import tree
-from ralph.process.table import MARK, births
+from ralph.process.child import Child, ProgramInput, Sink
+from ralph.process.table import MARK
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-Sink = Callable[[bytes], object]
 T = TypeVar("T")
-CHUNK = 1 << 18
-PIPE_SIZE = 1 << 20
 LINGER = 10.0
-MAX_CHECKS = 50
 SMALL = 4_096  # fits into any pipe at once
 _numbers = itertools.count(1)
 
@@ -39,6 +35,7 @@ class ExitKind(Enum):
     TIMED_OUT = "timed out"
     SILENT = "silent"
     LINGERED = "lingered"  # it had reported its end but did not exit
+    ANSWERED = "answered"  # it had done what it was started for, and Ralph ended it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +57,11 @@ class ProcessEnd:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Talk:
+    """A standard input that stays open: `Child.input` writes to it while the program runs."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Captured:
     """A short program's exit code and output."""
 
@@ -68,119 +70,8 @@ class Captured:
     err: bytes
 
 
-class Child:
-    """A running program; `exited` resolves when its own process ends, even if another one still holds its output."""
-
-    def __init__(self, popen: subprocess.Popen[bytes], mark: str) -> None:
-        self._popen = popen
-        self.mark = mark
-        self.pid = popen.pid
-        loop = asyncio.get_running_loop()
-        self.last_output = self.started = loop.time()
-        self.on_last_word: Callable[[], None] = lambda: None
-        self.failure: Exception | None = None
-        self._readers: dict[int, Sink] = {}
-        self._ended = asyncio.Event()
-        self._watchers: list[Callable[[], None]] = []
-        tree.when_over(self.pid, self._over)
-
-    def _over(self) -> None:
-        self._popen.wait()
-        tree.forget(self.pid)
-        self._ended.set()
-        for watcher in self._watchers:
-            watcher()
-
-    def running(self) -> bool:
-        return not self._ended.is_set()
-
-    @property
-    def code(self) -> int | None:
-        """Its exit code; None while it runs."""
-        return None if self.running() else self._popen.wait()
-
-    async def exited(self) -> int:
-        await self._ended.wait()
-        return self._popen.wait()
-
-    def watch(self, ended: Callable[[], None]) -> None:
-        if self.running():
-            self._watchers.append(ended)
-        else:
-            ended()
-
-    def last_word(self) -> None:
-        """Start a short deadline: the program has reported that it is done and should exit soon."""
-        self.on_last_word()
-
-    def kill(self) -> None:
-        if self.running():
-            self._popen.kill()
-
-    def read(self, descriptor: int, sink: Sink, *, much: bool = True) -> None:
-        os.set_blocking(descriptor, False)
-        if much:
-            try:
-                fcntl.fcntl(descriptor, fcntl.F_SETPIPE_SZ, PIPE_SIZE)
-            except (AttributeError, OSError):
-                pass
-        self._readers[descriptor] = sink
-        asyncio.get_running_loop().add_reader(descriptor, self._pump, descriptor)
-
-    def _pump(self, descriptor: int) -> bool:
-        """Pass on available output; return False when there is no more."""
-        try:
-            data = os.read(descriptor, CHUNK)
-        except BlockingIOError:
-            return False
-        except OSError:
-            data = b""
-        if not data:
-            self._close(descriptor)
-            return False
-        self.last_output = asyncio.get_running_loop().time()
-        try:
-            self._readers[descriptor](data)
-        except Exception as error:  # the sink failed, so the program's output has nowhere to go
-            self.failure = self.failure or error
-            self._close(descriptor)
-            self.kill()
-            return False
-        return True
-
-    def _close(self, descriptor: int) -> None:
-        asyncio.get_running_loop().remove_reader(descriptor)
-        del self._readers[descriptor]
-        os.close(descriptor)
-
-    async def end(self, grace: float) -> None:
-        """End the program and all of its descendants, then read the rest of its output."""
-        patience = grace if self.running() else min(grace, 1.0)
-        unseen = 0
-        for _ in range(MAX_CHECKS):
-            if unseen >= 2 or not tree.has_children():
-                break
-            before = births()
-            members = tree.family(self.pid, self.mark)
-            nobody_was_born = before and births() == before  # otherwise the check may have missed a new process
-            unseen = 0 if members else unseen + (2 if nobody_was_born else 1)
-            await tree.end(members, grace=patience)
-            patience = 0.0 if members else patience
-        await self.exited()
-        self.drain()
-
-    def drain(self) -> None:
-        """Read what the ended program left in its pipes, and close them."""
-        for descriptor in list(self._readers):
-            for _ in range(2 * PIPE_SIZE // CHUNK):  # no more than fits: another process may still be writing
-                if not self._pump(descriptor):
-                    break
-            if descriptor in self._readers:
-                self._close(descriptor)
-
-
 async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
-    """Finish `work` even if this task is cancelled meanwhile, then raise the cancellation."""
+    """Finish `work` even if this task is cancelled, then raise the cancellation."""
     task = asyncio.ensure_future(work)
     stopped: asyncio.CancelledError | None = None
     while not task.done():
@@ -194,7 +85,7 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
 
 
 async def finished(work: Coroutine[Any, Any, T]) -> T:
-    """Finish `work` even if this task is cancelled meanwhile; swallow the cancellation and return the result."""
+    """Finish `work` even if this task is cancelled; swallow the cancellation and return the result."""
     task = asyncio.ensure_future(work)
     while not task.done():
         with suppress(asyncio.CancelledError):
@@ -216,7 +107,7 @@ async def spawn(
     owner: str,
     out: Sink,
     err: Sink | None = None,
-    stdin: Path | None = None,
+    stdin: Path | Talk | None = None,
     grace: float = 5.0,
 ) -> AsyncIterator[Child]:
     """Start a program; when the block ends in any way, end its whole tree."""
@@ -239,15 +130,20 @@ async def run(
     owner: str,
     out: Sink,
     err: Sink | None = None,
-    stdin: Path | None = None,
+    stdin: Path | Talk | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     started: Callable[[Child], None] | None = None,
+    parting: Callable[[], Coroutine[Any, Any, None]] | None = None,
 ) -> ProcessEnd:
-    """Run a program to its end within its limits."""
+    """Run a program to its end within its limits; `parting` is done before its tree is ended, however that came."""
     async with spawn(argv, cwd=cwd, env=env, owner=owner, out=out, err=err, stdin=stdin, grace=limits.grace) as child:
         if started:
             started(child)
-        how = await _within(child, limits)
+        try:
+            how = await _within(child, limits)
+        finally:
+            if parting:
+                await to_the_end(parting())
         seconds = asyncio.get_running_loop().time() - child.started
     if child.failure:
         raise child.failure
@@ -275,8 +171,8 @@ async def capture(
             code = await child.exited()
     except TimeoutError:
         raise RalphError(
-            f"{' '.join(argv[:4])} … did not answer within {seconds:.0f} seconds.",
-            remedy="Run it by hand in this folder to see what it waits for.",
+            f"{' '.join(argv[:4])} … did not finish within {seconds:.0f} seconds.",
+            remedy="Run it yourself in this folder to see what it waits for.",
         ) from None
     finally:
         if child.running():
@@ -292,11 +188,11 @@ def _start(
     cwd: Path,
     env: Mapping[str, str],
     mark: str,
-    stdin: Path | int | None,
+    stdin: Path | Talk | int | None,
     *,
     separate: bool,
 ) -> tuple[Child, tuple[int, int]]:
-    source = stdin if isinstance(stdin, int) else _opened(stdin or Path(os.devnull))
+    source, into = _source(stdin)
     out_read, out_write = os.pipe()
     err_read, err_write = os.pipe() if separate else (-1, out_write)
     try:
@@ -310,9 +206,8 @@ def _start(
             start_new_session=True,
         )
     except OSError as error:
-        os.close(out_read)
-        if separate:
-            os.close(err_read)
+        for descriptor in (out_read, *([err_read] if separate else []), *([into] if into is not None else [])):
+            os.close(descriptor)
         raise _cannot_start(argv[0], cwd, error) from None
     finally:
         os.close(out_write)
@@ -321,14 +216,21 @@ def _start(
         if not isinstance(stdin, int):
             os.close(source)
     tree.register(popen.pid, mark)
-    return Child(popen, mark), (out_read, err_read)
+    return Child(popen, mark, None if into is None else ProgramInput(into)), (out_read, err_read)
+
+
+def _source(stdin: Path | Talk | int | None) -> tuple[int, int | None]:
+    """Return the descriptor that a program reads, and the one that writes to it, if it is a pipe."""
+    if isinstance(stdin, Talk):
+        return os.pipe()
+    return stdin if isinstance(stdin, int) else _opened(stdin or Path(os.devnull)), None
 
 
 def _cannot_start(command: str, cwd: Path, error: OSError) -> RalphError:
     if error.errno == errno.ENOENT and cwd.is_dir():
         return RalphError(
             f"The command {command!r} was not found.",
-            remedy=f"Install {command!r}, or correct its name or path.",
+            remedy=f"Install {command!r}, or fix its name or path.",
         )
     return RalphError(f"The command {command!r} could not be started: {error.strerror}.")
 
@@ -358,7 +260,7 @@ def _as_file(data: bytes) -> int:
 
 
 class _Deadlines:
-    """Resolves at the first of: the program's exit, its total limit, its idle limit, a delay after its last word."""
+    """Resolves at the first of: the program's exit or answer, its limits, a delay after its last word."""
 
     def __init__(self, child: Child, limits: Limits) -> None:
         self._loop = asyncio.get_running_loop()
@@ -367,6 +269,7 @@ class _Deadlines:
         self.ending: asyncio.Future[ExitKind] = self._loop.create_future()
         child.watch(lambda: self._over(ExitKind.EXITED))
         child.on_last_word = lambda: self._later(LINGER, ExitKind.LINGERED)
+        child.on_answer = lambda: self._over(ExitKind.ANSWERED)
         if limits.total:
             self._later(limits.total, ExitKind.TIMED_OUT)
         if limits.idle:

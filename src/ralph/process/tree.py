@@ -20,7 +20,7 @@ _marks: set[str] = set()
 _expected: set[str] = set()
 """The marks of children that a library is starting."""
 
-_looking: set[asyncio.Task[None]] = set()
+_polling: set[asyncio.Task[None]] = set()
 """Tasks that wait for a child's end, on systems without an event for it."""
 
 _strangers: set[tuple[int, int]] = set()
@@ -40,7 +40,7 @@ def forget(pid: int) -> None:
 @contextmanager
 def started_elsewhere(mark: str, **variables: str) -> Iterator[None]:
     """Mark and register a child that a library starts: it inherits this process's environment, with its mark."""
-    assert not _expected, "one at a time: the environment is everybody's"
+    assert not _expected, "one at a time: the whole process shares the environment"
     _expected.add(mark)
     wanted = {MARK: mark, **variables}
     before = {name: os.environ.get(name) for name in wanted}
@@ -92,9 +92,9 @@ def _ours() -> list[ProcessEntry]:
     """Return the process table without processes whose ancestors are known not to include this one."""
     if not sys.platform.startswith("linux"):  # orphans are not adopted there: they may be anywhere
         return table()
-    everybody = present()
-    _strangers.intersection_update(everybody)
-    entries = read(everybody - _strangers)
+    pids = present()
+    _strangers.intersection_update(pids)
+    entries = read(pids - _strangers)
     children: dict[int, list[ProcessEntry]] = {}
     for entry in entries:
         children.setdefault(entry.parent, []).append(entry)
@@ -215,22 +215,22 @@ def _alive(pid: int) -> bool:
         return birth_of(pid) != ""
 
 
-def when_over(pid: int, told: Callable[[], None]) -> None:
-    """Call `told` as soon as a child has ended; the child is not reaped."""
+def when_over(pid: int, ended: Callable[[], None]) -> None:
+    """Call `ended` as soon as a child has ended; the child is not reaped."""
     loop = asyncio.get_running_loop()
     try:
         descriptor = os.pidfd_open(pid)
     except (AttributeError, OSError):
-        looking = loop.create_task(_exit_by_looking(pid, None))
-        _looking.add(looking)
-        looking.add_done_callback(_looking.discard)
-        looking.add_done_callback(lambda _: told())
+        polling = loop.create_task(_exit_by_polling(pid, None))
+        _polling.add(polling)
+        polling.add_done_callback(_polling.discard)
+        polling.add_done_callback(lambda _: ended())
         return
 
     def over() -> None:
         loop.remove_reader(descriptor)
         os.close(descriptor)
-        told()
+        ended()
 
     loop.add_reader(descriptor, over)
 
@@ -243,7 +243,7 @@ async def exit_of(pid: int, seconds: float | None) -> None:
     except ProcessLookupError:
         return
     except (AttributeError, OSError):
-        await _exit_by_looking(pid, seconds)
+        await _exit_by_polling(pid, seconds)
         return
     ended = asyncio.Event()
     loop.add_reader(descriptor, ended.set)
@@ -257,7 +257,7 @@ async def exit_of(pid: int, seconds: float | None) -> None:
         os.close(descriptor)
 
 
-async def _exit_by_looking(pid: int, seconds: float | None) -> None:
+async def _exit_by_polling(pid: int, seconds: float | None) -> None:
     """Poll, on systems without pidfd (macOS)."""
     loop = asyncio.get_running_loop()
     deadline = None if seconds is None else loop.time() + seconds

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.plan.attempt import StepResult
 from ralph.plan.work import ContractResult, FileTexts, Verdict, listed
-from ralph.stores import atomic
-
-MAX_BYTES = 16 << 20
+from ralph.protect.snapshot import copy_aside, is_unchanged, restore, saved
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,38 +31,33 @@ class ContractCheck:
     ) -> StepResult:
         """Check the contract of a passed call, and ask again if it is broken; otherwise restore all files."""
         if result.verdict is not Verdict.PASSED:
-            self._restore(tuple(self.before))
+            self._restore(self.before)
             return result
-        after = _read(self.root, tuple(self.before))
+        after = _read(self.root, self.before)
         kept = self.check(result.step, self.before, after)
         mistakes = kept.mistakes or _overruled(kept, earlier)
         if not mistakes:
             return replace(result, verdict=kept.verdict, reason=kept.reason or result.reason, final=True)
         if is_last:
-            self._set_aside(after, set_aside)
-        self._restore(tuple(self.before) if is_last else kept.restore)
+            self._set_aside(set_aside)
+        self._restore(self.before if is_last else kept.restore)
         return replace(
             result,
             verdict=Verdict.BLOCKED if is_last else Verdict.FAILED,
-            reason=listed(f"The {result.step} did not do what it owed", mistakes),
+            reason=listed(f"The {result.step} did not meet its contract", mistakes),
         )
 
-    def _set_aside(self, after: FileTexts, folder: Path) -> None:
+    def _set_aside(self, folder: Path) -> None:
         """Save the rejected files for the person."""
-        for path, data in after.items():
-            if data is not None and data != self.before[path]:
-                atomic.write(folder / Path(path).name, data, sync=False)
+        for path in self._changed(self.before):
+            copy_aside(self.root / path, folder / Path(path).name)
 
-    def _restore(self, paths: tuple[str, ...]) -> None:
-        for path in paths:
-            data, target = self.before[path], self.root / path
-            if data is not None and _content(target) == data:
-                continue
-            safe_files.make_accessible(target.parent)
-            if data is None or not target.is_file() or target.is_symlink():
-                safe_files.remove_all(target)
-            if data is not None:
-                atomic.write(target, data)
+    def _restore(self, paths: Iterable[str]) -> None:
+        for path in self._changed(paths):
+            restore(self.root / path, saved(self.before[path]))
+
+    def _changed(self, paths: Iterable[str]) -> list[str]:
+        return [path for path in paths if not is_unchanged(self.root / path, saved(self.before[path]))]
 
 
 def _overruled(kept: ContractResult, earlier: tuple[StepResult, ...]) -> tuple[str, ...]:
@@ -72,15 +65,8 @@ def _overruled(kept: ContractResult, earlier: tuple[StepResult, ...]) -> tuple[s
     wrong = next((result for result in earlier if result.verdict is not Verdict.PASSED), None)
     if wrong is None or kept.verdict is not Verdict.PASSED:
         return ()
-    return (f"the project's checks are not green, so this cannot be complete. {wrong.reason}".strip(),)
+    return (f"the project's gates fail, so this cannot be complete. {wrong.reason}".strip(),)
 
 
-def _read(root: Path, paths: tuple[str, ...]) -> FileTexts:
-    return {path: _content(root / path) for path in paths}
-
-
-def _content(path: Path) -> bytes | None:
-    """Return the content of a regular file of reasonable size; None for anything else."""
-    if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
-        return None
-    return path.read_bytes()
+def _read(root: Path, paths: Iterable[str]) -> FileTexts:
+    return {path: safe_files.read(root / path) for path in paths}

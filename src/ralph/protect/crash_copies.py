@@ -9,7 +9,9 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.config import NAME
+from ralph.git.files import is_behind_link
 from ralph.process import tree
+from ralph.protect.snapshot import copy_aside, is_unchanged, restore, saved
 from ralph.stores import atomic, crash_file, lock, records
 from ralph.stores.crash_file import Copies, opened, sealed
 from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN, Workspace
@@ -25,7 +27,7 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = 
     for source in plan:
         if not os.path.lexists(source):
             files[source] = None
-        elif safe_files.is_file(source):
+        elif safe_files.is_file(source) and not _is_behind_link(source, workspace.root):
             files[source] = source.read_bytes()
         elif source in (last := opened(found) or Copies()).files:  # a link is not Ralph's: keep the last copy
             files[source] = last.files[source]
@@ -56,37 +58,30 @@ def put_back(workspace: Workspace, *, locked: bool = False) -> list[str]:
 
 def _is_ours(current: Path, root: Path) -> bool:
     """Return whether a file is Ralph's own; the agent of a killed run may have forged copies of other files."""
-    real, here = Path(os.path.realpath(current.parent)) / current.name, Path(os.path.realpath(root))
-    if not real.is_relative_to(here):
+    if ".." in current.parts or not current.is_relative_to(root):
         return False
-    name = real.relative_to(here)
-    return name.parts[:1] in ((RALPH,), (SESSIONS,)) or str(name) in (NAME, SPECS_PLAN, PROGRESS)
+    name = current.relative_to(root)
+    if name.parts[:1] in ((RALPH,), (SESSIONS,)):
+        return not (root / name.parts[0]).is_symlink()  # a run refuses to write into such a folder, and says so
+    return str(name) in (NAME, SPECS_PLAN, PROGRESS)
+
+
+def _is_behind_link(current: Path, root: Path) -> bool:
+    return current.is_relative_to(root) and is_behind_link(root, str(current.relative_to(root)))
 
 
 def _put_back(kept: Path, root: Path) -> list[str]:
     changed = []
     for current, known in crash_file.read(kept).files.items():
-        if not _is_ours(current, root) or _is_as_known(current, known):
+        if not _is_ours(current, root):
             continue
-        _set_aside(current, kept.parent / FOUND)
-        if known is None:
-            current.unlink(missing_ok=True)
-        else:
-            atomic.write(current, known)
+        before = saved(known)
+        if not _is_behind_link(current, root):
+            if is_unchanged(current, before):
+                continue
+            name = hashlib.sha256(os.fsencode(current)).hexdigest()[:8]
+            copy_aside(current, kept.parent / FOUND / f"{name}-{current.name}")  # it may still be the person's
+        safe_files.own_folder(root, current.parent.relative_to(root))  # links and files in its way are newer than it
+        restore(current, before)
         changed.append(current.name)
     return changed
-
-
-def _is_as_known(current: Path, known: bytes | None) -> bool:
-    if known is None:
-        return not os.path.lexists(current)
-    return safe_files.is_file(current) and current.read_bytes() == known
-
-
-def _set_aside(current: Path, folder: Path) -> None:
-    """Keep the current file, which may still be the person's."""
-    if safe_files.is_file(current):
-        name = hashlib.sha256(os.fsencode(current)).hexdigest()[:8]
-        atomic.write(folder / f"{name}-{current.name}", current.read_bytes())
-    if current.is_dir() and not current.is_symlink():
-        safe_files.remove_all(current)

@@ -8,9 +8,7 @@ commands did, and its reflogs show whether git moved a ref at all.
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +16,8 @@ from ralph.checkout.branch import STRAYS
 from ralph.git.files import is_behind_link
 from ralph.git.repo import Repo
 from ralph.protect.git_trace import Span, Trace
-from ralph.protect.repository_snapshot import SYMBOLIC, VALUE, RepositorySnapshot, SavedFile
-from ralph.safe_files import open_new
+from ralph.protect.repository_snapshot import SYMBOLIC, VALUE, RepositorySnapshot
+from ralph.protect.snapshot import SavedFile, copy_aside, restore, saved
 
 AGENT_EMAIL = "agent@ralph.invalid"
 """The committer of agents, gates and hooks; reflogs distinguish them from the person by it."""
@@ -41,8 +39,8 @@ PASSING = ("refs/remotes/", "refs/bisect/", "refs/rewritten/")
 """Refs that everyday commands remove and that need no restoring."""
 STASH = "refs/stash"
 MOVED_AT = re.compile(rb"> (\d+) [+-]\d{4}\t")
-PERHAPS_YOU = "if that was you, do it again"
-LEFT = "left as it is"
+PERHAPS_YOU = "if you made this change, make it again"
+LEFT = "which Ralph did not undo"
 """Part of each text about a change that was not undone."""
 
 
@@ -71,12 +69,12 @@ class Ledger:
 
     async def settle(self, keep_in: Path) -> LedgerResult:
         """Undo what agents have changed since; return the report."""
-        now = RepositorySnapshot.of(self.repo.git_dir, self.own)
+        now = RepositorySnapshot.of(self.repo.git_dir, self.own, self.before)
         if now == self.before:
             return LedgerResult()
         texts = self._settle_form(now)
         if texts:
-            now = RepositorySnapshot.of(self.repo.git_dir, self.own)
+            now = RepositorySnapshot.of(self.repo.git_dir, self.own, self.before)
         spans = self.trace.changes_in(self.repo, self.own)
         by_agents = bool(spans)
         undone = texts + self._settle_files(now, keep_in, by_agents=by_agents)
@@ -89,18 +87,18 @@ class Ledger:
         git_dir, texts = self.repo.git_dir, []
         for name in sorted(now.links - self.before.links):
             (git_dir / name).unlink(missing_ok=True)
-            texts.append(f"it put a link in place of .git/{name}")
+            texts.append(f"it replaced .git/{name} with a link")
         (git_dir / "refs").mkdir(exist_ok=True)
         for name in sorted(now.broken - self.before.broken - now.links):
             (git_dir / name).unlink(missing_ok=True)
-            texts.append(f"it put something into .git/{name} that is no ref")
+            texts.append(f"it wrote something other than a ref to .git/{name}")
         if not now.is_packed_well and self.before.is_packed_well:
-            _put_back(git_dir / "packed-refs", SavedFile(self.before.packed, 0o644) if self.before.packed else None)
+            restore(git_dir / "packed-refs", saved(self.before.packed or None, 0o644))
             texts.append("it made .git/packed-refs unreadable")
         for place, before in self.before.heads.items():
             is_worktree_gone = place and not (git_dir / place / "gitdir").is_file()
             if VALUE.fullmatch(before) and not VALUE.fullmatch(now.heads.get(place, "")) and not is_worktree_gone:
-                _put_back(git_dir / place / "HEAD", SavedFile(f"{before}\n".encode(), 0o644))
+                restore(git_dir / place / "HEAD", saved(f"{before}\n".encode(), 0o644))
                 texts.append(f"it made .git/{Path(place, 'HEAD')} unreadable")
         return texts
 
@@ -115,11 +113,10 @@ class Ledger:
                 if before == after or (everyday and not by_agents):
                     continue
                 shown = str(Path(place, name))
-                if after and not after.is_link:
-                    with open_new(keep_in / "git" / shown) as file:
-                        file.write(after.data)
+                if after:
+                    copy_aside(self.repo.git_dir / shown, keep_in / "git" / shown)
                 if not is_behind_link(self.repo.git_dir, shown):  # files behind a link do not belong to the repository
-                    _put_back(self.repo.git_dir / shown, before)
+                    restore(self.repo.git_dir / shown, before)
                 if after and after.is_link and name in FOLDERS:
                     (self.repo.git_dir / shown).mkdir(exist_ok=True)
                 texts.append(f"it changed .git/{shown}" + ("" if by_agents else f" ({PERHAPS_YOU})"))
@@ -131,7 +128,7 @@ class Ledger:
         was_sparse = any(b"sparsecheckout = true" in kept.data.lower() for kept in old.values())
         where, git = self._checkout(place)
         how = "reapply" if was_sparse else "disable"
-        return f"it changed which files {where} has, {LEFT}: `{git} sparse-checkout {how}` puts that right"
+        return f"it changed which files {where} has, {LEFT}: to fix this, run `{git} sparse-checkout {how}`"
 
     def _settle_heads(self, now: RepositorySnapshot, *, by_agents: bool) -> list[str]:
         """Report switched checkouts; only the person can switch back, because that changes files and an index."""
@@ -143,7 +140,7 @@ class Ledger:
             where, git = self._checkout(place)
             back = _branch(before) if before.startswith(SYMBOLIC) else f"--detach {_branch(before)}"
             what = f"it switched {where} from {_branch(before)} to {_branch(after)}"
-            texts.append(f"{what}, {LEFT}: `{git} switch {back}` puts that right")
+            texts.append(f"{what}, {LEFT}: to fix this, run `{git} switch {back}`")
         return texts
 
     def _checkout(self, place: str) -> tuple[str, str]:
@@ -164,17 +161,17 @@ class Ledger:
             if not self._is_by_agent(ref, now, spans):
                 if not after and not ref.startswith(PASSING) and not before.startswith(SYMBOLIC):
                     moves.append((f"{STRAYS}/{before[:12]}", before, None))
-                    left.append(f"{name} was removed (if that was not you: git update-ref {ref} {before[:12]})")
+                    left.append(f"{name} was removed (if you did not do this: git update-ref {ref} {before[:12]})")
             elif ref == STASH and after and self._is_stacked(before):
-                texts.append(f"it stashed what you had changed, {LEFT}: `git stash pop` brings it back")
+                texts.append(f"it stashed your changes, {LEFT}: to get them back, run `git stash pop`")
             elif not before and now.is_checked_out(ref):
-                texts.append(f"it made {name}, {LEFT}: it is checked out")
+                texts.append(f"it created {name}, {LEFT}: it is checked out")
             else:
-                texts.append(f"it {'made' if not before else 'moved' if after else 'removed'} {name}")
+                texts.append(f"it {'created' if not before else 'moved' if after else 'removed'} {name}")
                 if after and not after.startswith(SYMBOLIC):
                     stray = f"{STRAYS}/{after[:12]}"
                     moves.append((stray, after, None))
-                    texts[-1] += f" (what it put there is kept in {stray})"
+                    texts[-1] += f" (its commit is kept in {stray})"
                 moves.append((ref, before, None if after.startswith(SYMBOLIC) else after))
         return await self._undo(moves, texts), tuple(left)
 
@@ -186,7 +183,7 @@ class Ledger:
         for ref, value, _ in moves:
             if value.startswith(SYMBOLIC):
                 done &= (await self.repo.ask("symbolic-ref", ref, value.removeprefix(SYMBOLIC))).code == 0
-        return texts if done else [text if LEFT in text else f"{text}, which could not be undone" for text in texts]
+        return texts if done else [text if LEFT in text else f"{text}, {LEFT}" for text in texts]
 
     def _is_by_agent(self, ref: str, now: RepositorySnapshot, spans: list[Span]) -> bool:
         """Return whether an agent moved a ref: a traced command ran at that moment, or no git command moved it.
@@ -246,23 +243,10 @@ def _branch(head: str) -> str:
     return head.removeprefix(f"{SYMBOLIC}refs/heads/") if head.startswith(SYMBOLIC) else head[:12]
 
 
-def _put_back(path: Path, before: SavedFile | None) -> None:
-    if path.is_dir() and not path.is_symlink():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-    if not before:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if before.is_link:
-        path.symlink_to(os.fsdecode(before.data))
-    else:
-        path.write_bytes(before.data)
-        path.chmod(before.mode)
-
-
 def _is_harmless(before: SavedFile | None, after: SavedFile | None, place: str) -> bool:
     """Return whether two configurations differ only in what everyday commands write, such as a submodule's worktree."""
+    if not all(kept is None or kept.is_text for kept in (before, after)):
+        return False
     old, new = (_settings(kept.data) if kept else [] for kept in (before, after))
     if place.startswith("modules/"):
         old, new = ([text for text in texts if not text.startswith("core: worktree =")] for texts in (old, new))

@@ -19,7 +19,7 @@ from ralph.process.spawn import to_the_end
 from ralph.protect.git_trace import Trace
 from ralph.protect.guard import Guard
 from ralph.protect.ledger import LEFT, Ledger, LedgerResult
-from ralph.safe_files import open_new
+from ralph.protect.snapshot import copy_aside
 from ralph.workspace import RALPH, Workspace
 
 
@@ -34,13 +34,13 @@ class Violations:
 
     def reason(self, who: str) -> str:
         """Return why the attempt does not count; "" if there were no violations."""
-        return violation_text(f"{who} did what it must not", self.texts) if self.texts else ""
+        return violation_text(f"{who} broke the rules", self.texts) if self.texts else ""
 
 
 def violation_text(what: str, texts: tuple[str, ...]) -> str:
     """Describe violations and whether they were undone; some only the person can undo."""
     left = sum(LEFT in text for text in texts)
-    end = " This was undone." if not left else " The rest was undone." if left < len(texts) else ""
+    end = " Ralph undid this." if not left else " Ralph undid the rest." if left < len(texts) else ""
     return f"{what}: {'; '.join(texts)}.{end}"
 
 
@@ -125,14 +125,14 @@ class Protection:
         settled = await self.ledger.settle(keep_in) if self.ledger else LedgerResult()
         found = list(settled.undone)
         for text in settled.left:
-            self.scope.emit(Noted(text=f"While it was at work, {text}."))
+            self.scope.emit(Noted(text=f"During this attempt, {text}."))
         for text in found:
             if LEFT in text:  # in full, because only the person can fix it
-                self.scope.emit(Noted(text=f"While it was at work, {text}.", warning=True))
+                self.scope.emit(Noted(text=f"Code that Ralph ran changed your repository: {text}.", warning=True))
         if not found or not self.scope.guards:
             return found
         self.scope.emit(
-            Noted(text=violation_text("Somebody reached into your repository", settled.undone), warning=True)
+            Noted(text=violation_text("Code that Ralph ran changed your repository", settled.undone), warning=True)
         )
         return []
 
@@ -165,7 +165,7 @@ async def _are_written_otherwise(repo: Repo, base: str, tree: str, globs: list[s
     """Return whether changed attributes would write protected files differently, such as their line ends."""
 
     async def written(revision: str) -> tuple[int, bytes]:
-        with tempfile.TemporaryDirectory(prefix="ralph-look-") as scratch:
+        with tempfile.TemporaryDirectory(prefix="ralph-read-") as scratch:
             attributes = [path for path in await repo.paths_in(revision) if _is_attributes(path)]
             await repo.checkout_paths(revision, attributes, Path(scratch))
             args = ("cat-file", "--batch=%(rest)", "--filters", "-z")
@@ -196,9 +196,6 @@ async def undo_protected(
     if attributes and await _are_written_otherwise(copy.repo, base, taken.tree, paths):
         found = tuple(sorted({*found, *attributes}))
     for path in found:
-        source = copy.folder / path
-        if source.is_file() and not source.is_symlink():
-            with open_new(keep_in / path) as file:
-                file.write(source.read_bytes())
+        copy_aside(copy.folder / path, keep_in / path)
     await copy.checkout(base, found)
     return found

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from ralph.protect.snapshot import NOTHING, SavedFile, below, save
 
 SYMBOLIC = "ref: "
 GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
@@ -14,15 +17,6 @@ GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
 VALUE = re.compile(r"ref: refs/\S+|(?!0+$)([0-9a-f]{40}|[0-9a-f]{64})")
 """The valid content of a ref or HEAD."""
 PACKED = re.compile(rb"#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs/.+")
-
-
-@dataclass(frozen=True)
-class SavedFile:
-    """One saved file of the repository."""
-
-    data: bytes  # the target, if it is a link
-    mode: int
-    is_link: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,21 +28,25 @@ class RepositorySnapshot:
     heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `places`
     links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself creates none
     broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files without a valid value
-    packed: bytes = b""  # the content of `packed-refs`
+    packed: bytes | None = b""  # the content of `packed-refs`; None: it is not a file
 
     @classmethod
-    def of(cls, git_dir: Path, own: Path) -> RepositorySnapshot:
-        """Read the snapshot, without Ralph's own worktrees, which are in `own`."""
+    def of(cls, git_dir: Path, own: Path, known: RepositorySnapshot | None = None) -> RepositorySnapshot:
+        """Read the snapshot, without Ralph's own worktrees, which are in `own`; only what differs from `known`."""
+        before = known.places if known else {}
         worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
         places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
         refs, links, broken = _refs(git_dir)
+        packed = git_dir / "packed-refs"
         return cls(
-            places={_name(place, git_dir): dict(_files(place)) for place in places},
+            places={
+                name: dict(_files(git_dir / name, before.get(name))) for name in (_name(one, git_dir) for one in places)
+            },
             refs=refs,
             heads={_name(place, git_dir): _text(place / "HEAD") for place in (git_dir, *worktrees)},
             links=links,
             broken=broken,
-            packed=_bytes(git_dir / "packed-refs"),
+            packed=_bytes(packed) if packed.is_file() or not os.path.lexists(packed) else None,
         )
 
     def commit(self, ref: str) -> str:
@@ -63,7 +61,7 @@ class RepositorySnapshot:
     @property
     def is_packed_well(self) -> bool:
         """Whether git can read `packed-refs`."""
-        return all(PACKED.fullmatch(line) for line in self.packed.splitlines())
+        return self.packed is not None and all(PACKED.fullmatch(line) for line in self.packed.splitlines())
 
     def is_checked_out(self, ref: str) -> bool:
         return f"{SYMBOLIC}{ref}" in self.heads.values()
@@ -98,27 +96,16 @@ def _modules(folder: Path) -> Iterator[Path]:
             yield from _modules(path)
 
 
-def _files(place: Path) -> Iterator[tuple[str, SavedFile]]:
+def _files(place: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
     is_repository = (place / "objects").is_dir()
     more = ("config", "hooks", "objects/info/alternates", "shallow", "commondir") if is_repository else ()
     for name in ("config.worktree", "info", *more):
-        for path in _below(place / name):
-            relative = str(path.relative_to(place))
-            try:
-                if path.is_symlink():
-                    yield relative, SavedFile(os.fsencode(path.readlink()), 0, is_link=True)
-                elif path.is_file() and not GENERATED.fullmatch(relative):
-                    yield relative, SavedFile(path.read_bytes(), path.stat().st_mode & 0o777)
-            except OSError:
-                continue
-
-
-def _below(path: Path) -> Iterator[Path]:
-    if path.is_dir() and not path.is_symlink():
-        for entry in sorted(path.iterdir()):
-            yield from _below(entry)
-    elif os.path.lexists(path):
-        yield path
+        for path in below(str(place / name)):
+            relative = os.path.relpath(path, place)
+            with suppress(OSError):
+                saved = save(path, None if known is None else known.get(relative, NOTHING))
+                if saved and not (saved.is_file and GENERATED.fullmatch(relative)):
+                    yield relative, saved
 
 
 def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str], frozenset[str]]:
@@ -129,7 +116,7 @@ def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str], frozenset[str]
         commit, _, ref = line.partition(" ")
         if ref and not line.startswith(("#", "^")):
             found[ref] = commit
-    for path in _below(git_dir / "refs"):
+    for path in map(Path, below(str(git_dir / "refs"))):
         name, value = str(path.relative_to(git_dir)), _text(path)
         if path.is_symlink():
             links.add(name)

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ralph.errors import RalphError
-from ralph.process import environment, spawn
+from ralph.process import spawn
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.provision.destination import Destination
 
@@ -25,7 +25,7 @@ class Tail:
     def __init__(self, copy: Destination) -> None:
         copy.log.parent.mkdir(parents=True, exist_ok=True)
         self._file = copy.log.open("ab")
-        self._secrets = environment.Redactor(environment.secrets_in(copy.env))
+        self._clean, self._secrets = copy.secrets.text, copy.secrets.stream()
         self._end = b""
 
     def __enter__(self) -> Tail:
@@ -36,7 +36,7 @@ class Tail:
         self._file.close()
 
     def title(self, text: str) -> None:
-        self._file.write(f"$ {self._secrets.text(text)}\n".encode(errors="replace"))
+        self._file.write(f"$ {self._clean(text)}\n".encode(errors="replace"))
 
     def feed(self, data: bytes) -> None:
         self._write(self._secrets.feed(data))
@@ -59,10 +59,10 @@ async def set_up(copy: Destination, variables: Mapping[str, str]) -> None:
             raise RalphError(
                 f"The set-up command `{command}` {reason(copy, ended)} in the working copy {copy.top}.",
                 details=tail,
-                remedy="It gets no terminal and no input. Run it by hand in a fresh clone, then correct "
+                remedy="It has no terminal and no input. Run it yourself in a fresh clone, then fix "
                 f"worktrees.setup[{index}]"
                 f"{' or raise worktrees.timeout' if ended.how is ExitKind.TIMED_OUT else ''}. "
-                f"All of its output is in {copy.log}.",
+                f"Its whole output is in {copy.log}.",
             )
 
 
@@ -77,8 +77,8 @@ async def clone(copy: Destination, source: Path, target: Path) -> None:
         raise RalphError(
             f"{source} could not be copied: `cp` {reason(copy, ended)}.",
             details=tail,
-            remedy="Free some space or correct its permissions and run again; or list it under worktrees.link, "
-            'or set "auto": false under worktrees and make it with worktrees.setup.',
+            remedy="Free some disk space or fix its permissions, then run again. Or list it in worktrees.link. "
+            'Or set "auto": false under worktrees and create it with worktrees.setup.',
         )
 
 
@@ -102,7 +102,7 @@ async def run(
 def reason(copy: Destination, ended: ProcessEnd) -> str:
     """Return why a program failed, as the end of a sentence."""
     if ended.how is ExitKind.TIMED_OUT:
-        return f"did not end within {copy.settings.timeout:g} s, so Ralph ended it"
+        return f"did not finish within {copy.settings.timeout:g} s, so Ralph ended it"
     if ended.code < 0:
         return f"was ended by signal {-ended.code}"
     return f"failed with exit code {ended.code}{' (command not found)' if ended.code == 127 else ''}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from ralph.config import Worktrees
 from ralph.errors import RalphError
 from ralph.process.environment import for_git
+from ralph.process.redaction import Secrets
 from ralph.process.spawn import Captured, capture
 
 MAX_BYTES = 2 * 1024**3
@@ -29,6 +30,7 @@ class Destination:
     env: Mapping[str, str] = field(repr=False)
     prefix: str = ""  # the project root below `top`, "" or "sub/folder/"
     largest: int = MAX_BYTES
+    secrets: Secrets = field(default_factory=Secrets, repr=False)  # not for its logs
 
     @property
     def records(self) -> Path:

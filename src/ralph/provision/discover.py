@@ -19,15 +19,15 @@ class DependencyKind:
     names: tuple[str, ...]
     holds: str = ""  # a file inside it
     beside: tuple[str, ...] = ()  # one of these files is beside it
-    look: tuple[str, ...] = (".",)  # the folders in it whose entries change when something is installed
+    changing: tuple[str, ...] = (".",)  # the folders in it whose entries change when something is installed
     built: bool = False  # builds write it constantly, so only lock files show whether it is out of date
 
 
 KINDS = (
-    DependencyKind(names=(".venv", "venv", "env"), holds="pyvenv.cfg", look=(".", "lib/python*/site-packages")),
-    DependencyKind(names=("node_modules",), look=(".", "@*")),
+    DependencyKind(names=(".venv", "venv", "env"), holds="pyvenv.cfg", changing=(".", "lib/python*/site-packages")),
+    DependencyKind(names=("node_modules",), changing=(".", "@*")),
     DependencyKind(
-        names=("vendor",), beside=("composer.json", "Gemfile", "go.mod"), look=(".", "*", "bundle/ruby/*/gems")
+        names=("vendor",), beside=("composer.json", "Gemfile", "go.mod"), changing=(".", "*", "bundle/ruby/*/gems")
     ),
     DependencyKind(names=(".bundle",), beside=("Gemfile",)),
     DependencyKind(names=("deps",), beside=("mix.exs",)),
@@ -67,13 +67,13 @@ class Dependency:
 
 async def discover(copy: Destination, before: Dependency) -> Dependency:
     """Return the dependency folders of the person's checkout; ask git only if the cheap digest has changed."""
-    if before.seen and _look(copy, before.watched) == before.seen:
+    if before.seen and _snapshot(copy, before.watched) == before.seen:
         return before
     ignored = await copy.git(copy.source, *_IGNORED)
     paths = _outermost(path.rstrip("/") for path in ignored if is_dependency(copy.source, path.rstrip("/")))
     tracked = await copy.git(copy.source, "ls-files", "-z", "--", *(f":(glob)**/{name}" for name in MANIFESTS))
     watched = tuple(sorted({"", copy.prefix, *map(_folder_of, paths), *map(_folder_of, tracked)}))
-    return Dependency(paths=paths, watched=watched, seen=_look(copy, watched))
+    return Dependency(paths=paths, watched=watched, seen=_snapshot(copy, watched))
 
 
 _IGNORED = ("ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z")
@@ -139,7 +139,7 @@ def fingerprint(top: Path, path: str, locks: str) -> str:
     kind = BY_NAME.get(target.name, PLAIN)
     if kind.built:
         return f"built {locks}"
-    folders = sorted({folder for pattern in kind.look for folder in _matching(target, pattern)})
+    folders = sorted({folder for pattern in kind.changing for folder in _matching(target, pattern)})
     return digest([str(status.st_ino), *(line for folder in folders for line in _entries(folder))])
 
 
@@ -167,7 +167,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-def _look(copy: Destination, watched: Iterable[str]) -> str:
+def _snapshot(copy: Destination, watched: Iterable[str]) -> str:
     """Return a digest of the dependency folders that exist and of the state of `.gitignore`."""
     names = [f"{folder}{name}" for folder in watched for name in _names(copy.source / folder) if name in BY_NAME]
     ignores = [str(_times(copy.source / folder / ".gitignore")) for folder in ("", copy.prefix)]

@@ -7,7 +7,7 @@ import glob
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ralph import safe_files
@@ -21,7 +21,7 @@ from ralph.provision.relocate import Relocation
 from ralph.provision.stamp import OURS, Method, Put, Stamp
 
 SETTINGS = ("link", "copy")
-CORRECT = "Correct worktrees.{key} in ralph.config.json."
+CORRECT = "Fix worktrees.{key} in ralph.config.json."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +31,7 @@ class Provided:
     paths: frozenset[str]  # git paths below its top: never part of an agent's work
     variables: Mapping[str, str]  # for everything that runs in it
     notes: tuple[str, ...] = ()  # what was done this time, for the person
+    found: Dependency = field(default_factory=Dependency)  # the dependency folders of the person's checkout
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,10 +43,13 @@ class ProvisionRequest:
     key: str = ""  # the setting that names it; "": Ralph found it
 
 
-async def provide(copy: Destination) -> Provided:
-    """Add dependency folders, links and files to a working copy and set it up; only do what has changed."""
+async def provide(copy: Destination, known: Dependency | None = None) -> Provided:
+    """Add dependency folders, links and files to a working copy and set it up; only do what has changed.
+
+    `known`: what was found for another copy of the same checkout.
+    """
     old = read_stamp(copy)
-    found = await _found(copy, old)
+    found = await _found(copy, known or Dependency(paths=old.found, watched=old.watched, seen=old.seen))
     wanted = {want.path: want for want in await _wanted(copy, found)}
     notes: list[str] = []
     items = await _put_all(copy, old, wanted, found, notes)
@@ -53,7 +57,7 @@ async def provide(copy: Destination) -> Provided:
     new = await _set_up(copy, old, new, notes)
     if new != old:
         await asyncio.to_thread(_note, copy, old, new)
-    return Provided(paths=_paths(new), variables=_variables(copy, new), notes=tuple(notes))
+    return Provided(paths=_paths(new), variables=_variables(copy, new), notes=tuple(notes), found=found)
 
 
 def provided_so_far(copy: Destination) -> frozenset[str]:
@@ -77,10 +81,10 @@ def kept(new: Stamp) -> tuple[str, ...]:
     return (*items, *(path for path in new.made if path.rpartition("/")[2] in discover.BY_NAME))
 
 
-async def _found(copy: Destination, old: Stamp) -> Dependency:
+async def _found(copy: Destination, before: Dependency) -> Dependency:
     if not copy.settings.auto:
         return Dependency(watched=tuple(sorted({"", copy.prefix})))
-    return await discover.discover(copy, Dependency(paths=old.found, watched=old.watched, seen=old.seen))
+    return await discover.discover(copy, before)
 
 
 async def _wanted(copy: Destination, found: Dependency) -> list[ProvisionRequest]:
@@ -151,7 +155,7 @@ async def _put_one(copy: Destination, want: ProvisionRequest, state: str, so_far
     if why and want.key in SETTINGS:
         raise RalphError(f"worktrees.{want.key}: {want.path} {why}.", remedy=CORRECT.format(key=want.key))
     if why:
-        done = Done(how=Method.TRACKED, note=f"left out {want.path}: it {why}")
+        done = Done(how=Method.TRACKED, note=f"skipped {want.path}: it {why}")
     else:
         done = await put(copy, want.path, want.how, explicit=bool(want.key), variables=_variables(copy, so_far))
     notes += filter(None, [done.note])
@@ -174,12 +178,14 @@ def _take_back(copy: Destination, path: str, item: Put) -> None:
 async def _remarks(copy: Destination, found: Dependency, put_now: list[str]) -> list[str]:
     """Return notes for the person about what was added."""
     remarks = [
-        f"git does not ignore {path} here, so `git add --all` would take it: list it in .gitignore"
+        f"git does not ignore {path} here, so `git add --all` would add it: list it in .gitignore"
         for path in await discover.visible_in(copy, put_now)
     ]
     dependencies = put_now and any(path in found.paths for path in put_now) and not copy.settings.setup
     if dependencies and _locks(copy.source, found) != _locks(copy.top, found):
-        remarks.append("the lock files of this commit differ from your checkout's: worktrees.setup can install them")
+        remarks.append(
+            "the lock files of this commit differ from those in your checkout: worktrees.setup can install them"
+        )
     return remarks
 
 
@@ -278,4 +284,4 @@ def _identity(top: Path) -> str:
     try:
         return f"{top} {top.stat().st_ino}"
     except OSError:
-        raise RalphError(f"{top} is no working copy.") from None
+        raise RalphError(f"{top} is not a working copy.") from None

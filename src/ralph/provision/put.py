@@ -92,25 +92,27 @@ def _same_link(copy: Destination, path: str, *, explicit: bool) -> Done:
     """Recreate the person's link, with the same target; a target inside the checkout becomes the copy's own."""
     if copy.settings.setup and not explicit:
         take_out(copy, path)  # a set-up would write to its target
-        return Done(how=Method.LEFT, note=f"{path} is a link in your checkout: worktrees.setup has to make it")
+        return Done(how=Method.LEFT, note=f"{path} is a link in your checkout: worktrees.setup must create it")
     new, target = _fresh(copy, "new"), copy.source / path
     new.symlink_to(os.path.normpath(target.parent / target.readlink()))
     redirect(new, Relocation(copy.source, copy.top))
     _swap(copy, path, new)
-    return Done(how=Method.LINKED, note=f"{path} is a link in your checkout, and leads to the same place here")
+    return Done(how=Method.LINKED, note=f"{path} is a link in your checkout: the working copy has the same link")
 
 
 async def _too_large(copy: Destination, path: str, size: int, variables: Mapping[str, str]) -> Done:
     large = f"{path} ({amount(size)}) is too large to copy"
     take_out(copy, path)
     if is_built(path):
-        return Done(how=Method.LEFT, note=f"{large}: the build makes its own")
+        return Done(how=Method.LEFT, note=f"{large}: the build creates its own")
     if copy.settings.setup:
-        return Done(how=Method.LEFT, note=f"{large}: worktrees.setup has to make it")
+        return Done(how=Method.LEFT, note=f"{large}: worktrees.setup must create it")
     command = _offline_command(copy, path)
     if command and await _made(copy, path, command, variables):
-        return Done(how=Method.MADE, note=f"{large}: made with `{command}`")
-    return Done(how=_linked(copy, path).how, note=f"{large}: a link to your own, so what runs here can change it")
+        return Done(how=Method.MADE, note=f"{large}: created with `{command}`")
+    return Done(
+        how=_linked(copy, path).how, note=f"{large}: linked to yours, so programs in the working copy can change it"
+    )
 
 
 def _offline_command(copy: Destination, path: str) -> str:

@@ -15,12 +15,11 @@ from ralph import safe_files
 from ralph.agent import call
 from ralph.agent.call import AgentCall, AgentResult
 from ralph.agent.dialects import takes_context
-from ralph.agent.dialects.base import Trouble
 from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
-from ralph.config import Provider
-from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
+from ralph.config import NamedProvider, Provider
+from ralph.journal.events import STOPPED, AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
 from ralph.plan.attempt import StepResult
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.usage import Usage
@@ -29,27 +28,34 @@ from ralph.process.spawn import finished
 from ralph.protect.contract import ContractCheck
 from ralph.protect.protection import Protection, Violations, undo_protected
 from ralph.steps import base
-from ralph.steps.agent_failures import failure, never_ran, not_committed, unclaimed
+from ralph.steps.agent_failures import failure, not_committed, permission_hint, refused, silence, unclaimed
 from ralph.steps.base import Context, Step
+from ralph.steps.recorder import make_recorded
 from ralph.values import Duration
 
 MAX_TOUCHED = 8
+UNKNOWN = Usage(calls=1, unpriced=1)
+STARTS_BELOW = "You start in the folder `{}` of the project. Every path below is relative to the project: {}"
 
 
 class CallSettings(base.StepSettings):
     """How an agent is called for this step."""
 
-    prompt_file: str | None = Field(default=None, description="The prompt, a Markdown template; null: the usual one.")
-    model: str | None = Field(default=None, description="The model it is told to use.")
-    timeout: Duration | None = Field(default=None, description="How long the call may take; null: 15m.")
+    prompt_file: str | None = Field(
+        default=None, description="The prompt template, a Markdown file; null: the default one."
+    )
+    model: str | None = Field(default=None, description="The model that the agent uses; null: the configured one.")
+    timeout: Duration | None = Field(default=None, description="The time limit of the call; null: 15m.")
     allowed_tools: str | None = Field(
-        default=None, description="The tools it may use, with commas, where the agent has such a switch."
+        default=None, description="The tools that the agent may use, separated by commas, if it has an option for this."
     )
 
 
 class AgentSettings(CallSettings):
-    prd_file: str | None = Field(default=None, description="The plan; null: .ralph/prd.json.")
-    marker_file: str | None = Field(default=None, description="Run once: this file says that it has run.")
+    prd_file: str | None = Field(default=None, description="The plan's file; null: .ralph/prd.json.")
+    marker_file: str | None = Field(
+        default=None, description="Run the step only once: Ralph creates this file when it has run."
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +76,8 @@ class AgentStep(Step):
     runs_agent = True
     may_claim = True  # marks in the plan count as its claims
     _contract: ContractCheck | None = None  # kept between retries, which continue from what the agent has written
+    _agent: NamedProvider | None = None  # chosen for each call
+    _used: Usage | None = None  # what the call has used so far, if its output says so
 
     def role(self, work: Work) -> str:
         return work.role
@@ -78,12 +86,14 @@ class AgentStep(Step):
         return work.claims
 
     def provider(self, context: Context) -> Provider:
-        """Return the agent for the role, with the step's own model and time limit."""
+        """Return the agent for the role, with the step's own time limit; the first choice also with its own model."""
         role, asking = self.role(context.work), self.settings(CallSettings)
-        provider = context.host.config.provider_for(role)
-        asked_for = context.attempt.model if role == "executor" else ""
-        own = {"model": asked_for or asking.model, "timeout": asking.timeout}
-        return provider.model_copy(update={key: value for key, value in own.items() if value})
+        first = context.host.config.agents_for(role)[0]
+        agent = self._agent or first
+        asked_for = context.attempt.model if role == base.EXECUTOR else ""
+        model = asked_for or asking.model if agent.name == first.name else None
+        own = {"model": model, "timeout": asking.timeout}
+        return agent.provider.model_copy(update={key: value for key, value in own.items() if value})
 
     def prompt_request(self, context: Context) -> PromptRequest:
         """Build the request for this step's prompt."""
@@ -101,14 +111,16 @@ class AgentStep(Step):
         return context.work if self.may_claim else replace(context.work, claimable="")
 
     async def run(self, context: Context) -> StepResult:
+        self._agent, self._used = context.host.agent(context.agents(self.role(context.work))), None
         protection = context.host.protect(self.guarded(context))
-        owed = self._contract = self._contract or _contract(context)
+        contract = self._contract = self._contract or _contract(context)
         heard = await self._call(context)
         context.host.agent_ended()
-        return await finished(self._after(context, heard, protection, owed))  # a cancellation must not cut this short
+        # a cancellation must not cut this short
+        return await finished(self._after(context, heard, protection, contract))
 
     async def _after(
-        self, context: Context, heard: AgentResult | None, protection: Protection, owed: ContractCheck | None
+        self, context: Context, heard: AgentResult | None, protection: Protection, contract: ContractCheck | None
     ) -> StepResult:
         async with context.host.inspecting():
             violations, findings = await self._inspect(context, protection)
@@ -121,10 +133,10 @@ class AgentStep(Step):
             context.host.emit(Learned(work=context.work.id, attempt=context.attempt.number, text=text))
         if findings.left_out and context.work.kind is WorkKind.TASK:
             context.note(not_committed(findings.left_out), warning=True)
-        if owed is None:
+        if contract is None:
             return result
         resilience = context.work.step(result.step).resilience
-        judged = owed.judge(
+        judged = contract.judge(
             result,
             context.record.steps,
             is_last=context.turn > resilience.max_retries,
@@ -137,7 +149,7 @@ class AgentStep(Step):
 
     def _name(self, context: Context) -> str:
         """Return the base name of a call's prompt and log."""
-        return f"{context.label}.{self.spec.label}" + (f"-{context.turn}" if context.turn > 1 else "")
+        return f"{context.label}.{self.spec.label}" + (f"-{context.call}" if context.call > 1 else "")
 
     def _learned(self, context: Context) -> tuple[str, ...]:
         """Return the learnings that the agent had printed before it was stopped."""
@@ -148,9 +160,11 @@ class AgentStep(Step):
         """Call the agent; return None if the call was interrupted."""
         host, provider = context.host, self.provider(context)
         name = self._name(context)
-        wanted = host.prompt(self.prompt_request(context))
+        wanted = host.secrets.clean(host.prompt(self.prompt_request(context)))
         apart = takes_context(provider) and wanted.context
         text = wanted.text if apart or not wanted.context else f"{wanted.context}\n\n{wanted.text}"
+        cwd = call.start_folder(provider, context.cwd)
+        text = f"{STARTS_BELOW.format(provider.cwd, context.cwd)}\n\n{text}" if provider.cwd else text
         prompt = host.logs / f"{name}.prompt.md"
         with safe_files.open_new(prompt) as file:
             file.write(text.encode(errors="replace"))
@@ -163,6 +177,7 @@ class AgentStep(Step):
                 prompt_chars=len(text) + (len(wanted.context) if apart else 0),
                 log=str(log),
                 words=str(words),
+                agent=self._agent.name if self._agent else "",
             )
         )
         request = AgentCall(
@@ -172,33 +187,41 @@ class AgentStep(Step):
             tools=self.settings(CallSettings).allowed_tools or "",
             log=log,
             words=words,
-            cwd=context.cwd,
+            cwd=cwd,
+            copy=Path(host.variables.get("RALPH_WORKTREE", context.cwd)),
             owner=context.attempt.run,
             variables=_variables(context),
+            secrets=host.secrets,
             watcher=lambda line: host.emit(AgentSpoke(work=context.work.id, attempt=context.attempt.number, text=line)),
+            meter=partial(self._meter, context),
         )
         began = time.monotonic()
         try:
-            with host.temporary() as temporary:
+            with host.temporary() as temporary, host.temporary() as private:
                 variables = {**_variables(context), "TMPDIR": str(temporary)}
-                heard = await call.make(replace(request, variables=variables))
+                request = replace(request, variables=variables, private=private)
+                heard = await make_recorded(context, request, step=self.spec.label, role=self.role(context.work))
         except asyncio.CancelledError:
             self._tell_stopped(context, time.monotonic() - began)
             return None
         self._tell(context, heard)
         return heard
 
+    def _meter(self, context: Context, usage: Usage) -> None:
+        self._used = usage
+        context.host.meter(context.work.id, context.attempt.number, usage)
+
     def _tell_stopped(self, context: Context, seconds: float) -> None:
         context.host.emit(
             AgentEnded(
                 work=context.work.id,
                 attempt=context.attempt.number,
-                how="stopped",
+                how=STOPPED,
                 code=-1,
                 seconds=seconds,
                 output_bytes=0,
                 claims=(),
-                usage=Usage(calls=1, unpriced=1),
+                usage=self._used or UNKNOWN,
             )
         )
 
@@ -237,7 +260,7 @@ class AgentStep(Step):
             return violations, Inspection(violations=violations.texts)
         taken = await self._take(context, copy)
         if taken.forged:
-            text = f"it put other content under the names of objects into .git/objects ({', '.join(taken.forged)})"
+            text = f"it replaced the content of objects in .git/objects ({', '.join(taken.forged)})"
             violations = replace(violations, texts=(*violations.texts, text))
         protected = await undo_protected(copy, base, taken, context.attempt.protect, keep_in)
         if protected:
@@ -264,7 +287,7 @@ class AgentStep(Step):
         )
 
     async def _take(self, context: Context, copy: WorkingCopy) -> TakenWork:
-        message = f"{context.work.id}, attempt {context.attempt.number}: what the agent left"
+        message = f"{context.work.id}, attempt {context.attempt.number}: the agent's work"
         also = map(copy.own.name, context.work.writable)
         return await copy.take(context.base, message, also=also)
 
@@ -284,8 +307,9 @@ class AgentStep(Step):
             return StepResult(
                 step=self.spec.label,
                 verdict=Verdict.INTERRUPTED,
-                reason="The agent was stopped before it had finished.",
-                usage=Usage(calls=1, unpriced=1),
+                reason="The agent was stopped before it finished.",
+                usage=self._used or UNKNOWN,
+                agent=self._agent.name if self._agent else "",
                 commit=findings.commit,
             )
         verdict, reason = self._verdict(context, heard, findings)
@@ -298,13 +322,14 @@ class AgentStep(Step):
             reset=heard.reset,
             said=heard.reason,
             usage=heard.report.usage,
+            agent=self._agent.name if self._agent else "",
             commit=findings.commit,
             summary=findings.summary,
             changed=findings.moved,
             touched=findings.touched,
             left_out=findings.left_out,
-            retry_at=heard.report.retry_at,
-            fatal=heard.report.trouble is Trouble.UNUSABLE or never_ran(heard),
+            retry_at=heard.failure.retry_at if heard.failure else None,
+            fatal=verdict is Verdict.INTERRUPTED,
         )
 
     def _verdict(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
@@ -315,20 +340,27 @@ class AgentStep(Step):
         if "BLOCKED" in heard.claims and "DONE" not in heard.claims:
             return Verdict.BLOCKED, f"The agent gave up: {heard.reason or 'it gave no reason.'}"
         if claims and not claims & heard.claims:
-            return work.unclaimed, unclaimed(work, claims, heard)
+            stopped = refused(heard, self.provider(context), changed=findings.moved)
+            return stopped or silence(heard, changed=findings.moved) or (work.unclaimed, unclaimed(work, claims, heard))
         return self._accept(context, heard, findings)
 
     def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
         """The agent says that it is done: check that there is work to verify."""
         if context.work.kind is WorkKind.TASK and not findings.has_work:
+            stopped = refused(heard, self.provider(context), changed=False)
+            if stopped:
+                return stopped
             said = "The agent said that it was done, but changed nothing."
             if findings.left_out:
                 return Verdict.FAILED, f"{said} {not_committed(findings.left_out)}"
             # a report alone can be the work: its contract requires it, and the reviewer decides
             if context.work.duties:
                 return Verdict.PASSED, ""
+            hint = permission_hint(self.provider(context))
+            if hint:
+                return Verdict.FAILED, f"{said} It may need permission. {hint}"
             accept = f'ralph accept {context.attempt.target} {context.work.id} --why "…"'
-            return Verdict.FAILED, f"{said} If the task needs no work, a person can say so: {accept}"
+            return Verdict.FAILED, f"{said} If the task needs no work, accept it: {accept}"
         return Verdict.PASSED, ""
 
 

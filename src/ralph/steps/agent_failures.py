@@ -3,47 +3,49 @@
 from __future__ import annotations
 
 from ralph.agent.call import AgentResult
-from ralph.agent.dialects.base import Trouble
+from ralph.agent.conclusion import CANNOT_RUN
+from ralph.agent.failure import CallFailure, FailureKind, Response, refusal
+from ralph.agent.remedy import permission_hint, remedy_of
 from ralph.config import Provider
 from ralph.plan.work import Verdict, Work
-from ralph.process.spawn import ExitKind
 from ralph.protect.protection import violation_text
 
-CANNOT_RUN = (126, 127)  # a shell's exit codes for a program that is missing or not executable
+__all__ = ["CANNOT_RUN", "failure", "not_committed", "permission_hint", "refused", "silence", "unclaimed"]
+VERDICTS = {Response.STOP: Verdict.INTERRUPTED, Response.WAIT: Verdict.LIMITED, Response.FAIL: Verdict.FAILED}
 LAST_WORDS = 800
+ENDS = (".", "!", "?", "…")
 
 
 def failure(heard: AgentResult, provider: Provider, violations: tuple[str, ...]) -> tuple[Verdict, str] | None:
     """Return why a call does not count; None if it does."""
-    report, ended = heard.report, heard.ended
-    match report.trouble:
-        case Trouble.LIMIT | Trouble.OVERLOAD:
-            return Verdict.LIMITED, f"The agent could not work: {report.message}"
-        case Trouble.UNUSABLE:
-            return Verdict.INTERRUPTED, f"The agent cannot be used: {report.message}"
-    if never_ran(heard):
-        said = heard.errors.strip().splitlines()[-1:]
-        return (
-            Verdict.INTERRUPTED,
-            f"The agent cannot run: exit code {ended.code}{''.join(f', {line}' for line in said)}.",
-        )
+    failed = heard.failure
+    if failed and failed.response is not Response.FAIL:
+        return _judged(failed, provider)
     if violations:
-        return Verdict.FAILED, violation_text("The agent did what it must not", violations)
-    if ended.how is ExitKind.TIMED_OUT:
-        limit = f"{provider.timeout:g} s"
-        return Verdict.FAILED, f"The agent did not finish within {limit}; its whole process tree was ended."
-    if ended.how is ExitKind.SILENT:
-        return Verdict.FAILED, "The agent said nothing for too long; its whole process tree was ended."
-    if report.trouble is Trouble.ERROR:
-        return Verdict.FAILED, f"The agent reported an error: {report.message}"
-    if ended.how is ExitKind.EXITED and ended.code != 0:
-        return Verdict.FAILED, f"The agent ended with exit code {ended.code}.{_last_words(heard)}"
-    return None
+        return Verdict.FAILED, violation_text("The agent broke the rules", violations)
+    if failed is None:
+        return None
+    verdict, reason = _judged(failed, provider)
+    return verdict, reason + (_last_words(heard) if failed.kind is FailureKind.CRASH else "")
 
 
-def never_ran(heard: AgentResult) -> bool:
-    """Return whether the shell or `env` found no program to run; this is not the agent's mistake, nor an attempt."""
-    return heard.ended.how is ExitKind.EXITED and heard.ended.code in CANNOT_RUN and not heard.tail.strip()
+def refused(heard: AgentResult, provider: Provider, *, changed: bool) -> tuple[Verdict, str] | None:
+    """Return why a call that did not do its work could not: it was refused tools."""
+    found = refusal(heard.report.refused, changed=changed)
+    return _judged(found, provider) if found else None
+
+
+def silence(heard: AgentResult, *, changed: bool) -> tuple[Verdict, str] | None:
+    """Return the failure of a call that ended well, but said nothing and changed nothing."""
+    if changed or heard.tail.strip() or heard.claims:
+        return None
+    return VERDICTS[Response.FAIL], CallFailure(kind=FailureKind.SILENCE).text + _last_words(heard)
+
+
+def _judged(failed: CallFailure, provider: Provider) -> tuple[Verdict, str]:
+    text, remedy = failed.text, remedy_of(failed, provider)
+    end = "" if text.endswith(ENDS) else "."
+    return VERDICTS[failed.response], f"{text}{end} {remedy}" if remedy else text
 
 
 def not_committed(left_out: tuple[str, ...]) -> str:
@@ -57,5 +59,5 @@ def unclaimed(work: Work, claims: frozenset[str], heard: AgentResult) -> str:
 
 
 def _last_words(heard: AgentResult) -> str:
-    words = (heard.errors or heard.tail)[-LAST_WORDS:]
+    words = heard.last_words[-LAST_WORDS:]
     return f"\n\nIts last words:\n\n{words}" if words else ""

@@ -10,11 +10,15 @@ from typing import ClassVar, TypeVar
 from pydantic import BaseModel, ConfigDict
 
 from ralph.checkout.working_copy import WorkingCopy
+from ralph.config import NamedProvider
 from ralph.journal.events import Noted
 from ralph.plan.attempt import Attempt, Record, StepResult
 from ralph.plan.model import Task
 from ralph.plan.work import StepSpec, Verdict, Work
 from ralph.steps.host import Host
+
+EXECUTOR = "executor"
+"""The role that does the work of a task."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +29,7 @@ class Context:
     host: Host
     record: Record
     turn: int = 1  # the number of this try of the step
+    call: int = 1  # the number of this call in the attempt; waiting for a limit adds calls, but no tries
     mistakes: str = ""  # why the last try was not accepted
 
     @property
@@ -45,6 +50,11 @@ class Context:
     def base(self) -> str:
         """The commit on which the attempt began."""
         return self.attempt.base
+
+    def agents(self, role: str) -> tuple[NamedProvider, ...]:
+        """Return the agents that can play a role, in order; an attempt of a race has one that does the work."""
+        config, racer = self.host.config, self.attempt.agent
+        return (config.executor(racer),) if racer and role == EXECUTOR else config.agents_for(role)
 
     async def work_commit(self) -> str:
         """Return the attempt's work as a commit; create a new one if a later step may have changed the files."""
@@ -73,8 +83,8 @@ class Context:
     def after(self, record: Record) -> Context:
         return replace(self, record=record)
 
-    def at_try(self, turn: int, mistakes: str) -> Context:
-        return replace(self, turn=turn, mistakes=mistakes)
+    def at_try(self, turn: int, mistakes: str, call: int) -> Context:
+        return replace(self, turn=turn, mistakes=mistakes, call=call)
 
 
 class StepSettings(BaseModel):
@@ -93,6 +103,7 @@ class Step(ABC):
     repeatable = False  # running it again after a crash is harmless, so its result need not be recorded
     runs_agent = False  # it runs an agent on the project
     read_only = False  # its agent must not change anything there
+    max_retries: ClassVar[int] = 0  # if a step configuration names no number
     offered = True  # a step configuration may name it
 
     def __init__(self, spec: StepSpec) -> None:
@@ -102,6 +113,10 @@ class Step(ABC):
         """Return the configured settings, or the defaults."""
         given = self.spec.settings
         return given if isinstance(given, model) else model()
+
+    def role(self, work: Work) -> str:
+        """Return the role that its agent plays; "" if it calls none."""
+        return ""
 
     @abstractmethod
     async def run(self, context: Context) -> StepResult: ...

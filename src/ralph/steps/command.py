@@ -20,9 +20,11 @@ MAX_SECONDS = 1800.0
 
 
 class CommandSettings(base.StepSettings):
-    command: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="The command, as a shell reads it.")
-    timeout: Duration | None = Field(default=None, description="How long it may take; null: 30 minutes.")
-    marker_file: str | None = Field(default=None, description="Run once: this file says that it has run.")
+    command: Annotated[str, Field(min_length=1, pattern=r"\S")] = Field(description="The shell command.")
+    timeout: Duration | None = Field(default=None, description="The time limit of the command; null: 30m.")
+    marker_file: str | None = Field(
+        default=None, description="Run the step only once: Ralph creates this file when it has run."
+    )
 
 
 class CommandStep(Step):
@@ -53,6 +55,4 @@ class CommandStep(Step):
         taken = await copy.take(base, f"{context.label}: after {self.spec.label}")
         found = await undo_protected(copy, base, taken, globs, context.host.logs / f"{context.label}-undone")
         names = ", ".join(found)
-        return (
-            f"A command did what it must not: it changed protected files ({names}). This was undone." if found else ""
-        )
+        return f"A command broke the rules: it changed protected files ({names}). Ralph undid this." if found else ""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 
 from ralph.checkout.hooks import commit_with_hooks
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.plan.attempt import StepResult
-from ralph.process.environment import Redactor, secrets_in
 from ralph.steps.base import Context, Step
 from ralph.verify.gates import gate_environment
 
@@ -29,7 +27,7 @@ class GitCommitStep(Step):
         if not copy.repo.hooks() or commit == base:
             return passed
         # reset before the guard starts, so that it sees only what hooks change
-        await copy.reset(base, f"{commit}^{{tree}}")
+        await copy.reset(base, await copy.repo.tree_of(commit))
         undone = host.logs / f"{context.label}-undone-by-hooks"
         with host.temporary() as temporary:
             variables = {**host.variables, **copy.repo.ident.variables, "TMPDIR": str(temporary)}
@@ -38,8 +36,8 @@ class GitCommitStep(Step):
                 owner = context.attempt.run
                 made = await commit_with_hooks(copy, base, commit, said or message, environment, owner=owner)
         if made.refused:
-            output = Redactor(secrets_in(os.environ)).text(made.output).strip()[-MAX_OUTPUT:]
-            return self.failed(f"A git hook refused the commit ({made.refused}):\n\n{output}")
+            output = host.secrets.text(made.output).strip()[-MAX_OUTPUT:]
+            return self.failed(f"The commit failed in a git hook ({made.refused}):\n\n{output}")
         reason = protection.violations.reason("A git hook") or await self._touched_protected(
             context, copy, base, made.commit
         )
@@ -53,4 +51,4 @@ class GitCommitStep(Step):
         if not globs:
             return ""
         found = await copy.repo.between(base, commit, *(copy.repo.prefix + glob for glob in globs))
-        return f"A git hook did what it must not: it changed protected files ({', '.join(found)})." if found else ""
+        return f"A git hook broke the rules: it changed protected files ({', '.join(found)})." if found else ""

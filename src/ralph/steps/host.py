@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.config import Config
+from ralph.config import Config, NamedProvider
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
+from ralph.plan.usage import Usage
 from ralph.plan.work import ContractResult, FileTexts, Work
+from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection
 from ralph.verify.gates import GateRun
 from ralph.verify.suite import SuiteResult
+
+if TYPE_CHECKING:
+    from ralph.steps.recorder import Recorder
 
 
 class Host(Protocol):
@@ -53,11 +59,29 @@ class Host(Protocol):
         ...
 
     @property
+    def secrets(self) -> Secrets:
+        """What must not be in anything that is written."""
+        ...
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """Records the agent calls of the run; None: they are not recorded."""
+        ...
+
+    @property
     def shares_services(self) -> bool:
         """Whether other attempts may need the services at the same time."""
         ...
 
     def emit(self, event: Event) -> None: ...
+
+    def meter(self, work: str, attempt: int, usage: Usage) -> None:
+        """Take note of what a running call has used so far; the run may end it."""
+        ...
+
+    def agent(self, agents: Sequence[NamedProvider]) -> NamedProvider:
+        """Return the one of these agents that works now: the first that is not limited."""
+        ...
 
     def temporary(self) -> AbstractContextManager[Path]:
         """Create a temporary folder for one use."""

@@ -39,10 +39,12 @@ class PipelineSection(BaseModel):
 
 
 class CircuitBreaker(PipelineSection):
-    """A step that fails too often in a row is left alone for a while."""
+    """Pauses a step that fails too often in a row."""
 
-    threshold: Annotated[Whole, Field(ge=1, le=1000)] = Field(description="Failures in a row before it opens.")
-    reset_after: Duration = Field(default=60.0, description="How long it stays open, e.g. 60s.")
+    threshold: Annotated[Whole, Field(ge=1, le=1000)] = Field(
+        description="The number of failures in a row after which Ralph pauses the step."
+    )
+    reset_after: Duration = Field(default=60.0, description="The length of the pause, e.g. 60s.")
 
 
 class StepFile(PipelineSection):
@@ -50,15 +52,17 @@ class StepFile(PipelineSection):
 
     type: str = Field(description="A step type from the registry.")
     name: Annotated[str, Field(pattern=STEP_NAME, max_length=60)] | None = Field(
-        default=None, description="What it is called in logs; null: its type."
+        default=None, description="The step's name in logs; null: its type."
     )
-    enabled: Flag = Field(default=True, description="false: left out.")
-    timeout: Duration | None = Field(default=None, description="How long the whole step may take; null: 20m.")
-    max_retries: Annotated[Whole, Field(ge=0, le=100)] = Field(default=0, description="Extra tries when it fails.")
-    retry_delay: Pause = Field(default=0.0, description="How long to wait before each of them.")
-    continue_on_error: Flag = Field(default=False, description="Go on with the next step when it fails.")
+    enabled: Flag = Field(default=True, description="false: skip the step.")
+    timeout: Duration | None = Field(default=None, description="The time limit of the whole step; null: 20m.")
+    max_retries: Annotated[Whole, Field(ge=0, le=100)] | None = Field(
+        default=None, description="The number of retries when the step fails; null: 0, and 2 for a review."
+    )
+    retry_delay: Pause = Field(default=0.0, description="The wait before each retry.")
+    continue_on_error: Flag = Field(default=False, description="Continue with the next step when this one fails.")
     circuit_breaker: CircuitBreaker | None = None
-    config: dict[str, Any] = Field(default={}, description="What the step type itself can be told.")
+    config: dict[str, Any] = Field(default={}, description="The settings of the step type.")
 
     @property
     def label(self) -> str:
@@ -72,10 +76,10 @@ class PipelineFile(PipelineSection):
     name: str = ""
     description: str = ""
     max_loops_per_task: Annotated[Whole, Field(ge=0, le=10_000)] = Field(
-        default=0, description="Loops that a task may take before it is failed; 0: no limit."
+        default=0, description="The number of loops after which a task fails; 0: no limit."
     )
     stuck_after: Annotated[Whole, Field(ge=0, le=1000)] = Field(
-        default=3, description="Loops in a row without any change before a task is failed; 0: not looked at."
+        default=3, description="The number of loops in a row without a change after which a task fails; 0: not checked."
     )
     steps: Annotated[list[StepFile], Field(min_length=1)]
 
@@ -110,8 +114,8 @@ def load(workspace: Workspace, name: str, variables: Mapping[str, str] | None = 
         known = names(workspace)
         raise RalphError(
             f"There is no step configuration {name!r}{nearest(name, known)}",
-            details=("These exist:", *(f"  {other}" for other in known)) if known else (),
-            remedy=f"Write {CONFIGS}/NAME.json, or take one that exists. `ralph schema steps` describes it.",
+            details=("Existing configurations:", *(f"  {other}" for other in known)) if known else (),
+            remedy=f"Create {CONFIGS}/NAME.json, or use an existing one. `ralph schema steps` describes the file.",
         )
     data = validation.read(workspace.root / path)
     return parse(data, name=path, variables=os.environ if variables is None else variables)
@@ -162,7 +166,8 @@ def _given(step: StepFile) -> Json:
 
 def _spec(step: StepFile) -> StepSpec:
     breaker = step.circuit_breaker
-    settings, _ = validation.check(step_type(step.type).Settings, to_json(step.config))
+    kind = step_type(step.type)
+    settings, _ = validation.check(kind.Settings, to_json(step.config))
     if isinstance(settings, CallSettings) and settings.timeout is None:
         settings = settings.model_copy(update={"timeout": CALL_SECONDS})
     return StepSpec(
@@ -170,7 +175,7 @@ def _spec(step: StepFile) -> StepSpec:
         name=step.name or "",
         resilience=Resilience(
             timeout=step.timeout or _seconds(step, settings),
-            max_retries=step.max_retries,
+            max_retries=kind.max_retries if step.max_retries is None else step.max_retries,
             retry_delay=step.retry_delay,
             continue_on_error=step.continue_on_error,
             breaker_threshold=breaker.threshold if breaker else 0,
@@ -210,11 +215,11 @@ def _rules(document: Json) -> Iterable[str]:
         yield from mistakes
         label = step.get("name") or step.get("type")
         if isinstance(label, str) and label in labels:
-            yield f"steps[{index}]: the name {label!r} is taken by steps[{labels[label]}]; give it another name"
+            yield f"steps[{index}]: the name {label!r} is also the name of steps[{labels[label]}]; choose another"
         elif isinstance(label, str):
             labels[label] = index
         if label != step.get("type") and label in step_names():
-            yield f"steps[{index}].name: {label!r} is the name of a step type, and this is another"
+            yield f"steps[{index}].name: {label!r} is the name of another step type; choose another name"
         config = step.get("config")
         config = config if isinstance(config, dict) else {}
         yield from _outside(config, index)
@@ -225,14 +230,14 @@ def _rules(document: Json) -> Iterable[str]:
             verified = index if step.get("type") == "verify" else verified
             reviewed = index if step.get("type") == "review" and reviewed < 0 else reviewed
     if works >= 0 and 0 <= verified < works:
-        yield f"steps[{verified}]: the gates come before steps[{works}], so what that agent does is not verified"
+        yield f"steps[{verified}]: the gates run before steps[{works}], so that agent's work is not verified"
     if 0 <= reviewed < max(works, verified):
         later = f"steps[{max(works, verified)}]"
-        yield f"steps[{reviewed}]: a review comes after the last agent and the gates, and {later} is behind it"
+        yield f"steps[{reviewed}]: a review must come after the last agent and the gates, but {later} comes later"
     if steps and works < 0:
-        yield "steps: none of them lets an agent work in every loop, so no task would ever be done"
+        yield "steps: no agent works in every loop, so no task would ever be done"
     if len(plans) > 1:
-        yield f"steps: all prd_file must be the same, found {', '.join(sorted(plans))}"
+        yield f"steps: every prd_file must be the same, found {', '.join(sorted(plans))}"
 
 
 def _kind(step: Json, index: int) -> tuple[type[Step] | None, list[str]]:
@@ -254,7 +259,7 @@ def _outside(config: Json, index: int) -> Iterator[str]:
     for key in FILES:
         path = config.get(key)
         if isinstance(path, str) and (not path or not is_inside(path)):
-            yield f"steps[{index}].config.{key}: {path!r} does not lie inside the project"
+            yield f"steps[{index}].config.{key}: {path!r} is not inside the project"
 
 
 def schema() -> dict[str, object]:
@@ -271,7 +276,7 @@ def schema() -> dict[str, object]:
         then = {"properties": {"config": settings}, **needs_config}
         step["allOf"].append({"if": {"properties": {"type": {"const": name}}}, "then": then})
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
-    return {**head, **made, "title": "steps", "description": "A step configuration of Ralph."}
+    return {**head, **made, "title": "steps", "description": "A step configuration for Ralph."}
 
 
 def schema_text() -> str:

@@ -12,7 +12,7 @@ from ralph.steps import base
 from ralph.steps.agent import AgentStep, CallSettings, Inspection
 from ralph.steps.base import Context
 
-CHANGED_PROJECT = "it changed the project, and was only to read it"
+CHANGED_PROJECT = "it changed the project, but may only read it"
 
 
 class ReadOnlyAgentStep(AgentStep):
@@ -44,5 +44,5 @@ class ReadOnlyAgentStep(AgentStep):
     async def _findings(
         self, context: Context, copy: WorkingCopy, taken: TakenWork, violations: Violations
     ) -> Inspection:
-        meddled = (CHANGED_PROJECT,) if taken.changes else ()
-        return Inspection(violations=(*violations.texts, *meddled), commit=taken.commit)
+        changed = (CHANGED_PROJECT,) if taken.changes else ()
+        return Inspection(violations=(*violations.texts, *changed), commit=taken.commit)

@@ -15,7 +15,9 @@ NAMES = ("readme", "readme.md", "readme.rst", "readme.txt", "readme.adoc")
 
 
 class ReadmeCheckSettings(base.StepSettings):
-    min_chars: Annotated[Whole, Field(ge=1)] = Field(default=1, description="How long it must be at least.")
+    min_chars: Annotated[Whole, Field(ge=1)] = Field(
+        default=1, description="The minimum length of the README, in characters."
+    )
 
 
 class ReadmeCheckStep(Step):
@@ -27,10 +29,8 @@ class ReadmeCheckStep(Step):
         folder = context.cwd
         found = sorted(path for path in folder.iterdir() if path.name.lower() in NAMES and path.is_file())
         if not found:
-            return self.failed("There is no README: write one that says what this is.")
+            return self.failed("There is no README. Write one that says what the project is.")
         length = max(len(path.read_text(encoding="utf-8", errors="replace").strip()) for path in found)
         if length < settings.min_chars:
-            return self.failed(
-                f"{found[0].name} has {length} characters, and at least {settings.min_chars} are wanted."
-            )
+            return self.failed(f"{found[0].name} has {length} characters, but needs at least {settings.min_chars}.")
         return self.passed()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 
+from ralph import plugins
 from ralph.errors import RalphError
 from ralph.steps.agent import AgentStep
+from ralph.steps.answer import AnswerStep
 from ralph.steps.base import Step
 from ralph.steps.command import CommandStep
 from ralph.steps.final_review import FinalReviewStep
@@ -22,6 +24,7 @@ STEPS: dict[str, type[Step]] = {
     "agent": AgentStep,
     "command": CommandStep,
     "verify": VerifyStep,
+    "answer": AnswerStep,
     "review": ReviewStep,
     "role": RoleStep,
     "look": ScreenshotStep,
@@ -42,37 +45,30 @@ def offered_type(name: str) -> type[Step]:
     """Return the step type that a configuration names; raise an error that suggests the nearest name."""
     if name in STEPS and STEPS[name].offered:
         return STEPS[name]
-    found = _added()
+    found = plugins.added(GROUP)
     if name not in found:
         names = step_names()
         raise RalphError(
             f"There is no step type {name!r}{nearest(name, names)}",
-            remedy=f"These exist: {', '.join(names)}. Other packages can add to them (entry point group {GROUP}).",
+            remedy=f"Step types: {', '.join(names)}. Other packages can add more (entry point group {GROUP}).",
         )
     return _load(found[name])
 
 
 def step_names() -> list[str]:
     """Return every step type that a configuration may name, Ralph's own first."""
-    return [*(name for name, kind in STEPS.items() if kind.offered), *(name for name in _added() if name not in STEPS)]
+    return [
+        *(name for name, kind in STEPS.items() if kind.offered),
+        *(name for name in plugins.added(GROUP) if name not in STEPS),
+    ]
 
 
 def is_built_in(step: Step) -> bool:
     return type(step) in STEPS.values()
 
 
-def _added() -> dict[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
-
-
 def _load(point: EntryPoint) -> type[Step]:
-    try:
-        loaded = point.load()
-    except Exception as error:  # importing another package can raise anything
-        raise RalphError(
-            f"The step type {point.name!r} could not be loaded from {point.value}: {error}.",
-            remedy="Mend or uninstall the package that provides it.",
-        ) from None
+    loaded = plugins.load(point, "step type")
     if not (isinstance(loaded, type) and issubclass(loaded, Step)):
         raise RalphError(f"The step type {point.name!r} ({point.value}) is not a subclass of ralph.steps.Step.")
     return loaded

@@ -41,9 +41,14 @@ ANSWER = Format(
         "Answer",
         "The file that a reviewer writes.",
         Answer,
-        given("verdict", Choice(("qualified", "failed")), about="Whether the work can stay as it is.", required=True),
+        given(
+            "verdict",
+            Choice(("qualified", "failed")),
+            about="qualified: the work is good enough; failed: it must change.",
+            required=True,
+        ),
         given("findings", ListOf(of=FINDING, longest=MAX_FINDINGS), required=True),
-        given("summary", SHORT, about="The review in a sentence or two.", required=True),
+        given("summary", SHORT, about="A summary of the review, in one or two sentences.", required=True),
     ),
 )
 
@@ -64,8 +69,8 @@ def _rules(blocking: set[str]) -> Callable[[Json], Iterable[str]]:
         found = [entry.get("severity") if isinstance(entry, dict) else None for entry in listed]
         worst = next((index for index, severity in enumerate(found) if severity in names), None)
         if document.get("verdict") == "qualified" and worst is not None:
-            yield f"verdict: qualified, but findings[{worst}] is {found[worst]}: say failed, or judge it again"
+            yield f"verdict: qualified, but findings[{worst}] is {found[worst]}: use failed, or reconsider the severity"
         if document.get("verdict") == "failed" and worst is None:
-            yield f"verdict: failed, but no finding is {' or '.join(names)}: name what has to change, or say qualified"
+            yield f"verdict: failed, but no finding is {' or '.join(names)}: name what must change, or use qualified"
 
     return rules

@@ -19,5 +19,5 @@ class ScreenshotStep(Step):
                 await context.host.screenshots(context.attempt)
             except (ServiceFailure, RalphError) as error:
                 said = str(error).split("\n", 1)[0]
-                context.note(f"No screenshots before the first attempt: {said}")
+                context.note(f"Ralph took no screenshots before the first attempt: {said}")
         return self.passed()

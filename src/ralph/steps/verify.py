@@ -22,14 +22,12 @@ class VerifyStep(Step):
         async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
             checked = await host.verify(attempt, commit)
         if not checked.results and not checked.pages and not checked.problem:
-            context.note("No gates are configured: this is unverified.", warning=True)
+            context.note("No gates are configured: the work is unverified.", warning=True)
         no_page = self._say_unseen(context)
         reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), checked.reason)))
         if reason:
             left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
-            hint = (
-                f"\n\nNot part of the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
-            )
+            hint = f"\n\nNot in the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
             return replace(self.failed(reason + hint), gates=checked.results, commit=commit, no_page=no_page)
         return replace(self.passed(), gates=checked.results, commit=commit, verified_tree=tree, no_page=no_page)
 
@@ -37,6 +35,6 @@ class VerifyStep(Step):
         task = context.task if context.work.kind is WorkKind.TASK and context.attempt.is_ui else None
         why = why_unseen(task.criteria, context.host.config) if task else ""
         if why:
-            text = f"{context.work.id} is a UI story, and no page was opened: {why}."
+            text = f"{context.work.id} is a UI task, but Ralph opened no page: {why}."
             context.note(text, warning=True)
         return why

@@ -16,10 +16,10 @@ TRIES = 3  # of an unused temporary name
 _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{16}\.tmp", re.DOTALL)
 
 
-def write(path: Path, data: bytes, *, sync: bool = True) -> None:
+def write(path: Path, data: bytes, *, sync: bool = True, permissions: int | None = None) -> None:
     """Replace `path` with `data`: write a temporary file in the same folder, fsync, rename.
 
-    Files that can be recreated from others need no sync.
+    Files that can be recreated from others need no sync. Without `permissions`, those of the old file stay.
 
     After a power cut the old file may be back, which is as complete as the new one. Every order of writes allows for
     that, so the folder itself is not synced.
@@ -29,21 +29,24 @@ def write(path: Path, data: bytes, *, sync: bool = True) -> None:
     """
     try:
         with safe_files.folder(path.parent) as folder:
-            _replace(path.name, folder, data, sync=sync)
+            _replace(path.name, folder, data, sync=sync, permissions=permissions)
     except OSError as error:
         raise RalphError(
             f"{path} could not be saved: {error.strerror}.",
-            remedy="The old file is whole. Free some space or correct the folder's permissions, then run again.",
+            remedy="The old file is unchanged. Free some disk space or fix the folder's permissions, then run again.",
         ) from None
     except RalphError as error:
         raise RalphError(f"{path} could not be saved.", details=(error.what,), remedy=error.remedy) from None
 
 
-def _replace(name: str, folder: int, data: bytes, *, sync: bool) -> None:
+def _replace(name: str, folder: int, data: bytes, *, sync: bool, permissions: int | None) -> None:
     temporary, descriptor = _temporary(name, folder)
     try:
         try:
-            _keep_mode(name, folder, descriptor)
+            if permissions is None:
+                _keep_mode(name, folder, descriptor)
+            else:
+                os.fchmod(descriptor, permissions)
             view = memoryview(data)
             while view:
                 view = view[os.write(descriptor, view) :]

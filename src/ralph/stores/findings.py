@@ -19,13 +19,13 @@ def _finding(*, file: str, problem: str, remedy: str, **found: Value) -> Finding
 
 FINDING = Part(
     "FindingEntry",
-    "One thing that a reviewer found.",
+    "One problem that a reviewer found.",
     _finding,
     own("severity", Choice(("critical", "major", "minor"), Severity), required=True),
-    own("file", Text(longest=1000), about="Where; empty: no one file."),
+    own("file", Text(longest=1000), about="The file with the problem; empty: not one file."),
     own("line", Maybe(Number(least=1))),
-    own("problem", SHORT, about="What is wrong, in a sentence or two.", required=True),
-    own("remedy", Text(longest=2000), about="What would put it right."),
+    own("problem", SHORT, about="The problem, in one or two sentences.", required=True),
+    own("remedy", Text(longest=2000), about="How to fix it."),
 )
 
 

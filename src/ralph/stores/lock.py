@@ -138,7 +138,7 @@ def _open(file: Path) -> int:
     try:
         return safe_files.open_append(file)
     except RalphError as error:
-        raise RalphError(f"The lock {error.what}", details=error.details, remedy=error.remedy) from None
+        raise RalphError(f"Lock file: {error.what}", details=error.details, remedy=error.remedy) from None
 
 
 def _is_held(descriptor: int) -> bool:
@@ -159,9 +159,9 @@ def _held(path: Path, owner: Owner | None) -> RalphError:
         else "another process"
     )
     return RalphError(
-        f"Another run is at work here ({who}).",
-        details=(f"It holds {path}.",),
-        remedy="Wait for it to end, or stop it with Ctrl-C" + (f" or `kill {owner.pid}`." if owner else "."),
+        f"Another run is active here ({who}).",
+        details=(f"It holds the lock {path}.",),
+        remedy="Wait until it ends, or stop it with Ctrl-C" + (f" or `kill {owner.pid}`." if owner else "."),
         code=EXIT_LOCKED,
     )
 

@@ -42,7 +42,7 @@ def remove(folder: Path, record: Record) -> Path:
 
 
 def _path(folder: Path, record: Record) -> Path:
-    return folder / record.target / f"{record.work}{SUFFIX}"
+    return folder / record.target / f"{record.work}.{record.number}{SUFFIX}"
 
 
 def _read(path: Path) -> Record | None:

@@ -224,7 +224,7 @@ class Format(Generic[T]):
         try:
             json.loads(data.decode("utf-8-sig"), parse_float=_finite)
         except Unusual:
-            return None, ["a number is larger than any computer's"]
+            return None, ["a number is too large"]
         return self.codec.read(self.part, checked.model_dump(by_alias=True), checked=True), []
 
     @property

@@ -1,4 +1,4 @@
-"""The form of a script: every field of a turn, and all mistakes in a file."""
+"""The format of a script: the fields of a turn, and a check that reports all mistakes in a file."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ class ScriptTurn(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    match: str | None = Field(default=None, description="A regular expression that the prompt must contain.")
-    call: int | None = Field(default=None, ge=1, description="Only in the nth call of all.")
-    times: int | None = Field(default=None, ge=1, description="How often this turn may be played.")
-    say: list[str] = Field(default=[], description="Lines to print, first of all.")
-    write: dict[str, str] = Field(default={}, description="Files to write, with their text.")
-    append: dict[str, str] = Field(default={}, description="Text to add to the end of files.")
-    answer: JsonValue = Field(default=None, description="What goes into the answer file that the prompt names.")
-    delete: list[str] = Field(default=[], description="Files to remove.")
-    run: list[str] = Field(default=[], description="Shell commands, with their output.")
-    sleep: Annotated[float, Field(ge=0)] = Field(default=0, description="Seconds to wait, after all that.")
+    match: str | None = Field(default=None, description="A regular expression that must match the prompt.")
+    call: int | None = Field(default=None, ge=1, description="Play this turn only in the nth call.")
+    times: int | None = Field(default=None, ge=1, description="How often this turn can be played.")
+    say: list[str] = Field(default=[], description="Lines to print first.")
+    write: dict[str, str] = Field(default={}, description="Files to write, with their content.")
+    append: dict[str, str] = Field(default={}, description="Text to append to files.")
+    answer: JsonValue = Field(default=None, description="The content of the answer file that the prompt names.")
+    delete: list[str] = Field(default=[], description="Files to delete.")
+    run: list[str] = Field(default=[], description="Shell commands to run; their output is printed.")
+    sleep: Annotated[float, Field(ge=0)] = Field(default=0, description="Seconds to wait after that.")
     then: list[str] = Field(default=[], description="Lines to print at the end.")
-    done: bool = Field(default=False, description="Say <ralph>DONE</ralph> at the very end.")
+    done: bool = Field(default=False, description="Print <ralph>DONE</ralph> at the very end.")
     exit: int = Field(default=0, ge=0, le=255, description="The exit code.")
 
 
 class Script(BaseModel):
-    """A JSON file of turns; the first that fits a call is played."""
+    """A JSON file of turns; in each call, the agent plays the first one that matches."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -41,7 +41,7 @@ class Script(BaseModel):
 
 
 def read(path: Path) -> list[ScriptTurn]:
-    """The turns of a script, or all of its mistakes."""
+    """Return the turns of a script, or raise an error that lists all of its mistakes."""
     return validation.parse(Script, validation.read(path), name=str(path), rules=_rules).turns
 
 

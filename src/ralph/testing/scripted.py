@@ -1,8 +1,8 @@
 """The scripted agent: plays turns from a JSON file, chosen by a match on the prompt or by the call's number.
 
-It is an ordinary agent program. It reads its prompt on standard input, does what the first fitting turn says
-(say, write, append, delete, run, sleep), and ends with that turn's exit code. Loops start it for every call, so it
-imports little: `dataclasses`, `pathlib` and `subprocess` would take as long as all that it does.
+It is an ordinary agent program. It reads its prompt on standard input, does what the first matching turn says
+(say, write, append, delete, run, sleep), and exits with that turn's code. Loops start it for every call, so it
+imports little: `dataclasses`, `pathlib` and `subprocess` would take as long as the call itself.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ class PlayedTurn:
 
 
 def found(script: str) -> str | None:
-    """Where a script is: here, or in the project's root when Ralph has called us from a folder below it."""
+    """Return the path of a script: here, or in the project root if Ralph started the agent in another folder."""
     places = (script, os.path.join(os.environ.get("RALPH_ROOT") or ".", script))
     return next(filter(os.path.isfile, places), None)
 
 
 def load(path: Name) -> list[PlayedTurn]:
-    """The turns of a script, or all of its mistakes.
+    """Return the turns of a script, or raise an error that lists all of its mistakes.
 
-    Only what is odd is looked at closely: that takes several times as long as all the rest of a call.
+    Pydantic checks only an unusual script: the import takes several times as long as the rest of a call.
     """
     try:
         with open(path, "rb") as file:
@@ -106,18 +106,18 @@ def _compiles(pattern: str) -> bool:
 
 
 def play(path: Name, state: Name | None = None) -> int:
-    """Play the turn that fits this call."""
+    """Play the turn that matches this call."""
     prompt = sys.stdin.read()
     turns = load(path)
     chosen = choose(turns, prompt, _count(_state_file(path, state), turns, prompt))
     if chosen is None:
-        sys.stderr.write("scripted agent: no turn fits this call\n")
+        sys.stderr.write("scripted agent: no turn matches this call\n")
         return 1
     return _perform(turns[chosen], prompt)
 
 
 def choose(turns: list[PlayedTurn], prompt: str, history: list[int | None]) -> int | None:
-    """The first turn that fits, given which turns the earlier calls played (None: no turn fitted)."""
+    """Return the first turn that matches, given the turns that earlier calls played (None: no turn matched)."""
     for index, turn in enumerate(turns):
         if turn.match is not None and not re.search(turn.match, prompt):
             continue
@@ -135,7 +135,7 @@ def reset(path: Name, state: Name | None = None) -> None:
 
 
 def _count(state: Name, turns: list[PlayedTurn], prompt: str) -> list[int | None]:
-    """Earlier calls, with this one written down; calls side by side take turns."""
+    """Return the earlier calls and record this one; a lock serializes parallel calls."""
     _make_folder_of(state)
     with open(state, "a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -197,7 +197,7 @@ def _remove(name: Name) -> None:
 
 
 def _run(command: str) -> None:
-    """A shell with this command; it never outlives us."""
+    """Run a command in a shell, which never outlives this process."""
     ignored_by_python = (signal.SIGPIPE, signal.SIGXFSZ)
     shell = os.posix_spawn("/bin/sh", ["/bin/sh", "-c", command], os.environ, setsigdef=ignored_by_python)
     try:

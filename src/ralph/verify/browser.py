@@ -55,7 +55,7 @@ def check_installed(settings: config.BrowserSettings) -> str:
     """Return the browser's path, or raise an error that says what is missing and how to get it."""
     if not playwright_version():
         raise RalphError(
-            "UI stories are checked in a browser, and Playwright, which drives it, is not installed.",
+            "Ralph checks UI tasks in a browser, but Playwright, which controls it, is not installed.",
             remedy=f"Install it with `{installation.this().extra('browser')}`, {SWITCH_OFF}.",
         )
     found = find_chromium(settings)
@@ -63,11 +63,11 @@ def check_installed(settings: config.BrowserSettings) -> str:
         return found
     if settings.executable_path:
         raise RalphError(
-            f"browser.executablePath is {settings.executable_path!r}, and no program is there.",
-            remedy="Correct it, or leave it empty, so that the browser is found.",
+            f"browser.executablePath is {settings.executable_path!r}, but there is no such program.",
+            remedy="Fix it, or leave it empty so that Ralph searches for a browser.",
         )
     raise RalphError(
-        "UI stories are checked in a browser, and no Chrome or Chromium was found on this machine.",
+        "Ralph checks UI tasks in a browser, but found no Chrome or Chromium on this machine.",
         remedy=f"Install one (Debian: apt install chromium), name it in browser.executablePath, {SWITCH_OFF}.",
     )
 
@@ -83,7 +83,7 @@ class Browser:
     _chromium: Chromium | None = None
     _mark: str = ""
     _gone: asyncio.Event = field(default_factory=asyncio.Event)
-    _told: set[str] = field(default_factory=set)
+    _noted_once: set[str] = field(default_factory=set)
 
     async def __aenter__(self) -> Browser:
         return self
@@ -99,7 +99,7 @@ class Browser:
 
     async def context(self, **options: Any) -> BrowserContext:  # Playwright's own options
         """Create a fresh context for one page: no cookies, no storage."""
-        assert self._chromium is not None, "whoever looks has ensured that it is there"
+        assert self._chromium is not None, "the caller has started the browser"
         return await self._chromium.new_context(**options)
 
     def is_alive(self) -> bool:
@@ -122,13 +122,13 @@ class Browser:
         tree.when_over(tree.registered(self._mark), gone.set)
         is_root = os.geteuid() == 0
         if is_root:
-            self._tell("The browser runs without its sandbox, which it does not have for root.")
+            self._tell("The browser runs without its sandbox, because it has none for root.")
         try:
             self._chromium = await self._launch(executable, sandbox=not is_root)
         except Error as error:
             if is_root or "sandbox" not in error.message:
                 raise _cannot_start(executable, error.message) from None
-            self._tell("The browser runs without its sandbox, which this system does not give it.")
+            self._tell("The browser runs without its sandbox, because this system does not allow it.")
             try:
                 self._chromium = await self._launch(executable, sandbox=False)
             except Error as again:
@@ -136,7 +136,7 @@ class Browser:
         self._chromium.on("disconnected", lambda _: gone.set())
 
     async def _launch(self, executable: str, *, sandbox: bool) -> Chromium:
-        assert self._playwright is not None, "it drives the browser"
+        assert self._playwright is not None, "Playwright is started before the browser"
         return await self._playwright.chromium.launch(
             executable_path=executable,
             headless=self.settings.headless,
@@ -164,8 +164,8 @@ class Browser:
         tree.forget(driver)
 
     def _tell(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._noted_once:
+            self._noted_once.add(text)
             self.noted(text)
 
 
@@ -179,7 +179,7 @@ def _cannot_start(executable: str, message: str) -> RalphError:
     # dbus errors are common and never the cause
     said = [line for line in message.splitlines() if SAID.match(line) and "dbus" not in line]
     telling = list(dict.fromkeys(SAID.sub("", line).strip() for line in said))
-    remedy = "Run it by hand to see why, or name another one in browser.executablePath."
+    remedy = "Run it yourself to see why, or name another one in browser.executablePath."
     if "DISPLAY" in message:
         remedy = "There is no screen here: leave out --headed, or set browser.headless to true."
     return RalphError(f"{Path(executable).name} could not be started.", details=tuple(telling[:5]), remedy=remedy)

@@ -7,7 +7,7 @@ import re
 from ralph.errors import RalphError
 from ralph.plan.model import GateResult
 
-UNTIL_DONE = "If the gate is to fail until a task is done, use --keep-going."
+UNTIL_DONE = "If the gate should fail until a task is done, use --keep-going."
 
 
 def last_lines(result: GateResult) -> tuple[str, ...]:
@@ -23,7 +23,7 @@ def environment_failure(result: GateResult) -> RalphError | None:
         f"The gate `{result.command}` cannot run in a clean checkout: {what}.",
         details=last_lines(result),
         remedy=(
-            "Gates run on a fresh checkout of each commit. Have it set up: "
+            "Gates run on a fresh checkout of each commit. Set it up with "
             f"{_setup(result)} in ralph.config.json (see docs/guides/worktrees.md). {UNTIL_DONE}"
         ),
     )

@@ -12,6 +12,7 @@ from ralph import safe_files
 from ralph.config import Config
 from ralph.plan.model import Gate, GateResult
 from ralph.process import environment, spawn
+from ralph.process.redaction import Secrets
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.verify.output import first_failing, in_brief, useful
 
@@ -32,12 +33,11 @@ class GateRun:
     in_place: bool = False  # this is the agent's working copy
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
-    secrets: tuple[str, ...] = field(default_factory=lambda: environment.secrets_in(os.environ), repr=False)
+    secrets: Secrets = field(repr=False)
 
     def show(self, gate: Gate) -> Gate:
         """Return a gate for display, with secrets in its command redacted."""
-        secrets = environment.Redactor(self.secrets)
-        return replace(gate, name=secrets.text(gate.name), command=secrets.text(gate.command))
+        return self.secrets.clean(gate)
 
 
 def gate_environment(config: Config, variables: Mapping[str, str]) -> dict[str, str]:
@@ -102,7 +102,7 @@ def describe(result: GateResult) -> str:
 
 
 async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
-    secrets = environment.Redactor(bench.secrets)
+    secrets = bench.secrets.stream()
     with safe_files.open_new(log, buffering=1 << 16) as file:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.command],
@@ -130,9 +130,9 @@ async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
 
 def _reason(gate: Gate, ended: ProcessEnd) -> str:
     if ended.how is ExitKind.TIMED_OUT:
-        return f"it did not end within its time limit of {gate.timeout:g} s, so its whole process tree was ended"
+        return f"it did not finish within its time limit of {gate.timeout:g} s, so Ralph ended its whole process tree"
     if ended.code < 0:
-        return f"it was ended by signal {-ended.code}"
+        return f"signal {-ended.code} ended it"
     hint = " (command not found)" if ended.code == 127 else ""
     return f"exit code {ended.code}{hint}"
 

@@ -64,8 +64,8 @@ def first_failing(output: str) -> str:
     point = _point(rest)
     if point is None or not (error_signs.HEADING.match(first.encode()) or error_signs.TRACEBACK in first.encode()):
         return in_brief(first, MAX_LINE // 2)
-    told = "" if error_signs.TRACEBACK in first.encode() else f"{in_brief(first, MAX_LINE // 2)} · "
-    return told + in_brief(rest[point], MAX_LINE // 4)
+    heading = "" if error_signs.TRACEBACK in first.encode() else f"{in_brief(first, MAX_LINE // 2)} · "
+    return heading + in_brief(rest[point], MAX_LINE // 4)
 
 
 def in_brief(line: str, size: int) -> str:
@@ -110,14 +110,14 @@ def _first_error(file: BinaryIO, size: int) -> int | None:
 
 def _search(file: BinaryIO, begin: int, end: int, first: dict[Sign, int]) -> int:
     """Record the first line with each sign in a part of the file; return how far the search came."""
-    looked = 0
+    checked = 0
     for offset, block in _blocks(file, begin, end):
         for at, line in _suspects(block):
             sign = error_signs.of(line)
             if sign and sign not in first:
                 first[sign] = offset + at
-            looked += 1
-            if sign is Sign.REPORTED or looked == MAX_READ_FILES:
+            checked += 1
+            if sign is Sign.REPORTED or checked == MAX_READ_FILES:
                 return offset + at + len(line)
     return max(begin, end)
 

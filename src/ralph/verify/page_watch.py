@@ -24,11 +24,11 @@ DOWNLOAD = "Download is starting"
 NET = re.compile(r"net::ERR_\w+")
 FRAME = re.compile(r"\b(https?://[^\s)]+?):(\d+):\d+\)?$", re.MULTILINE)
 WORDS = {
-    "net::ERR_TOO_MANY_REDIRECTS": "it redirects in a circle",
-    "net::ERR_CONNECTION_REFUSED": "nobody listens there",
-    "net::ERR_CONNECTION_RESET": "the connection broke",
-    "net::ERR_EMPTY_RESPONSE": "the server hung up without an answer",
-    "net::ERR_NAME_NOT_RESOLVED": "there is no such host",
+    "net::ERR_TOO_MANY_REDIRECTS": "it redirects in a loop",
+    "net::ERR_CONNECTION_REFUSED": "no program listens there",
+    "net::ERR_CONNECTION_RESET": "the connection was reset",
+    "net::ERR_EMPTY_RESPONSE": "the server closed the connection without a response",
+    "net::ERR_NAME_NOT_RESOLVED": "the host does not exist",
     "net::ERR_CERT_AUTHORITY_INVALID": "its certificate is not trusted",
 }
 
@@ -91,7 +91,7 @@ class PageWatch:
         if not any(found.kind in ("status", "load") for found in self._found) and self.status not in self.expected:
             self.find("load", why)
 
-    def see(self, seen: Mapping[str, Any]) -> None:  # the result of look.js
+    def see(self, seen: Mapping[str, Any]) -> None:  # the result of inspect_page.js
         for framework, text in seen["overlays"]:
             self.find("overlay", f"{framework}: {text}")
         if self.status in self.expected:
@@ -99,7 +99,7 @@ class PageWatch:
         for text in seen["banners"]:
             self.find("banner", text)
         if seen["blank"] and not self._found:
-            self.find("blank", "the page is empty: no text, no picture, nothing to click")
+            self.find("blank", "the page is blank: no text, no image, nothing to click")
 
     def _request(self, request: Request) -> None:
         if request.resource_type not in ENDLESS:
@@ -150,7 +150,7 @@ class PageWatch:
         self.crashed = True
         self._open.clear()
         self.quiet.set()
-        self.find("crash", "the page crashed the browser's process for it")
+        self.find("crash", "the page crashed its browser process")
 
     def _navigated(self, frame: Frame) -> None:
         if frame.parent_frame is None:

@@ -7,14 +7,14 @@ import re
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ralph import config, safe_files
 from ralph.plan.model import PageFinding, PageResult
-from ralph.process.environment import Redactor
+from ralph.process.redaction import Secrets
 from ralph.verify.browser import Browser
 from ralph.verify.page_watch import PageProblem, PageWatch, why_not_loaded
 from ralph.verify.ready import LOOPBACK
@@ -30,7 +30,7 @@ RELOADS = 10
 TRIES = 2
 MOST = 10  # findings of one page
 MAX_LINE = 300  # characters of one finding
-LOOK = Path(__file__).with_name("look.js")
+INSPECT = Path(__file__).with_name("inspect_page.js")
 IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000})))"
 GITIGNORE = b"*\n"
 
@@ -68,7 +68,7 @@ class PageVisit:
     browser: Browser
     shots: Shots
     seen: Callable[[PageResult], None]
-    secrets: tuple[str, ...] = ()
+    secrets: Secrets = field(default_factory=Secrets, repr=False)
 
     @property
     def settings(self) -> config.BrowserSettings:
@@ -80,13 +80,13 @@ class PageVisit:
         return min(REST, self.settings.timeout)
 
 
-async def visit_pages(look: PageVisit, base: str) -> tuple[PageResult, ...]:
+async def visit_pages(visit: PageVisit, base: str) -> tuple[PageResult, ...]:
     """Open every page in turn; without any, open the application's own address."""
-    base = look.settings.base_url or base
+    base = visit.settings.base_url or base
     results = []
-    for page in look.pages or ((Page(base),) if base else ()):
-        result = await _visit_again_after_a_crash(look, page, page.resolve(base))
-        look.seen(result)
+    for page in visit.pages or ((Page(base),) if base else ()):
+        result = await _visit_again_after_a_crash(visit, page, page.resolve(base))
+        visit.seen(result)
         results.append(result)
     return tuple(results)
 
@@ -99,22 +99,22 @@ def explain(results: Iterable[PageResult]) -> str:
     lines = tuple(finding.line for result in wrong for finding in result.findings)
     shots = [f"- {result.page}: {result.screenshot}" for result in wrong if result.screenshot]
     more = f" (and {len(lines) - 1} more)" if lines[1:] else ""
-    parts = [f"The browser found something wrong: {lines[0]}{more}", "\n".join(f"- {line}" for line in lines)]
+    parts = [f"The browser found a problem: {lines[0]}{more}", "\n".join(f"- {line}" for line in lines)]
     return "\n\n".join((*parts, *(("Screenshots:", "\n".join(shots)) if shots else ())))
 
 
-async def _visit_again_after_a_crash(look: PageVisit, page: Page, url: str) -> PageResult:
+async def _visit_again_after_a_crash(visit: PageVisit, page: Page, url: str) -> PageResult:
     began = time.monotonic()
     if not url:
-        missing = "it is a path, and no service has a URL that it could belong to: set browser.baseUrl"
-        return _result(look, page, url, [PageProblem("load", missing)], began=began)
+        missing = "it is a path, but no service has a URL: set browser.baseUrl"
+        return _result(visit, page, url, [PageProblem("load", missing)], began=began)
     for _ in range(TRIES):
-        await look.browser.ensure()
-        result = await _unless_it_crashes(look.browser, _visit(look, page, url))
+        await visit.browser.ensure()
+        result = await _unless_it_crashes(visit.browser, _visit(visit, page, url))
         if result:
             return result
-        look.browser.noted(f"The browser crashed while {page.address} was looked at, and is started anew.")
-    return _result(look, page, url, [PageProblem("crash", f"the browser crashed here {TRIES} times")], began=began)
+        visit.browser.noted(f"The browser crashed on {page.address}. Ralph starts it again.")
+    return _result(visit, page, url, [PageProblem("crash", f"the browser crashed here {TRIES} times")], began=began)
 
 
 async def _unless_it_crashes(browser: Browser, work: Coroutine[Any, Any, PageResult]) -> PageResult | None:
@@ -129,7 +129,7 @@ async def _unless_it_crashes(browser: Browser, work: Coroutine[Any, Any, PageRes
     return visit.result() if browser.is_alive() and not visit.cancelled() else None
 
 
-async def _visit(look: PageVisit, page: Page, url: str) -> PageResult:
+async def _visit(visit: PageVisit, page: Page, url: str) -> PageResult:
     began = time.monotonic()
     from playwright.async_api import Error
 
@@ -137,25 +137,25 @@ async def _visit(look: PageVisit, page: Page, url: str) -> PageResult:
     watch = PageWatch(url=url, expected=page.expected)
     context, image = None, b""
     try:
-        context = await look.browser.context(viewport=SIZE, ignore_https_errors=own)
-        async with asyncio.timeout(look.settings.timeout + REST + look.patience):
+        context = await visit.browser.context(viewport=SIZE, ignore_https_errors=own)
+        async with asyncio.timeout(visit.settings.timeout + REST + visit.patience):
             tab = await context.new_page()
             watch.attach(tab)
-            if await _load(tab, watch, look.settings.timeout):
+            if await _load(tab, watch, visit.settings.timeout):
                 await _come_to_rest(tab, watch)
             if watch.loads > RELOADS:
-                watch.find("load", "it keeps loading itself anew")
+                watch.find("load", "it keeps reloading itself")
             if not watch.is_download:
-                image = await _see(tab, watch, look.patience)
+                image = await _see(tab, watch, visit.patience)
     except TimeoutError:
-        watch.cannot_load("it does not respond any more")
+        watch.cannot_load("it stopped responding")
     except Error as error:
         watch.find("crash", error.message.splitlines()[0])
     finally:
-        if context and look.browser.is_alive():
-            await _close(look.browser, context, look.patience)
-    shot = look.shots.save(page, image) if image else ""
-    return _result(look, page, url, watch.found(), began=began, status=watch.status, screenshot=shot)
+        if context and visit.browser.is_alive():
+            await _close(visit.browser, context, visit.patience)
+    shot = visit.shots.save(page, image) if image else ""
+    return _result(visit, page, url, watch.found(), began=began, status=watch.status, screenshot=shot)
 
 
 async def _load(tab: Tab, watch: PageWatch, seconds: float) -> bool:
@@ -202,7 +202,7 @@ async def _see(tab: Tab, watch: PageWatch, seconds: float) -> bytes:
 
     try:
         async with asyncio.timeout(seconds):
-            watch.see(await tab.evaluate(LOOK.read_text()))
+            watch.see(await tab.evaluate(INSPECT.read_text()))
             return await tab.screenshot(full_page=True)
     except Error:
         if watch.crashed or tab.is_closed():
@@ -223,7 +223,7 @@ async def _close(browser: Browser, context: BrowserContext, seconds: float) -> N
 
 
 def _result(
-    look: PageVisit,
+    visit: PageVisit,
     page: Page,
     url: str,
     found: Iterable[PageProblem],
@@ -232,13 +232,13 @@ def _result(
     status: int | None = None,
     screenshot: str = "",
 ) -> PageResult:
-    secrets = Redactor(look.secrets)
+    secrets = visit.secrets
     name = secrets.text(page.address)
     listed = [
         PageFinding(page=name, kind=one.kind, text=secrets.text(_short(one.text)), screenshot=screenshot)
         for one in found
     ]
-    known = [re.compile(pattern) for pattern in look.settings.ignore]
+    known = [re.compile(pattern) for pattern in visit.settings.ignore]
     listed = [finding for finding in listed if not any(pattern.search(finding.line) for pattern in known)]
     if len(listed) > MOST:
         more = f"and {len(listed) - MOST} more"

@@ -13,8 +13,9 @@ from pathlib import Path
 from ralph import safe_files
 from ralph.config import Service
 from ralph.errors import RalphError
-from ralph.process import environment, ports, spawn
-from ralph.process.spawn import Child
+from ralph.process import ports, spawn
+from ralph.process.child import Child
+from ralph.process.redaction import Secrets
 from ralph.verify.output import useful
 from ralph.verify.ready import Output, is_ready, local_port, until_ready
 
@@ -66,12 +67,13 @@ class Services:
     logs: Path
     owner: str
     started: Callable[[Service, float], None]
+    secrets: Secrets = field(repr=False)
     noted: Callable[[str], None] = lambda text: None
     borrows: bool = True  # use a service that is already up; False: only one that runs in `cwd` may answer
     environment: Mapping[str, str] | None = None  # the environment of services; None: everything in the person's shell
     _ports: dict[str, int] = field(default_factory=dict)
     _running: dict[str, _Running] = field(default_factory=dict)
-    _told: set[str] = field(default_factory=set)
+    _noted_once: set[str] = field(default_factory=set)
     _lives: int = 0
 
     def __post_init__(self) -> None:
@@ -124,7 +126,7 @@ class Services:
         else:
             if ours and not ours.child.running():
                 how = f"died after its last check ({ours.end})"
-                self.noted(f"The service {service.name!r} {how}: it is started again.")
+                self.noted(f"The service {service.name!r} {how}. Ralph starts it again.")
             await self._end(service.name)
             taken = _taken(service)
             if taken:
@@ -133,14 +135,14 @@ class Services:
 
     def _tell_whose(self, service: Service) -> None:
         """Report once that a running service is used; it may be out of date, and Ralph does not restart it."""
-        if service.start is None or service.name in self._told:
+        if service.start is None or service.name in self._noted_once:
             return
-        self._told.add(service.name)
+        self._noted_once.add(service.name)
         port = local_port(service.ready)
         holder = ports.holder(port) if port else None
         whose = f", from {holder}" if holder and holder.pid else ""
-        text = f"The service {service.name!r} was up already at {service.ready}{whose}"
-        self.noted(f"{text}: it is used as it is, and never restarted or ended.")
+        text = f"The service {service.name!r} is already running at {service.ready}{whose}"
+        self.noted(f"{text}. Ralph uses it as it is, and does not restart or stop it.")
 
     def _may_borrow(self, service: Service) -> bool:
         """Return whether a running service may be used; another program on a local port would serve other files."""
@@ -149,7 +151,7 @@ class Services:
     async def _start(self, service: Service, command: str) -> None:
         self._lives += 1
         log = self.logs / f"service-{service.name}-{self._lives}.log"
-        redactor = environment.Redactor(environment.secrets_in(os.environ))
+        redactor = self.secrets.stream()
         output = Output(service.ready)
         stack = AsyncExitStack()
         file = stack.enter_context(safe_files.open_new(log, buffering=0))
@@ -212,21 +214,21 @@ async def check_before(service: Service) -> None:
     """Check that a service can start in a working copy, or is up if the person starts it."""
     if service.start is None:
         if not await is_ready(service.ready):
-            raise RalphError(_absent(service), remedy="Start it, then run again.")
+            raise RalphError(_absent(service), remedy="Start the service, then run again.")
         return
     taken = "" if PORT in service.ready else _taken(service)
     if taken:
         raise RalphError(
             taken,
-            remedy=f"End that program; or let the service have a free port, with ${PORT} in its start and "
-            f"${{{PORT}}} in its ready; or, if it is yours to run, remove its start.",
+            remedy=f"Stop that program. Or give the service a free port: use ${PORT} in its start and "
+            f"${{{PORT}}} in its ready. Or, if you start it yourself, remove its start.",
         )
 
 
 def _absent(service: Service) -> str:
     return (
-        f"The service {service.name!r} does not answer at {service.ready}, and it has no start command: "
-        "a person is to start it."
+        f"The service {service.name!r} does not respond at {service.ready}. It has no start command, "
+        "so you must start it yourself."
     )
 
 
@@ -234,10 +236,10 @@ def _taken(service: Service) -> str:
     """Return why a service cannot start: another program listens on its port."""
     port = local_port(service.ready)
     holder = ports.holder(port) if port else None
-    return f"The service {service.name!r} cannot be started: port {port} is held by {holder}." if holder else ""
+    return f"The service {service.name!r} cannot start: {holder} is using port {port}." if holder else ""
 
 
 def _missing(ready: str) -> str:
     if ready.startswith("log:"):
-        return f"did not say {ready.removeprefix('log:')!r}"
-    return f"did not answer at {ready}"
+        return f"did not print {ready.removeprefix('log:')!r}"
+    return f"did not respond at {ready}"

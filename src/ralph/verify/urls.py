@@ -61,7 +61,7 @@ def why_unseen(criteria: Iterable[str], config: Config) -> str:
     if not config.browser.enabled:
         return "browser.enabled is false"
     if not config.has_address and not pages_in(criteria):
-        return "its criteria name no page, and there is no service with a URL and no browser.baseUrl"
+        return "its criteria name no page, and neither a service nor browser.baseUrl gives a URL"
     return ""
 
 

@@ -22,6 +22,7 @@ class Doing:
     since: float
     heard: float
     said: str = ""
+    until: float | None = None  # when a wait ends
 
 
 class LivingLine:
@@ -37,11 +38,12 @@ class LivingLine:
         self._beat = clock.seconds()
         self.at = ""  # the progress of the whole run
 
-    def begin(self, work: str, what: str) -> None:
+    def begin(self, work: str, what: str, *, ends_in: float | None = None) -> None:
+        """Show what a piece of work does; with `ends_in`, how much longer it takes instead of how long it took."""
         now = self._clock.seconds()
         if not self._doing:
             self._beat = now
-        self._doing[work] = Doing(what, since=now, heard=now)
+        self._doing[work] = Doing(what, since=now, heard=now, until=None if ends_in is None else now + ends_in)
         self._draw()
 
     def hear(self, work: str, said: str) -> None:
@@ -90,9 +92,13 @@ class LivingLine:
         return f"{work}: " if len(self._doing) > 1 else ""
 
     def _so_far(self, doing: Doing) -> str:
+        if doing.until is not None:
+            return self._elapsed(doing)
         silent = self._clock.seconds() - doing.heard
         quiet = f", silent for {words.elapsed(silent)}" if silent >= HEARTBEAT / 2 else ""
         return f"{self._elapsed(doing)} so far{quiet}"
 
     def _elapsed(self, doing: Doing) -> str:
+        if doing.until is not None:
+            return f"{words.elapsed(max(doing.until - self._clock.seconds(), 0))} left"
         return words.elapsed(self._clock.seconds() - doing.since)

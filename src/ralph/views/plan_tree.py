@@ -10,25 +10,25 @@ from ralph.views import words
 from ralph.views.lines import say
 
 
-def draw(plan: Plan, noun: str = "task") -> None:
+def draw(plan: Plan) -> None:
     """Print the plan as a tree."""
-    for text, task in tree(plan, noun):
+    for text, task in tree(plan):
         say(text, bold=task is None, fg=words.colour(task) if task else None, hang=5 if task else 2)
 
 
-def tree(plan: Plan, noun: str = "task") -> Iterator[tuple[str, Task | None]]:
+def tree(plan: Plan) -> Iterator[tuple[str, Task | None]]:
     """The lines, each with its task; None: a heading."""
     groups = waves(plan)
-    yield f"{words.count(len(plan.tasks), noun)} in {words.count(len(groups), 'wave')}", None
+    yield f"{words.count(len(plan.tasks), 'task')} in {words.count(len(groups), 'wave')}", None
     for number, group in enumerate(groups, 1):
-        together = f" ({len(group)} side by side)" if len(group) > 1 else ""
+        together = f" ({len(group)} in parallel)" if len(group) > 1 else ""
         yield f"wave {number}: {', '.join(task.id for task in group)}{together}", None
         for task in group:
             branch = "└─" if task is group[-1] else "├─"
-            yield f"{branch} {words.mark(task)} {_told(task)}", task
+            yield f"{branch} {words.mark(task)} {_row(task)}", task
 
 
-def _told(task: Task) -> str:
+def _row(task: Task) -> str:
     needs = f"  (needs {', '.join(task.depends_on)})" if task.depends_on else ""
     how = f"  ({words.in_place(task)})" if words.in_place(task) else "  (accepted)" if task.acceptance else ""
     return f"{task.id}  {words.cut(task.title, 90)}{needs}{how}"

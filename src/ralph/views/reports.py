@@ -13,7 +13,7 @@ from ralph import __version__
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.journal.writer import now
-from ralph.plan.usage import Usage
+from ralph.plan.usage import CostSource
 from ralph.plan.work import Ending, Verdict, WorkKind
 from ralph.stores import atomic
 
@@ -28,6 +28,7 @@ STATUS: dict[Ending, Status] = {
     Ending.HALTED: "halted",
     Ending.ONCE: "once",
     Ending.LIMITED: "limited",
+    Ending.BUDGET: "limited",
     Ending.STOPPED: "stopped",
     Ending.INTERRUPTED: "interrupted",
 }
@@ -57,7 +58,7 @@ class BreakerReport(ReportPart):
     step: str
     state: Literal["closed", "open", "half-open"]
     failures: Count
-    until: float | None = Field(description="When the next try is let through, in seconds since 1970.")
+    until: float | None = Field(description="When the next try is allowed, in seconds since 1970.")
 
 
 class RunState(ReportPart):
@@ -81,7 +82,7 @@ class RunState(ReportPart):
 
 
 class Tokens(ReportPart):
-    """null: unknown, which is not 0."""
+    """null: unknown, not 0."""
 
     input: int | None
     output: int | None
@@ -90,9 +91,9 @@ class Tokens(ReportPart):
 
 
 class Cost(ReportPart):
-    usd: float | None = Field(description="null: unknown; that is not 0.")
-    source: Literal["reported", "estimated", "mixed", "unknown"]
-    unpriced_calls: Count = Field(description="Calls whose cost is in none of it.")
+    usd: float | None = Field(description="null: unknown, not 0.")
+    source: CostSource
+    unpriced_calls: Count = Field(description="Calls with an unknown cost, which the sum leaves out.")
 
 
 class Aggregate(ReportPart):
@@ -106,7 +107,7 @@ class Aggregate(ReportPart):
     model: str | None
     status: Status
     reason: str
-    verified: bool = Field(description="Whether gates decided; false: there were none.")
+    verified: bool = Field(description="Whether gates decided; false: no gate was required.")
     in_place: bool = Field(description="Whether gates ran where the agent worked, not on a clean checkout.")
     started_at: str
     ended_at: str
@@ -211,7 +212,7 @@ class Reports:
                 cache_read=usage.cache_read_tokens,
                 cache_write=usage.cache_write_tokens,
             ),
-            cost=Cost(usd=usage.cost_usd, source=_source(usage), unpriced_calls=usage.unpriced),
+            cost=Cost(usd=usage.cost_usd, source=usage.cost_source, unpriced_calls=usage.unpriced),
         )
 
     def _save(self, state: RunState) -> None:
@@ -229,13 +230,6 @@ def read_state(folder: Path) -> RunState | None:
         return RunState.model_validate_json((folder / STATE).read_bytes())
     except (OSError, ValueError):
         return None
-
-
-def _source(usage: Usage) -> Literal["reported", "estimated", "mixed", "unknown"]:
-    if usage.cost_usd is None:
-        return "unknown"
-    priced = usage.calls - usage.unpriced
-    return "reported" if not usage.estimated else "estimated" if usage.estimated == priced else "mixed"
 
 
 def state_schema() -> str:

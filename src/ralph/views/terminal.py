@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from ralph.plan.work import Ending, Verdict, WorkKind
 from ralph.views import words
 from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
+from ralph.views.spent import used
 
 
 class TerminalView:
@@ -27,12 +29,12 @@ class TerminalView:
         self._living = LivingLine(quiet=quiet, clock=self._clock)
         self._tasks = self._passed = 0  # from the last event
         self._title = ""  # the title of the current task, if there is only one
-        self._noun = "task"
         self._is_session = False
         self._jobs = 1
         self._reasons: dict[str, str] = {}  # why each work's last attempt did not pass
         self._found: set[str] = set()  # works whose browser findings were just printed
-        self._who = ""  # the task that the next line is about, in a parallel run
+        self._who = ""  # what the next line is about, if several attempts run: a task, in a race also its agent
+        self._racers: dict[tuple[str, int], str] = {}  # the agents of attempts that race
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
@@ -62,8 +64,17 @@ class TerminalView:
     def __call__(self, event: Event, _line: str = "") -> None:
         handler = self._handlers.get(type(event))
         if handler:
-            self._who = str(getattr(event, "work", "")) if self._jobs > 1 else ""
+            if isinstance(event, e.AttemptStarted) and event.race:
+                again = f" {event.attempt}" if event.race.count(event.agent) > 1 else ""
+                self._racers[event.work, event.attempt] = f"{event.agent}{again}"
+            name = self._name(event)
+            self._who = name if self._jobs > 1 or name != str(getattr(event, "work", "")) else ""
             handler(event)
+
+    def _name(self, event: Event) -> str:
+        """Return the work that an event is about, and in a race the agent."""
+        work, attempt = str(getattr(event, "work", "")), getattr(event, "attempt", 0)
+        return " ".join(filter(None, (work, self._racers.get((work, attempt), ""))))
 
     def close(self) -> None:
         """The run is over; no more events follow."""
@@ -86,15 +97,16 @@ class TerminalView:
         self.line(strip_ansi(text), **style)
 
     def _run_started(self, event: e.RunStarted) -> None:
-        self._noun, self._jobs = words.noun(event.workflow), event.jobs
+        self._jobs = event.jobs
         self._count(event)
         self._is_session = event.workflow == "session"
         passed = words.passed(event.passed, event.accepted)
         blocked = f", {event.blocked} blocked" if event.blocked else ""
-        self._line(f"{event.target}: {words.count(event.tasks, self._noun)}, {passed}{blocked}", bold=True)
+        self._line(f"{event.target}: {words.count(event.tasks, 'task')}, {passed}{blocked}", bold=True)
         model = f" · model {event.model}" if event.model else ""
         config = f" · config {event.config}" if event.config else ""
-        jobs = f" · {event.jobs} at a time" if event.jobs > 1 else ""
+        jobs = f" · {event.jobs} in parallel" if event.jobs > 1 else ""
+        jobs += f" · race of {', '.join(event.race)}" if event.race else ""
         follower = f", then {event.follower}" if event.follower else ""
         branch = f"branch {event.branch}{follower}"
         self._line(f"  {branch} · agent {event.agent}{model}{config}{jobs} · run {event.run}", dim=True)
@@ -111,15 +123,15 @@ class TerminalView:
     def _baseline_ended(self, event: e.BaselineEnded) -> None:
         self._living.end_all()
         if event.red:
-            self._line("  These are red already. They have to become green all the same.", fg="yellow")
-            hint = "Green in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
+            self._line("  Already failing before the first attempt. They must pass for a task to pass.", fg="yellow")
+            hint = "Do they pass in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
             self._line(f"  {hint}", dim=True)
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
         name = event.title if event.kind is not WorkKind.TASK else f"{event.work} {event.title}"
         most = f" of {event.max_failures}" if event.max_failures else ""
         tries = f", try {event.failures + 1}{most}" if event.failures else ""
-        again = ", going on" if event.resumed else ""
+        again = ", resumed" if event.resumed else ""
         self._living.end("")
         self._found.discard(event.work)
         self._title = words.cut(event.title, 30) if self._jobs == 1 else ""
@@ -144,22 +156,23 @@ class TerminalView:
         self._living.at = f"{self._far}{self._title}"
 
     def _agent_started(self, event: e.AgentStarted) -> None:
-        self._living.begin(event.work, f"agent {Path(event.command).name} at work")
+        self._living.end("")  # nothing waits any more
+        self._living.begin(self._name(event), f"agent {Path(event.command).name} at work")
 
     def _agent_spoke(self, event: e.AgentSpoke) -> None:
-        self._living.hear(event.work, event.text)
+        self._living.hear(self._name(event), event.text)
 
     def _agent_ended(self, event: e.AgentEnded) -> None:
-        self._living.end(event.work)
+        self._living.end(self._name(event))
         said = ", ".join(claim for claim in event.claims if claim not in ("LEARNING", "REASON"))
         how = f"says {said}" if said else "finished"
-        if event.how != "exited" or event.code:
+        if event.how != "answered" and (event.how != "exited" or event.code):
             how = f"{event.how}, exit code {event.code}" if event.how == "exited" else event.how
         used = [words.tokens(event.usage), words.cost(event.usage)] if event.usage.input_tokens is not None else []
         self._line("  " + " · ".join(["  agent " + how, words.duration(event.seconds), *used]))
 
     def _marked(self, event: e.Marked) -> None:
-        self._line(f"    in the plan it marked {event.work} as {', '.join(event.claims)}: a claim, put back")
+        self._line(f"    the agent marked {event.work} as {', '.join(event.claims)} in the plan: a claim, reverted")
 
     def _learned(self, event: e.Learned) -> None:
         self._line(f"    learned: {words.cut(event.text, 200)}", fg="cyan")
@@ -172,17 +185,17 @@ class TerminalView:
         self._line(f"    service {event.service} answers at {event.ready} · {words.duration(event.seconds)}")
 
     def _gate_started(self, event: e.GateStarted) -> None:
-        self._living.begin(event.work, f"gate {event.command}")
+        self._living.begin(self._name(event), f"gate {event.command}")
 
     def _gate_ended(self, event: e.GateEnded) -> None:
-        self._living.end(event.work)
+        self._living.end(self._name(event))
         result = event.result
         name = result.command if result.name == result.command else f"{result.name}: {result.command}"
         where = f" · {words.IN_PLACE}" if result.in_place else ""
         if result.passed:
             self._line(f"    ✓ {name}{where} · {words.duration(result.seconds)}", fg="green")
         else:
-            optional, colour = ("", "red") if result.required else (" · optional, only warns", "yellow")
+            optional, colour = ("", "red") if result.required else (" · optional, only a warning", "yellow")
             took = words.duration(result.seconds)
             self._line(f"    ✗ {name}{where} · {took} · {result.reason}{optional}", fg=colour)
             for line in words.telling(result.output):
@@ -213,7 +226,7 @@ class TerminalView:
 
     def _step_retried(self, event: e.StepRetried) -> None:
         when = f" in {words.duration(event.delay)}" if event.delay else ""
-        self._line(f"    {event.step} again{when}: {words.first_line(event.reason)}")
+        self._line(f"    retrying {event.step}{when}: {words.first_line(event.reason)}")
 
     def _breaker_changed(self, event: e.BreakerChanged) -> None:
         if event.state == "closed":
@@ -223,7 +236,7 @@ class TerminalView:
             self._line(f"    the circuit breaker of {event.step} is open after {times} in a row", fg="yellow")
 
     def _attempt_ended(self, event: e.AttemptEnded) -> None:
-        self._living.end(event.work)
+        self._living.end(self._name(event))
         self._count(event)
         if event.kind is WorkKind.FINISH and event.verdict is Verdict.PASSED:
             return  # the next event says how the spec was closed
@@ -234,7 +247,7 @@ class TerminalView:
                 where = f" {words.IN_PLACE}" if is_in_place(event.gates) else ""
                 text = {
                     WorkKind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
-                    WorkKind.REVIEW: "the final verification agrees",
+                    WorkKind.REVIEW: "the final verification agreed",
                     WorkKind.PLAN: "answered",
                     WorkKind.SETUP: f"{event.work} done · {event.commit[:10]}",
                 }[event.kind]
@@ -244,16 +257,16 @@ class TerminalView:
                 sent = f"sent back: {', '.join(who)} · " if who else ""
                 self._line(f"  ↺ {sent}{reason}", fg="yellow", bold=True)
             case Verdict.FAILED:
-                self._line(f"  ✗ {event.work} not accepted: {reason}", fg="red", bold=True)
+                self._line(f"  ✗ {event.work} failed: {reason}", fg="red", bold=True)
                 shown = any(not gate.passed for gate in event.gates) or event.work in self._found  # printed above
                 for line in [] if shown else event.reason.strip().splitlines()[1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:
-                self._line(f"  … {event.work} goes on in the next loop: {reason}", fg="yellow")
+                self._line(f"  … {event.work} continues in the next loop: {reason}", fg="yellow")
             case Verdict.BLOCKED:
-                self._line(f"  ✗ {event.work} cannot go on: {reason}", fg="red", bold=True)
+                self._line(f"  ✗ {event.work} cannot continue: {reason}", fg="red", bold=True)
             case Verdict.CONFLICTED:
-                self._line(f"  ↺ {event.work} goes back: {reason}", fg="yellow", bold=True)
+                self._line(f"  ↺ {event.work} must be redone: {reason}", fg="yellow", bold=True)
             case _:
                 self._line(f"  ‖ {event.work} {event.verdict.value}: {reason}", fg="yellow", bold=True)
 
@@ -273,25 +286,30 @@ class TerminalView:
 
     def _waited(self, event: e.Waited) -> None:
         self._line(f"  ‖ {words.first_line(event.reason)}", fg="yellow")
-        self._living.begin("", f"waiting {words.duration(event.seconds)} for the limit to pass")
+        until = words.time_of_day(event.until or time.time() + event.seconds, time.time())
+        who = f" for {event.agent}" if event.agent else ""
+        self._line(f"    waiting{who} until {until}, {words.duration(event.seconds)} from now", fg="yellow")
+        self._living.begin("", f"waiting{who} until {until}", ends_in=event.seconds)
 
     def _run_ended(self, event: e.RunEnded) -> None:
         self._living.end_all()
         colour = {Ending.DONE: "green", Ending.ONCE: "green"}.get(event.ending, "yellow")
         self._line()
-        self._line(headline(event, told=self._is_told(event)), always=True, fg=colour, bold=True)
+        self._line(headline(event, shown=self._is_shown(event)), always=True, fg=colour, bold=True)
         blocked = f", {event.blocked} blocked" if event.blocked else ""
         self._line(
-            f"  {words.plural(words.noun(event.workflow))} {words.passed(event.passed, event.accepted, event.tasks)}"
+            f"  tasks {words.passed(event.passed, event.accepted, event.tasks)}"
             f"{blocked} · "
             f"attempts {event.attempts} · "
             f"time {words.duration(event.seconds)}",
             always=True,
         )
         if event.attempts:
-            self._line(f"  {words.tokens(event.usage)} · {words.cost(event.usage)}", always=True)
+            self._line(f"  {used(event.usage)}", always=True)
+        if event.total.calls > event.usage.calls:
+            self._line(f"  in all runs: {used(event.total)}", always=True)
 
-    def _is_told(self, event: e.RunEnded) -> bool:
+    def _is_shown(self, event: e.RunEnded) -> bool:
         """Whether the reason is shown elsewhere: in the last attempt's line, or in the message that follows."""
         said = map(words.first_line, self._reasons.values())
         return event.is_error or (not self._quiet and words.first_line(event.reason) in said)
@@ -300,10 +318,10 @@ class TerminalView:
         return str(Path(path).relative_to(self._folder)) if self._folder in Path(path).parents else path
 
 
-def headline(event: e.RunEnded, *, told: bool = False) -> str:
-    """How a run ended, in one line; `told`: the reason is shown elsewhere."""
+def headline(event: e.RunEnded, *, shown: bool = False) -> str:
+    """How a run ended, in one line; `shown`: the reason is shown elsewhere."""
     reason = words.cut(words.first_line(event.reason), 300)
-    stopped = "" if told else f" · {reason}"
+    stopped = "" if shown else f" · {reason}"
     match event.ending:
         case Ending.DONE:
             green = "all required gates green" if event.optional else "all gates green"
@@ -323,7 +341,9 @@ def headline(event: e.RunEnded, *, told: bool = False) -> str:
             return f"{event.target}: one attempt made · {reason}{unverified}"
         case Ending.LIMITED:
             return f"{event.target}: stopped at a limit{stopped}"
+        case Ending.BUDGET:
+            return f"{event.target}: stopped · {reason}"
         case Ending.STOPPED:
             return f"{event.target}: stopped{stopped}"
         case Ending.INTERRUPTED:
-            return f"{event.target}: interrupted · run the same command again to go on"
+            return f"{event.target}: interrupted · run the same command again to resume"

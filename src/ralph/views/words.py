@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 
 from ralph.plan.model import Acceptance, Severity, Task, TaskState
 from ralph.plan.usage import Usage
@@ -32,6 +33,12 @@ def elapsed(seconds: float) -> str:
     return duration(int(seconds)) if seconds >= 10 else f"{int(seconds)} s"
 
 
+def time_of_day(at: float, now: float) -> str:
+    """The local time of a moment; with the weekday if it is not within the next twelve hours."""
+    form = "%H:%M" if at - now < 12 * 3600 else "%a %H:%M"
+    return time.strftime(form, time.localtime(at))
+
+
 def count(number: int, word: str) -> str:
     return f"{number} {word if number == 1 else plural(word)}"
 
@@ -40,11 +47,6 @@ def plural(word: str) -> str:
     if word.endswith("criterion"):
         return word[:-2] + "a"
     return word[:-1] + "ies" if word.endswith("y") else word + "s"
-
-
-def noun(workflow: str) -> str:
-    """The name of a task in a workflow's files."""
-    return "story" if workflow == "feature" else "task"
 
 
 def tokens(usage: Usage) -> str:

@@ -23,20 +23,20 @@ from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
 
-def change_plan(name: str, change: Callable[[Plan, str], Plan], *, vouching: bool = False) -> Target:
+def change_plan(name: str, change: Callable[[Plan, str], Plan], *, accepting: bool = False) -> Target:
     """Change a target's plan by `change`, which also gets the commit that its work stands on.
 
-    `vouching`: it stands in for the gates, so that nobody but a person may have asked for it.
+    `accepting`: it stands in for the gates, so that only a person may ask for it.
     """
     workspace = workspaces.find(Path.cwd())
     _check_outside(workspace)
     config = configuration.load(workspace.root)
     target = find(workspace, name)
-    if target.marked_by and not vouching:
-        raise RalphError(f"Only its roles can mark the tasks of {name}.", remedy=target.marked_by)
+    if target.marked_by and not accepting:
+        raise RalphError(f"Only the session's roles can change the tasks of {name}.", remedy=target.marked_by)
     run_id = new_run_id()
     with lock.hold(workspace.lock, lock.me(run_id, name), brief=True) as left_by:
-        if vouching:
+        if accepting:
             _check_ended(workspace, target, left_by)
         branch = target.branch.name if target.branch else ""
         message = config.commits.message.replace("prd.json", Path(target.file).name)
@@ -55,7 +55,7 @@ def need_a_person(*, yes: bool) -> None:
     if not yes and not sys.stdin.isatty():
         raise RalphError(
             "Only a person can do this, and there is no terminal here.",
-            remedy="Type the command in a terminal. In a script of your own, add --yes.",
+            remedy="Type the command in a terminal. In your own scripts, add --yes.",
         )
 
 
@@ -65,12 +65,12 @@ def persons_name(folder: Path) -> str:
 
 
 def _check_outside(workspace: Workspace) -> None:
-    """What an agent or a gate started carries Ralph's mark, or stems from somebody who does, or was adopted by us."""
+    """Processes of agents and gates carry Ralph's mark, descend from one that does, or were adopted by Ralph."""
     above = lineage()
     if any(map(mark_of, above)) or not verifiers(workspace.records).isdisjoint(above):
         raise RalphError(
-            "Only a person can do this: it was called from inside of a run.",
-            remedy="Type the command yourself when the run has ended.",
+            "Only a person can do this, but a run called it.",
+            remedy="Run the command yourself when the run has ended.",
         )
 
 
@@ -78,6 +78,6 @@ def _check_ended(workspace: Workspace, target: Target, left_by: Owner | None) ->
     """An agent that killed Ralph may have outlived it, with no mark left on it."""
     if left_by or crash_file.tip_of(workspace, target.name):
         raise RalphError(
-            "The last run here was killed, and what its agent did since cannot be told from what you do.",
-            remedy=f"First let Ralph clean up: `{target.command}`, or stop it again with Ctrl-C. Then accept.",
+            "The last run was killed, and its agent may still be running.",
+            remedy=f"Run `{target.command}` first to clean up (Ctrl-C stops it). Then accept the task.",
         )

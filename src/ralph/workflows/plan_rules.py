@@ -59,14 +59,14 @@ def task_rules(listed: object, where: str, dependencies: str) -> Iterable[str]:
         graph[str(task.get("id"))] = names
     found = cycle(graph)
     if found:
-        yield f"{where}: dependencies run in a circle: {' → '.join(found)}"
+        yield f"{where}: dependencies form a cycle: {' → '.join(found)}"
 
 
 def of_tasks(document: Json) -> Iterable[str]:
     yield from task_rules(document.get("tasks"), "tasks", "depends_on")
     app = document.get("app")
     if isinstance(app, str) and not is_inside(app):
-        yield f"app: {app!r} does not lie inside the project"
+        yield f"app: {app!r} is not inside the project"
 
 
 def of_specs(document: Json) -> Iterable[str]:
@@ -88,10 +88,10 @@ def of_specs(document: Json) -> Iterable[str]:
             yield f"{place}.id: {task['id']!r} is the id of a spec"
     for number, spec in enumerate(specs):
         if spec.get("tasks") == []:
-            yield f"specs[{number}].tasks: {spec.get('id')!r} has no tasks; plan it anew with `ralph start plan`"
+            yield f"specs[{number}].tasks: {spec.get('id')!r} has no tasks; run `ralph plan --from specs/`"
         file = spec.get("file")
         if isinstance(file, str) and not is_inside(file):
-            yield f"specs[{number}].file: {file!r} does not lie inside the project"
+            yield f"specs[{number}].file: {file!r} is not inside the project"
 
 
 def _same_files(specs: list[Json]) -> Iterator[str]:
@@ -99,7 +99,7 @@ def _same_files(specs: list[Json]) -> Iterator[str]:
     for number, spec in enumerate(specs):
         file = spec.get("file")
         if isinstance(file, str) and first.setdefault(file, number) != number:
-            yield f"specs[{number}].file: {file!r} is already that of specs[{first[file]}]; join the two"
+            yield f"specs[{number}].file: {file!r} is already used by specs[{first[file]}]; merge the two"
 
 
 def _repeated(entries: Iterable[tuple[str, Json]]) -> Iterator[str]:
@@ -119,20 +119,20 @@ def of_request(state: Json, entries: list[tuple[str, Json]]) -> Iterable[str]:
     yield from task_rules([entry for _, entry in entries], TASKS, "dependencies")
     for file, entry in entries:
         if isinstance(entry.get("id"), str) and f"{entry['id']}.json" != file:
-            yield f"{TASKS}/{file}: its id is {entry['id']!r}, which belongs into {TASKS}/{entry['id']}.json"
+            yield f"{TASKS}/{file}: its id is {entry['id']!r}, which belongs in {TASKS}/{entry['id']}.json"
     listed = state.get("task_order")
     order = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
     there = [file.removesuffix(".json") for file, _ in entries]
     for number, name in enumerate(order):
         if name in order[:number]:
-            yield f"{STATE}: task_order[{number}]: {name!r} is there twice"
+            yield f"{STATE}: task_order[{number}]: {name!r} is listed twice"
         elif name not in there:
             near = validation.nearest(name, there)
             yield f"{STATE}: task_order[{number}]: there is no file {TASKS}/{name}.json{near}"
     is_planned = state.get("phase") not in [phase.value for phase in UNPLANNED]
     for name in there if is_planned else ():
         if name not in order:
-            yield f"{TASKS}/{name}.json: it is not in task_order; add it there, or put the file elsewhere"
+            yield f"{TASKS}/{name}.json: it is not in task_order; add it there, or move the file"
     if is_planned and listed == []:
         yield f"{STATE}: task_order: there are no tasks, though the phase is {state.get('phase')!r}"
     statuses = state.get("task_statuses")
@@ -145,8 +145,8 @@ def refuse_newer_specs(document: Json, name: str) -> None:
     version = document.get("version")
     if isinstance(version, int) and not isinstance(version, bool) and version > SPECS_VERSION:
         raise RalphError(
-            f"{name} is of version {version}, and this Ralph knows only version {SPECS_VERSION}.",
-            remedy="A newer Ralph wrote it: `ralph upgrade` says how to get one. The file was left as it is.",
+            f"{name} has version {version}, but this Ralph supports only version {SPECS_VERSION}.",
+            remedy="A newer Ralph wrote it. `ralph upgrade` shows how to get one. The file was not changed.",
         )
 
 
@@ -154,8 +154,8 @@ def refuse_other_request(document: Json, name: str) -> None:
     version = document.get("version")
     if isinstance(version, str) and version != REQUEST_VERSION:
         raise RalphError(
-            f"{name} is of version {version!r}, and this Ralph knows only version {REQUEST_VERSION!r}.",
-            remedy="Another Ralph wrote it: `ralph upgrade` says how to get a newer one. The file was left as it is.",
+            f"{name} has version {version!r}, but this Ralph supports only version {REQUEST_VERSION!r}.",
+            remedy="Another Ralph wrote it. `ralph upgrade` shows how to get a newer one. The file was not changed.",
         )
 
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from ralph.errors import RalphError
+from ralph.git.read import one_moment
 from ralph.plan.model import Plan, Task
-from ralph.stores import crash_file
 from ralph.validation import nearest
 from ralph.workflows.target import Target
-from ralph.workspace import TARGETS, Workspace
+from ralph.workspace import Workspace
 
 if TYPE_CHECKING:
-    from ralph.config import Config
+    from ralph.config import Config, RoleName
     from ralph.engine.lifecycle import Options
     from ralph.engine.workflow import Workflow
     from ralph.workflows.checks import Check
@@ -60,7 +60,9 @@ class WorkflowType:
     name: str
     is_parallel: bool = False  # `--jobs`: its tasks can be independent
     default_config: str = ""  # `--config`: its steps come from a file, by default this one
+    can_race: bool = True  # `--race`: several agents can attempt the same task
     can_halt: bool = False  # `--on-failure`: the first failed task ends the run
+    more_roles: tuple[RoleName, ...] = ()  # who is needed for a run, beside those who do and review tasks
 
     @property
     def targets(self) -> _Targets:
@@ -77,8 +79,8 @@ WORKFLOWS = {
         WorkflowType(name="request", is_parallel=True, can_halt=True),
         WorkflowType(name="requirements", default_config="default"),
         WorkflowType(name="specs"),
-        WorkflowType(name="session"),
-        WorkflowType(name="feature", is_parallel=True),
+        WorkflowType(name="session", can_race=False, more_roles=("planner", "questioner", "reviewer")),
+        WorkflowType(name="feature", is_parallel=True, more_roles=("verifier",)),
     )
 }
 """In the order in which a name is searched; the last also says which names cannot be."""
@@ -92,6 +94,7 @@ def workflow_of(target: Target) -> WorkflowType:
     return WORKFLOWS[target.workflow]
 
 
+@one_moment()
 def find(workspace: Workspace, name: str) -> Target:
     """The target of this name, or an error that lists the known ones."""
     for kind in WORKFLOWS.values():
@@ -100,23 +103,28 @@ def find(workspace: Workspace, name: str) -> Target:
             return target
     names = list(dict.fromkeys(target.name for target in everything(workspace)))
     raise RalphError(
-        f"There is no plan {name!r} here{nearest(name, names)}",
-        details=("These exist:", *(f"  {known}" for known in names)) if names else ("There are no plans yet.",),
+        f"There is no plan {name!r}{nearest(name, names) or '.'}",
+        details=("Existing plans:", *(f"  {known}" for known in names)) if names else ("There are no plans yet.",),
         remedy=f'Make it: ralph plan {name} "What it should do"',
     )
 
 
+@one_moment()
 def everything(workspace: Workspace) -> list[Target]:
     """Every plan of the project."""
     return [target for name in SHOWN for target in WORKFLOWS[name].targets.everything(workspace)]
 
 
+@one_moment()
 def unfinished(workspace: Workspace) -> list[Target]:
     """The plans that a run can do something for: also what a killed run had done and not committed yet."""
+    from ralph.stores import crash_file
+
     known = everything(workspace)
     return [target for target in known if not target.is_finished or crash_file.tip_of(workspace, target.name)]
 
 
+@one_moment()
 def only_target(workspace: Workspace) -> Target:
     """The only plan of a project, for a command without a name; an error that lists them if there are several."""
     known = everything(workspace)
@@ -125,10 +133,10 @@ def only_target(workspace: Workspace) -> Target:
     if first or len(found) == 1:
         return first or found[0]
     if not found:
-        raise RalphError("There is nothing to run here yet.", remedy=NO_PLANS)
+        raise RalphError("There is nothing to run yet.", remedy=NO_PLANS)
     raise RalphError(
         "Which plan?",
-        details=("These exist:", *(f"  {target.name}" for target in found)),
+        details=("Existing plans:", *(f"  {target.name}" for target in found)),
         remedy=f"For example: ralph run {found[0].name}",
     )
 
@@ -137,11 +145,10 @@ def find_task(plan: Plan, task_id: str) -> Task:
     """A task by its id, or an error that suggests the nearest id."""
     task = plan.find(task_id)
     if task is None:
-        noun = "task" if plan.target in TARGETS else "story"
         names = [task.id for task in plan]
         raise RalphError(
-            f"{plan.target} has no {noun} {task_id!r}{nearest(task_id, names)}",
-            remedy=f"See them with `ralph status {plan.target}`.",
+            f"{plan.target} has no task {task_id!r}{nearest(task_id, names) or '.'}",
+            remedy=f"`ralph status {plan.target}` lists its tasks.",
         )
     return task
 
@@ -152,5 +159,5 @@ def find_by_task(workspace: Workspace, task_id: str) -> Target:
     if len(found) == 1:
         return found[0]
     names = ", ".join(target.name for target in found)
-    what = f"{names} each have {task_id}." if found else f"No plan here has {task_id}."
-    raise RalphError(what, remedy="Name the one you mean before it." if found else "See them with `ralph status`.")
+    what = f"{names} each have a task {task_id}." if found else f"No plan has a task {task_id}."
+    raise RalphError(what, remedy="Name the plan before the task." if found else "`ralph status` lists the plans.")

@@ -10,12 +10,12 @@ from ralph.config import Config
 from ralph.engine.settle import Policy
 from ralph.plan.model import GateResult, Severity
 from ralph.plan.prompting import PromptRequest
-from ralph.plan.work import StepSpec
+from ralph.plan.work import ASKED_AGAIN, StepSpec
 from ralph.steps.agent import CallSettings
 from ralph.steps.pipeline import Pipeline
 from ralph.workflows.prompt_text import bullets, criteria
 
-REVIEW = StepSpec(type="review", settings=CallSettings())
+REVIEW = StepSpec(type="review", resilience=ASKED_AGAIN, settings=CallSettings())
 TEMPLATE = "review"
 
 
@@ -43,7 +43,7 @@ def review_prompt(
 ) -> str:
     """A reviewer's prompt; `about`: what the task belongs to, in the workflow's words."""
     task, asked, settings = occasion.plan.find(occasion.work.id), occasion.review, occasion.step.settings
-    assert task is not None and asked is not None, "tasks are reviewed, by whoever was asked"
+    assert task is not None and asked is not None, "only tasks are reviewed, and a reviewer was asked"
     gates = [gate for result in occasion.earlier for gate in result.gates]
     variables = {
         "about": about,
@@ -58,7 +58,7 @@ def review_prompt(
         "learnings": learnings,
         "blocking": " or ".join(config.review.blocking),
         "answerFile": asked.answer,
-        "mistakes": asked.mistakes,
+        "mistakes": occasion.mistakes,
     }
     file = settings.prompt_file if isinstance(settings, CallSettings) else None
     return prompts.render(TEMPLATE, variables, project, file=file)

@@ -26,7 +26,6 @@ class Target:
 
     name: str
     workflow: str
-    noun: str
     command: str  # the command that resumes it
     file: str  # its plan, relative to the project's root
     folder: Path | None  # a project root on disk that has it; None: only on its branch
@@ -37,7 +36,7 @@ class Target:
     store: Callable[[], PlanStore]
     files: tuple[str, ...] = ()  # what a state commit holds beside the plan
     draft: str = "PRD drafted, not finalized"  # how far it has come while there is no plan
-    unplanned: RalphError | None = None  # what to say to whoever needs one
+    unplanned: RalphError | None = None  # the error for commands that need a plan
     plan_command: str = ""  # what plans it, if that is another command
     is_agreed: Callable[[Plan], bool] = lambda _: True  # whether its final review has agreed, if it has one
     marked_by: str = ""  # why `ralph retry` cannot change it; empty: it can
@@ -74,4 +73,6 @@ class Target:
 
 
 def _no_plan(name: str) -> RalphError:
-    return RalphError(f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph prd {name}`.")
+    return RalphError(
+        f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph plan {name}`."
+    )

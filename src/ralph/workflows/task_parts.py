@@ -16,7 +16,7 @@ ID = given("id", NAME, required=True)
 CRITERIA = given("acceptance_criteria", TEXTS, "criteria")
 USED = Part(
     "Used",
-    "What the agent's calls used; null: nobody said, and that is not 0.",
+    "What the agent's calls used; null: unknown, not 0.",
     Usage,
     own("calls", COUNT),
     own("input_tokens", Maybe(WHOLE)),
@@ -24,15 +24,15 @@ USED = Part(
     own("cache_read_tokens", Maybe(WHOLE)),
     own("cache_write_tokens", Maybe(WHOLE)),
     own("cost_usd", Maybe(Number(whole=False))),
-    own("unpriced", COUNT, about="Calls whose cost nobody knows."),
-    own("estimated", COUNT, about="Calls whose cost was worked out from their tokens."),
+    own("unpriced", COUNT, about="Calls with an unknown cost."),
+    own("estimated", COUNT, about="Calls whose cost was estimated from their tokens."),
     own("model"),
 )
 ACCEPTED = Part(
     "AcceptedEntry",
-    "Set by `ralph accept`: a person vouched for the task, and no gate did.",
+    "Set by `ralph accept`: a person accepted the task, and no gate decided.",
     Acceptance,
-    own("by", about="The person's name, as git knows it."),
+    own("by", about="The person's name from git's user.name."),
     own("why", Text(longest=rules.MAX_WHY)),
 )
 
@@ -58,20 +58,31 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
             own("completed_at", required=True),
             own("commit", required=True),
             summary,
-            own("accepted", Maybe(ACCEPTED), about="Set by Ralph: no gate decided, a person did.", when_set=True),
+            own(
+                "accepted",
+                Maybe(ACCEPTED),
+                about="Set by Ralph: a person accepted it, and no gate decided.",
+                when_set=True,
+            ),
             own(gates, ListOf(of=one), "gates"),
+            own("agent", about="Set by Ralph: the agent that did it.", when_set=True),
+            own("usage", Maybe(USED), about="Set by Ralph: what the attempt that passed used.", when_set=True),
         )
     )
 
 
 def tried_fields(by: str) -> tuple[Field, ...]:
     return (
-        own("tried", TEXTS, about=f"Set by Ralph: what earlier {by} did and came to."),
+        own("tried", TEXTS, about=f"Set by Ralph: what earlier {by} did, and their result."),
         own("review_rounds", COUNT, "rounds", "Set by Ralph: how often a review sent it back."),
         own("findings", ListOf(of=FINDING), about="Set by Ralph: what its last review found."),
     )
 
 
+RACE = (
+    given("race", TEXTS, about="The agents that race for it: two or more names from providers in ralph.config.json."),
+    own("racing", ListOf(of=COUNT), about="Set by Ralph: attempts of its race that have not ended.", when_set=True),
+)
 SUMMARY, LATE_SUMMARY = own("summary", required=True), own("summary")
 REQUIRED = own("required", FLAG, default=True)
 UNLESS_REQUIRED = own("required", FLAG, default=True, when_set=True)
@@ -81,4 +92,4 @@ SPENT = (
     own("seconds", Number(whole=False, least=0, rounded=True), about="Set by Ralph."),
     own("usage", USED, about="Set by Ralph."),
 )
-LEARNINGS = own("learnings", TEXTS, about="Set by Ralph: what agents learned on the way.", when_set=True)
+LEARNINGS = own("learnings", TEXTS, about="Set by Ralph: what agents learned.", when_set=True)

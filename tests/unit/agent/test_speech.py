@@ -52,10 +52,38 @@ def test_a_marker_on_a_line_of_its_own_counts(line: str, marker: Marker) -> None
 
 @pytest.mark.parametrize(
     "line",
+    [f"**{DONE}**", f"`{DONE}`", f"``{DONE}``", f"**`{DONE}`**", f"`**{DONE}**`", f"  **{DONE}**  ", f"**{DONE}**\r"],
+)
+def test_bold_and_code_around_a_marker_are_forgiven(line: str) -> None:
+    assert said(f"Working.\n{line}\nBye.\n") == [Marker("DONE")]
+
+
+@pytest.mark.parametrize("marks", ["**", "`", "**`"])
+def test_a_learning_in_bold_is_kept_without_the_marks(marks: str) -> None:
+    learning = "<ralph>LEARNING:use `make`, **not** cmake</ralph>"
+    assert said(f"{marks}{learning}{marks[::-1]}\n") == [Marker("LEARNING", "use `make`, **not** cmake")]
+
+
+@pytest.mark.parametrize("line", [f"**{DONE}**", f"`{DONE}`"])
+def test_a_repeated_prompt_is_an_echo_with_and_without_marks(line: str) -> None:
+    prompt = f"When complete, output this:\n{line}\n"
+    assert said(prompt, prompt=prompt) == []
+    assert said(f"When complete, output this:\n{DONE}\n", prompt=prompt) == []
+
+
+@pytest.mark.parametrize(
+    "line",
     [
         f"I am NOT saying {DONE}",
+        f"**{DONE}",
+        f"{DONE}**",
+        f"`{DONE}",
+        f"**Say {DONE}**",
+        f"`{DONE}` is the marker",
+        f"`echo {DONE}`",
+        f"    `{DONE}`",
+        f"*****{DONE}*****",
         f"{DONE} is what I will say later",
-        f"`{DONE}`",
         f"> {DONE}",
         f"- {DONE}",
         f"    {DONE}",
@@ -343,7 +371,6 @@ def test_a_blocked_task_is_told_with_whatever_its_reason_holds(line: str, reason
         '<task_blocked reason="x">',
         f"Now I say {TASK_DONE}",
         f"{TASK_DONE} is what I will say",
-        f"`{TASK_DONE}`",
         f"> {TASK_DONE}",
         f"- {TASK_DONE}",
         f"    {TASK_DONE}",

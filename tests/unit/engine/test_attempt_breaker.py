@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from ralph import config
+from ralph.engine.agent_limits import FIRST_WAIT
 from ralph.engine.attempt import perform, run_attempt
 from ralph.engine.host import LocalHost
 from ralph.engine.loop import attempt_of
@@ -60,6 +61,7 @@ class Bench:
             clock=lambda: self.now,
             sleep=self.sleep,
         )
+        self.run.limits.waits = False  # a step that must wait says so at once
 
     async def sleep(self, seconds: float) -> None:
         self.slept.append(seconds)
@@ -255,6 +257,7 @@ def test_a_step_that_was_cut_short_counts_neither_way(bench: Bench, verdict: Ver
     step = Does(BAD, comes_to(verdict), BAD, breaker_threshold=2)
     for _ in range(3):
         bench.perform(step)
+        bench.now += FIRST_WAIT * 2  # a limit has passed
     assert [event.failures for event in bench.told(BreakerChanged)] == [2]
 
 
@@ -291,7 +294,7 @@ async def longer_than_allowed() -> StepResult:
 def test_a_step_that_takes_too_long_has_failed_and_that_counts(bench: Bench) -> None:
     step = Does(for_ever, timeout=0.001, breaker_threshold=1)
     result = bench.perform(step)
-    assert (result.verdict, result.reason) == (Verdict.FAILED, "The step 'does' did not end within 0.001 s.")
+    assert (result.verdict, result.reason) == (Verdict.FAILED, "The step 'does' did not finish within 0.001 s.")
     assert [event.state for event in bench.told(BreakerChanged)] == ["open"]
 
 
@@ -306,7 +309,7 @@ def test_a_step_that_took_too_long_has_failed_even_if_it_says_otherwise(bench: B
 def test_another_packages_step_that_breaks_has_failed_and_says_how(bench: Bench) -> None:
     result = bench.perform(Does(LookupError("nobody thought of this")))
     assert result.verdict is Verdict.FAILED
-    assert result.reason == "The step 'does' broke: LookupError: nobody thought of this"
+    assert result.reason == "The step 'does' crashed: LookupError: nobody thought of this"
 
 
 def test_another_packages_step_that_breaks_is_tried_again_and_counted_like_any_other(bench: Bench) -> None:

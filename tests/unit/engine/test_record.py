@@ -61,7 +61,7 @@ def test_an_attempt_that_was_settled_is_gone(tmp_path: Path) -> None:
 
 def test_half_a_record_is_no_record(tmp_path: Path) -> None:
     records.save(tmp_path, FULL)
-    path = tmp_path / "auth" / f"{FULL.work}{records.SUFFIX}"
+    path = tmp_path / "auth" / f"{FULL.work}.{FULL.number}{records.SUFFIX}"
     path.write_bytes(path.read_bytes()[:-20])
     assert records.load(tmp_path, "auth") == []
 

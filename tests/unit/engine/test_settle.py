@@ -171,7 +171,12 @@ def test_what_passed_keeps_its_proof(case: Case) -> None:
     assert passed.state is TaskState.PASSED
     assert passed.notes == ""
     assert passed.result == TaskResult(
-        completed_at="now", commit=outcome.commit, summary=outcome.summary, gates=(GATE,)
+        completed_at="now",
+        commit=outcome.commit,
+        summary=outcome.summary,
+        gates=(GATE,),
+        agent=outcome.agent,
+        usage=outcome.usage if outcome.usage.calls else None,
     )
     assert after.current == (None if plan.current == work.id else plan.current)
 
@@ -384,7 +389,7 @@ def test_a_task_is_stuck_after_enough_attempts_in_a_row_that_changed_nothing(
 def test_what_is_stuck_says_for_how_long_and_what_was_last() -> None:
     history = [outcome_of(number, changed=number == 1) for number in (1, 2, 3)]
     task = after_all(history, Policy(max_failures=0, max_idle=2))
-    assert task.notes == "Stuck: 2 attempts in a row changed nothing. The last one: reason 3"
+    assert task.notes == "Stuck: 2 attempts in a row changed nothing. The last attempt: reason 3"
 
 
 def test_a_stuck_task_makes_room_for_the_next() -> None:
@@ -518,7 +523,7 @@ FINISH = Work(kind=WorkKind.FINISH, id="a", title="A", steps=(StepSpec(type="ver
 GREEN_GATES = StepResult(step="verify", verdict=Verdict.PASSED, gates=(GATE,))
 COMMITTED = StepResult(step="git-commit", verdict=Verdict.PASSED, commit="c9", summary="feat: A")
 RED_GATES = StepResult(step="verify", verdict=Verdict.FAILED, reason="red", gates=(replace(GATE, passed=False),))
-REFUSED = StepResult(step="git-commit", verdict=Verdict.FAILED, reason="A git hook refused the commit")
+REFUSED = StepResult(step="git-commit", verdict=Verdict.FAILED, reason="The commit failed in a git hook")
 WRONG = ((RED_GATES,), (GREEN_GATES, REFUSED))
 CUT = StepResult(step="verify", verdict=Verdict.INTERRUPTED, reason="Ctrl-C")
 
@@ -710,7 +715,7 @@ def test_the_same_findings_twice_in_a_row_block_at_once(between: list[Verdict]) 
     history = [sent_back(1, *first), *others, sent_back(len(others) + 2, *second)]
     task = after_all(history, Policy(max_failures=0, max_rounds=9))
     assert task.state is TaskState.BLOCKED
-    assert task.notes.startswith("Stalemate: two reviews in a row found the same. reason")
+    assert task.notes.startswith("Stalemate: two reviews in a row found the same problems. reason")
 
 
 @pytest.mark.parametrize(
@@ -731,3 +736,60 @@ def test_what_a_good_review_found_is_remembered_and_a_person_can_begin_anew() ->
     assert resume(plan).tasks[0].rounds == 0
     again = retry_manually(plan, task.id).tasks[0]
     assert (again.rounds, again.findings) == (0, ())
+
+
+# Races
+
+
+@st.composite
+def races(draw: st.DrawFn) -> tuple[Plan, tuple[Outcome, ...], Policy]:
+    """The attempts of one race, in any order in which they can end: nothing lands after one has passed."""
+    policy, count = draw(POLICIES), draw(st.integers(2, 4))
+    pending = draw(tasks("US-1", policy.max_failures).filter(lambda task: task.state is TaskState.PENDING))
+    plan = draw(plans(policy)).change("US-1", lambda _: pending)
+    numbers = [pending.attempts + draw(st.integers(1, 3)) + index * 3 for index in range(count)]
+    ended: list[Outcome] = []
+    for number in draw(st.permutations(numbers)):
+        has_passed = any(outcome.verdict is Verdict.PASSED for outcome in ended)
+        possible = tuple(verdict for verdict in Verdict if verdict is not Verdict.PASSED or not has_passed)
+        rivals = tuple(other for other in numbers if other != number)
+        ended.append(replace(draw(outcomes(STORIES[0], possible)), number=number, rivals=rivals, reopened=()))
+    return plan, tuple(ended), policy
+
+
+@given(races())
+def test_a_race_is_one_try_whoever_ends_first(case: tuple[Plan, tuple[Outcome, ...], Policy]) -> None:
+    plan, ended, policy = case
+    before = plan.find("US-1")
+    assert before
+    settled = plan
+    for number, outcome in enumerate(ended, 1):
+        settled = settle(settled, STORIES[0], outcome, policy)
+        assert settled == settle(settled, STORIES[0], outcome, policy), "settled once"
+        assert all(is_settled(settled, STORIES[0], one.number) for one in ended[:number])
+        assert not any(is_settled(settled, STORIES[0], one.number) for one in ended[number:])
+    after = settled.find("US-1")
+    assert after
+    assert after.failures <= before.failures + 1
+    assert (after.attempts, after.racing) == (max(outcome.number for outcome in ended), ())
+    assert after.usage.calls == before.usage.calls + len(ended), "what each racer used counts"
+    verdicts = [outcome.verdict for outcome in ended]
+    if Verdict.PASSED in verdicts:
+        winner = ended[verdicts.index(Verdict.PASSED)]
+        assert after.state is TaskState.PASSED and after.failures == before.failures
+        assert after.result and after.result.agent == winner.agent
+    elif set(verdicts) <= {Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED}:
+        assert after.failures == before.failures + 1
+
+
+@given(cases(), st.lists(st.integers(1, 9), max_size=2))
+def test_no_outcome_turns_a_passed_task_back(case: Case, rivals: list[int]) -> None:
+    plan, work, outcome, policy = case
+    if work.kind is not WorkKind.TASK:
+        return
+    settled = settle(plan, work, replace(outcome, rivals=tuple(rivals)), policy)
+    for task in plan:
+        after = settled.find(task.id)
+        if task.state is TaskState.PASSED:
+            assert after and after.state is TaskState.PASSED
+            assert after.result == task.result or task.result is None

@@ -217,7 +217,7 @@ def test_gates_that_were_cut_short_or_left_out_pass_nothing_even_where_they_may_
     gates: tuple[GateResult, ...],
 ) -> None:
     """A time limit, an open circuit breaker, a service that is not up: the gates have not all said yes."""
-    verify = step("verify", Verdict.FAILED, reason="The step 'verify' did not end within 5 s.", gates=gates)
+    verify = step("verify", Verdict.FAILED, reason="The step 'verify' did not finish within 5 s.", gates=gates)
     outcome = tolerant(step("agent"), verify, step("git-commit"))
     assert (outcome.verdict, outcome.reason) == (Verdict.FAILED, verify.reason)
 

@@ -47,7 +47,7 @@ def test_an_older_version_of_ours_is_brought_up_to_date(tmp_path: Path) -> None:
     path = tmp_path / COMMAND
     path.parent.mkdir(parents=True)
     path.write_text(_signed("an older text\n", "claude"))
-    assert [change.what for change in install(tmp_path, "claude")] == ["brought up to date", "written"]
+    assert [change.what for change in install(tmp_path, "claude")] == ["updated", "written"]
     assert "an older text" not in path.read_text()
 
 
@@ -104,3 +104,13 @@ def test_the_commands_forbid_editing_state_and_name_only_commands_that_exist(sou
     assert "never edit anything under `.ralph/`" in text
     known = set(COMMANDS)
     assert set(re.findall(r"`ralph ([a-z]+)", text)) <= known | {"plan"}
+
+
+def test_the_skill_is_what_the_standard_asks_for(tmp_path: Path) -> None:
+    install(tmp_path, "skill")
+    for name in FILES["skill"]:
+        text = (tmp_path / name).read_text()
+        fields = dict(line.split(": ", 1) for line in text.split("---\n")[1].splitlines())
+        assert fields["name"] == (tmp_path / name).parent.name == "ralph"
+        assert len(fields["description"]) <= 1024
+        assert len(text.split()) < 1000, "an agent reads all of it"

@@ -70,7 +70,7 @@ def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -
     found = past_attempts(tmp_path, "auth")
     assert list(found) == [("US-001", 1), ("US-001", 2), ("US-001", 3)]
     assert [attempt.run for attempt in found.values()] == [f"20260101-000000-0000000{n}" for n in (1, 2, 2)]
-    assert [attempt.cost_usd for attempt in found.values()] == [0.25, None, 0.25]
+    assert [attempt.usage.cost_usd for attempt in found.values()] == [0.25, None, 0.25]
     assert found["US-001", 3].verdict == "passed"
     assert found["US-001", 1] == PastAttempt(
         run="20260101-000000-00000001",
@@ -82,7 +82,8 @@ def test_every_ended_attempt_of_a_feature_is_found_in_all_runs(tmp_path: Path) -
         base="b0" * 20,
         commit="c1",
         seconds=12.5,
-        cost_usd=0.25,
+        usage=found["US-001", 1].usage,
+        agent="",
         at=found["US-001", 1].at,
     )
 
@@ -102,7 +103,7 @@ def test_a_journal_of_an_older_ralph_is_read_as_far_as_it_goes(tmp_path: Path) -
     assert (lines.is_old, lines.skipped) == (True, 0)
     assert [(entry.seq, entry.target) for entry in found] == [(number, "auth") for number in range(1, 6)]
     assert not any(isinstance(entry.event, Unknown) for entry in found)
-    assert past_attempts(tmp_path, "auth")["US-001", 4].cost_usd is None
+    assert past_attempts(tmp_path, "auth")["US-001", 4].usage.cost_usd is None
     assert [page.number for page in seen_pages(tmp_path, "auth")["US-001"]] == [4]
     assert figures(tmp_path, "auth") == Figures(prompts=(70,), tasks=1, at_first=0)
 

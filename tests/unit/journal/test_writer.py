@@ -24,7 +24,7 @@ from ralph.journal.reader import events
 from ralph.journal.writer import FILE, Journal, new_run_id
 from ralph.plan.model import GateResult
 from ralph.plan.work import Ending, Usage, Verdict, WorkKind
-from ralph.process.environment import Redactor
+from ralph.process.redaction import Secrets
 
 GATE = GateResult(name="t", command="make", passed=False, seconds=1.5, code=2, output="bad\nvery bad")
 ATTEMPT = AttemptEnded(
@@ -177,7 +177,7 @@ def test_a_journal_is_not_written_into_a_folder_that_is_a_link(tmp_path: Path, l
 
 def test_a_folder_that_cannot_be_made_is_explained(tmp_path: Path) -> None:
     (tmp_path / "logs").write_text("a file")
-    with pytest.raises(RalphError, match="could not be made"), Journal(tmp_path / "logs" / "run") as journal:
+    with pytest.raises(RalphError, match="could not create"), Journal(tmp_path / "logs" / "run") as journal:
         journal.emit(Noted(text="the first event"))
 
 
@@ -253,7 +253,7 @@ def test_an_event_that_is_huge_is_cut_so_that_it_can_be_read(tmp_path: Path) -> 
 
 def test_emitting_an_event_is_cheap(tmp_path: Path) -> None:
     """By processor time, with slack for a busy machine; `python -m bench journal` holds the limit of 50 µs."""
-    secrets = Redactor(["hunter2222", "correct-horse"]).text
+    secrets = Secrets(["hunter2222", "correct-horse"]).text
     with Journal(tmp_path, secrets) as journal:
         spent = []
         for _ in range(400):

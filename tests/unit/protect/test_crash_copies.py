@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -81,7 +84,7 @@ def test_copies_are_all_of_one_moment(killed: Workspace) -> None:
     crash_copies.keep(killed, "auth", [plan, other], tip="new")
     assert copies_of(killed).stat().st_ino != before, "replaced, not changed"
     names = {path.name for path in copies_of(killed).parent.iterdir()}
-    assert names == {crash_file.FILE, "US-001.attempt.json"}, "nothing of it lies anywhere else"
+    assert names == {crash_file.FILE, "US-001.1.attempt.json"}, "nothing of it lies anywhere else"
 
 
 def test_the_same_plan_is_not_written_again(killed: Workspace) -> None:
@@ -99,6 +102,72 @@ def test_of_a_file_that_a_link_replaced_the_last_copy_stays(killed: Workspace) -
     crash_copies.keep(killed, "auth", [plan], tip="abc")
     assert crash_copies.put_back(killed) == ["prd.json"]
     assert plan.read_text() == PLAN and not plan.is_symlink()
+
+
+def move_away_and_link(plan: Path) -> None:
+    away = plan.parents[3] / "away"
+    plan.parent.rename(away)
+    plan.parent.symlink_to(away)
+
+
+def move_away_forge_and_link(plan: Path) -> None:
+    move_away_and_link(plan)
+    plan.write_text("forged")
+
+
+def put_a_file_in_place_of_the_folder(plan: Path) -> None:
+    shutil.rmtree(plan.parent)
+    plan.parent.write_text("no folder")
+
+
+def put_a_folder_in_place(plan: Path) -> None:
+    plan.unlink()
+    (plan / "inner").mkdir(parents=True)
+    os.mkfifo(plan / "pipe")
+
+
+def put_a_pipe_in_place(plan: Path) -> None:
+    plan.unlink()
+    os.mkfifo(plan)
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        move_away_and_link,
+        move_away_forge_and_link,
+        put_a_file_in_place_of_the_folder,
+        put_a_folder_in_place,
+        put_a_pipe_in_place,
+    ],
+)
+def test_whatever_is_in_the_way_of_a_plan_it_comes_back(killed: Workspace, harm: Callable[[Path], None]) -> None:
+    plan = plan_of(killed)
+    harm(plan)
+    assert "prd.json" in crash_copies.put_back(killed)
+    assert plan.read_text() == PLAN
+    assert not plan.parent.is_symlink() and not plan.is_symlink()
+    assert crash_copies.put_back(killed) == []
+
+
+def test_a_plan_behind_a_link_of_a_persons_is_not_copied_and_the_link_stays(killed: Workspace, tmp_path: Path) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    (shared / "prd.json").write_text("a person's")
+    linked = killed.ralph / "2026-01-02-shared"
+    linked.symlink_to(shared)
+    crash_copies.keep(killed, "shared", [linked / "prd.json"])
+    (shared / "prd.json").write_text("changed by its owner")
+    assert crash_copies.put_back(killed) == []
+    assert linked.is_symlink() and (linked / "prd.json").read_text() == "changed by its owner"
+
+
+def test_a_ralph_folder_that_became_a_link_is_a_persons_to_judge(killed: Workspace, tmp_path: Path) -> None:
+    killed.ralph.rename(tmp_path / "elsewhere")
+    killed.ralph.symlink_to(tmp_path / "elsewhere")
+    plan_of(killed).write_text("forged")
+    assert crash_copies.put_back(killed) == []
+    assert killed.ralph.is_symlink() and plan_of(killed).read_text() == "forged"
 
 
 def test_what_a_run_has_forgotten_is_not_put_back(killed: Workspace) -> None:

@@ -99,6 +99,11 @@ def swap_for_folder(root: Path) -> None:
     (root / PLAN).mkdir()
 
 
+def swap_for_folder_with_a_pipe(root: Path) -> None:
+    swap_for_folder(root)
+    os.mkfifo(root / PLAN / "pipe")
+
+
 def make_writable_for_all(root: Path) -> None:
     (root / PLAN).chmod(0o777)
 
@@ -114,6 +119,7 @@ def make_writable_for_all(root: Path) -> None:
         swap_for_link,
         swap_for_link_to_the_same_text,
         swap_for_folder,
+        swap_for_folder_with_a_pipe,
         make_writable_for_all,
     ],
 )
@@ -123,7 +129,7 @@ def test_a_file_that_an_agent_touched_is_noticed_and_put_back(
     (root / PLAN).chmod(0o640)
     guard = watched(root)
     harm(root)
-    assert guard.undo(kept) == (root / PLAN,)
+    assert root / PLAN in guard.undo(kept)
     path = root / PLAN
     assert path.read_text() == f"original {PLAN}"
     assert not path.is_symlink()
@@ -196,6 +202,14 @@ def test_a_link_of_a_persons_is_put_back_as_a_link(root: Path, kept: Path) -> No
     (root / ".ralph" / "shared").write_text("x")
     assert guard.undo(kept) == (root / ".ralph" / "shared",)
     assert contents(root) == before
+
+
+def test_a_pipe_of_a_persons_is_put_back_as_a_pipe(root: Path, kept: Path) -> None:
+    os.mkfifo(root / ".ralph" / "pipe")
+    guard = watched(root)
+    (root / ".ralph" / "pipe").unlink()
+    assert guard.undo(kept) == (root / ".ralph" / "pipe",)
+    assert (root / ".ralph" / "pipe").is_fifo()
 
 
 def test_touching_a_file_without_changing_it_is_no_harm(root: Path, kept: Path) -> None:

@@ -55,6 +55,13 @@ def labels(specs: tuple[StepSpec, ...]) -> list[str]:
 # what is read
 
 
+@pytest.mark.parametrize(("given", "tries"), [({}, 2), ({"max_retries": None}, 2), ({"max_retries": 0}, 0)])
+def test_a_review_is_asked_for_again_unless_the_file_says_how_often(given: dict[str, Any], tries: int) -> None:
+    review, agent = {"type": "review", **given}, {**AGENT, **given}
+    specs = read(document(agent, {"type": "verify"}, review)).each
+    assert [spec.resilience.max_retries for spec in specs] == [0, 0, tries, 0]
+
+
 def test_a_file_is_read_with_all_that_it_says() -> None:
     work = {
         "name": "work",
@@ -300,41 +307,41 @@ def test_the_schema_refuses_what_ralph_refuses(content: Json) -> None:
 @pytest.mark.parametrize(
     ("content", "mistake"),
     [
-        (document(AGENT, AGENT), "steps[1]: the name 'agent' is taken by steps[0]; give it another name"),
+        (document(AGENT, AGENT), "steps[1]: the name 'agent' is also the name of steps[0]; choose another"),
         (
             document(AGENT, {"type": "noop", "name": "x"}, {"type": "verify", "name": "x"}),
-            "steps[2]: the name 'x' is taken by steps[1]; give it another name",
+            "steps[2]: the name 'x' is also the name of steps[1]; choose another",
         ),
         (
             document(AGENT, {"type": "noop", "name": "verify"}),
-            "steps[1].name: 'verify' is the name of a step type, and this is another",
+            "steps[1].name: 'verify' is the name of another step type; choose another name",
         ),
         (
             document({"type": "agent", "config": {"prompt_file": "../secret.md"}}),
-            "steps[0].config.prompt_file: '../secret.md' does not lie inside the project",
+            "steps[0].config.prompt_file: '../secret.md' is not inside the project",
         ),
         (
             document({"type": "agent", "config": {"prd_file": "/etc/prd.json"}}),
-            "steps[0].config.prd_file: '/etc/prd.json' does not lie inside the project",
+            "steps[0].config.prd_file: '/etc/prd.json' is not inside the project",
         ),
         (
             document(AGENT, {"type": "command", "config": {"command": "make", "marker_file": "a/../../b"}}),
-            "steps[1].config.marker_file: 'a/../../b' does not lie inside the project",
+            "steps[1].config.marker_file: 'a/../../b' is not inside the project",
         ),
         (
             document({"type": "agent", "config": {"prompt_file": ""}}),
-            "steps[0].config.prompt_file: '' does not lie inside the project",
+            "steps[0].config.prompt_file: '' is not inside the project",
         ),
         (
             document({"type": "agent", "config": {"prompt_file": "${UP}/secret.md"}}),
-            "steps[0].config.prompt_file: '../secret.md' does not lie inside the project",
+            "steps[0].config.prompt_file: '../secret.md' is not inside the project",
         ),
         (
             document(
                 {"type": "agent", "config": {"prd_file": "a.json"}},
                 {"type": "agent", "name": "b", "config": {"prd_file": "b.json"}},
             ),
-            "steps: all prd_file must be the same, found a.json, b.json",
+            "steps: every prd_file must be the same, found a.json, b.json",
         ),
         (
             document({"type": "agent", "config": {"model": "${GONE}"}}),
@@ -353,12 +360,15 @@ def test_what_the_shape_alone_cannot_say_is_checked(content: Json, mistake: str)
     [
         (
             [AGENT, {"type": "review"}, {"type": "verify"}],
-            "steps[1]: a review comes after the last agent and the gates",
+            "steps[1]: a review must come after the last agent and the gates",
         ),
-        ([{"type": "review"}, AGENT], "steps[0]: a review comes after the last agent and the gates, and steps[1] is"),
+        (
+            [{"type": "review"}, AGENT],
+            "steps[0]: a review must come after the last agent and the gates, but steps[1]",
+        ),
         (
             [AGENT, {"type": "review"}, {"name": "late", "type": "agent"}],
-            "steps[1]: a review comes after the last agent",
+            "steps[1]: a review must come after the last agent",
         ),
     ],
 )
@@ -368,7 +378,7 @@ def test_only_work_whose_gates_are_green_is_reviewed(steps: list[Json], mistake:
     assert found[0].startswith(mistake)
 
 
-NO_AGENT = "steps: none of them lets an agent work in every loop, so no task would ever be done"
+NO_AGENT = "steps: no agent works in every loop, so no task would ever be done"
 
 
 @pytest.mark.parametrize(
@@ -509,7 +519,7 @@ def test_a_configuration_that_does_not_exist_names_the_nearest_and_all_others(tm
     workspace = write(tmp_path, "careful", document(AGENT))
     with pytest.raises(RalphError, match="no step configuration 'quik'; did you mean 'quick'") as found:
         pipeline.load(workspace, "quik", {})
-    assert found.value.details == ("These exist:", "  careful", "  quick")
+    assert found.value.details == ("Existing configurations:", "  careful", "  quick")
 
 
 @pytest.mark.parametrize("name", ["../../outside", "/outside", "x/../../../outside"])

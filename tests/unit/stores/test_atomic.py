@@ -70,7 +70,7 @@ def test_saving_over_a_folder_says_so_and_leaves_no_litter(tmp_path: Path) -> No
     (path / "inside").write_text("kept")
     with pytest.raises(RalphError, match=r"plan\.json could not be saved: Is a directory") as error:
         atomic.write(path, b"new")
-    assert "The old file is whole" in error.value.remedy
+    assert "The old file is unchanged" in error.value.remedy
     assert (path / "inside").read_text() == "kept"
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan.json"]
 
@@ -89,7 +89,7 @@ def test_the_old_file_stays_whole_when_the_disk_takes_only_half_of_the_new_one(t
     )
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True)
     assert f"{path} could not be saved: File too large." in done.stdout
-    assert "Free some space" in done.stdout
+    assert "Free some disk space" in done.stdout
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan.json"]
 
@@ -172,9 +172,7 @@ def test_our_folder_itself_is_not_written_into_where_it_is_a_link(tmp_path: Path
     (tmp_path / link).symlink_to(away)
     with pytest.raises(RalphError) as error:
         atomic.write(tmp_path / ".ralph/run/auth/US-001.attempt.json", b"{}")
-    assert error.value.details == (
-        f"{tmp_path / link} is a link, and Ralph writes only into folders of the project itself.",
-    )
+    assert error.value.details == (f"{tmp_path / link} is a link. Ralph writes only to real folders of the project.",)
     assert list(away.iterdir()) == []
 
 

@@ -331,9 +331,9 @@ def test_all_mistakes_are_told_at_once_with_their_places() -> None:
         ),
         (
             document({"id": "a", "dependsOn": ["b"]}, {"id": "b", "dependsOn": ["a"]}),
-            "userStories: dependencies run in a circle: a → b → a",
+            "userStories: dependencies form a cycle: a → b → a",
         ),
-        (document({"id": "a", "dependsOn": ["a"]}), "userStories: dependencies run in a circle: a → a"),
+        (document({"id": "a", "dependsOn": ["a"]}), "userStories: dependencies form a cycle: a → a"),
         (
             document({"id": "US-001"}, run={"currentStoryId": "US-002"}),
             "run.currentStoryId: there is no story 'US-002'; did you mean 'US-001'?",

@@ -43,7 +43,7 @@ def requirements(workspace: Workspace) -> None:
 
 def test_a_project_without_plans_has_none_to_run(workspace: Workspace) -> None:
     assert everything(workspace) == []
-    with pytest.raises(RalphError, match="nothing to run here yet"):
+    with pytest.raises(RalphError, match="nothing to run yet"):
         only_target(workspace)
 
 
@@ -69,7 +69,7 @@ def test_several_open_plans_are_listed(workspace: Workspace) -> None:
     with pytest.raises(RalphError, match="Which plan") as caught:
         only_target(workspace)
 
-    assert caught.value.details == ("These exist:", "  auth", "  billing")
+    assert caught.value.details == ("Existing plans:", "  auth", "  billing")
     assert caught.value.remedy == "For example: ralph run auth"
 
 
@@ -85,14 +85,14 @@ def test_an_unknown_name_is_answered_with_the_nearest(workspace: Workspace) -> N
     requirements(workspace)
 
     assert find(workspace, "auth").workflow == "feature"
-    with pytest.raises(RalphError, match="There is no plan 'requirement' here; did you mean 'requirements'") as caught:
+    with pytest.raises(RalphError, match="There is no plan 'requirement'; did you mean 'requirements'") as caught:
         find(workspace, "requirement")
-    assert caught.value.details == ("These exist:", "  requirements", "  auth")
+    assert caught.value.details == ("Existing plans:", "  requirements", "  auth")
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "a b"])
 def test_what_cannot_be_a_name_is_said_to_be_none(workspace: Workspace, name: str) -> None:
-    with pytest.raises(RalphError, match="cannot be a feature's name"):
+    with pytest.raises(RalphError, match="is not a valid feature name"):
         find(workspace, name)
 
 
@@ -103,9 +103,9 @@ def test_a_task_that_two_plans_have_is_not_guessed(workspace: Workspace) -> None
 
     feature(workspace, "third", story="US-002")
 
-    with pytest.raises(RalphError, match="billing, third each have US-002"):
+    with pytest.raises(RalphError, match="billing, third each have a task US-002"):
         find_by_task(workspace, "US-002")
-    with pytest.raises(RalphError, match="No plan here has US-009"):
+    with pytest.raises(RalphError, match="No plan has a task US-009"):
         find_by_task(workspace, "US-009")
 
 

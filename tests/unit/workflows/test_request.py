@@ -109,5 +109,5 @@ def test_ids_that_are_missing_are_numbered_and_none_is_used_twice() -> None:
         numbered([RequestTaskAnswer(title="x", id="a"), RequestTaskAnswer(title="y", id="a", dependencies=["a"])])
     assert found.value.mistakes == [
         "tasks[1].id: 'a' is already tasks[0]",
-        "tasks: dependencies run in a circle: a → a",
+        "tasks: dependencies form a cycle: a → a",
     ]

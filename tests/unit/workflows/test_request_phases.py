@@ -9,21 +9,21 @@ import pytest
 from ralph.errors import RalphError
 from ralph.plan.model import Failure, Plan, Task, TaskState
 from ralph.plan.select import waves
-from ralph.workflows.request.phases import FOLLOWING, GOING_ON, UNPLANNED, Phase, may_follow, reached
+from ralph.workflows.request.phases import FOLLOWING, NEXT_STEP, UNPLANNED, Phase, may_follow, reached
 from ralph.workflows.request.store import moved
 
 PLAN = Plan(target="request", tasks=(Task(id="a", title="A"), Task(id="b", title="B", depends_on=("a",))))
 
 
 def test_every_phase_has_what_follows_and_what_a_person_does() -> None:
-    assert set(FOLLOWING) == set(GOING_ON) == set(Phase)
+    assert set(FOLLOWING) == set(NEXT_STEP) == set(Phase)
     assert all(may_follow(phase, phase) for phase in Phase)
 
 
 def test_an_illegal_change_says_what_is_legal_now() -> None:
-    with pytest.raises(RalphError, match=r"'decisions': 'executing' cannot follow now, only planning\.") as found:
+    with pytest.raises(RalphError, match=r"The next phase can be planning, not 'executing'\.") as found:
         moved(Phase.DECISIONS, Phase.EXECUTING)
-    assert found.value.remedy == "`ralph plan` asks you what is not decided yet."
+    assert found.value.remedy == "Run `ralph plan` to answer the open questions."
     assert moved(Phase.FAILED, Phase.EXECUTING) is Phase.EXECUTING
 
 

@@ -140,13 +140,13 @@ def test_all_mistakes_are_told_at_once_with_their_files(tmp_path: Path) -> None:
     document = state("t-1", "t-2", "t-2", "t-9", phase="thinking", task_statuses={"t-8": "pending"})
     found = mistakes(tmp_path, document, task("t-1", "t-2"), task("t-2", "t-1", "t-3"), {"id": "t-4", "title": ""})
     assert any(line.startswith("state.json: phase: expected 'research', 'decisions'") for line in found)
-    assert "state.json: task_order[2]: 't-2' is there twice" in found
+    assert "state.json: task_order[2]: 't-2' is listed twice" in found
     assert any(line.startswith("state.json: task_order[3]: there is no file tasks/t-9.json") for line in found)
     assert any(line.startswith("state.json: task_statuses: 't-8' is not in task_order") for line in found)
     assert any("there is no 't-3'" in line for line in found)
-    assert "tasks: dependencies run in a circle: t-1 → t-2 → t-1" in found
+    assert "tasks: dependencies form a cycle: t-1 → t-2 → t-1" in found
     assert any(line.startswith("tasks/t-4.json: title") for line in found)
-    assert "tasks/t-4.json: it is not in task_order; add it there, or put the file elsewhere" in found
+    assert "tasks/t-4.json: it is not in task_order; add it there, or move the file" in found
 
 
 def test_two_tasks_with_one_id_and_a_file_that_is_no_json(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_two_tasks_with_one_id_and_a_file_that_is_no_json(tmp_path: Path) -> Non
     with pytest.raises(Mistakes) as found:
         store.load()
     assert "tasks[1].id: 't-1' is already tasks[0]" in found.value.mistakes
-    assert "tasks/t-2.json: its id is 't-1', which belongs into tasks/t-1.json" in found.value.mistakes
+    assert "tasks/t-2.json: its id is 't-1', which belongs in tasks/t-1.json" in found.value.mistakes
     assert any(line.startswith("tasks/t-3.json: not valid JSON") for line in found.value.mistakes)
 
 
@@ -173,7 +173,7 @@ def test_a_plan_without_tasks_is_fine_only_while_it_is_made(tmp_path: Path) -> N
 def test_another_version_and_no_state_at_all(tmp_path: Path) -> None:
     with pytest.raises(RalphError, match=r"state\.json does not exist"):
         RequestStore(tmp_path).load()
-    with pytest.raises(RalphError, match=r"is of version '2\.0', and this Ralph knows only version '1\.0'"):
+    with pytest.raises(RalphError, match=r"has version '2\.0', but this Ralph supports only version '1\.0'"):
         written(tmp_path, state("t-1", version="2.0"), task("t-1")).load()
 
 
@@ -198,7 +198,7 @@ DECISION = {"id": "db", "question": "Which?", "options": OPTIONS, "recommendatio
 @pytest.mark.parametrize(
     ("parse", "document", "mistake"),
     [
-        (answers.parse_research, {"findings": [{"topic": "t", "finding": "f"}]}, "sources: there are none"),
+        (answers.parse_research, {"findings": [{"topic": "t", "finding": "f"}]}, "sources: must not be empty"),
         (
             answers.parse_research,
             {"findings": [{"topic": "t", "finding": "f", "sources": ["https://a.b/c"]}], "sources": [SOURCE]},
@@ -207,7 +207,7 @@ DECISION = {"id": "db", "question": "Which?", "options": OPTIONS, "recommendatio
         (
             lambda data: answers.parse_research(data, needed=True),
             {"needed": False, "reason": "small"},
-            "needed: the person wants research in any case",
+            "needed: must be true, because the person asked for research",
         ),
         (
             answers.parse_decisions,
@@ -218,7 +218,7 @@ DECISION = {"id": "db", "question": "Which?", "options": OPTIONS, "recommendatio
         (
             answers.parse_proposal,
             {"prd": "x" * 50, "summary": "s", "tasks": [{"title": "t"}]},
-            "prd: it has no headings; write it in Markdown",
+            "prd: has no headings; write it in Markdown",
         ),
     ],
 )

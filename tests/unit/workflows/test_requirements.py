@@ -137,7 +137,7 @@ def test_a_plan_that_cannot_go_on_names_what_failed_what_is_stuck_and_what_waits
     tasks = (
         task("T-1", PASSED),
         task("T-2", BLOCKED, notes="The agent gave up: Stuck in the mud"),
-        task("T-3", BLOCKED, notes="Stuck: 3 attempts in a row changed nothing. The last one: …"),
+        task("T-3", BLOCKED, notes="Stuck: 3 attempts in a row changed nothing. The last attempt: …"),
         task("T-4", depends_on=("T-2",)),
         task("T-5", depends_on=("T-4",)),
     )
@@ -250,7 +250,7 @@ def test_a_mark_on_another_task_alone_is_no_claim() -> None:
 def test_what_is_no_plan_claims_nothing_and_is_told(data: bytes) -> None:
     found = claimed(KNOWN, WORK, data)
     assert found.claims == frozenset()
-    assert "counts for nothing" in found.note
+    assert "not a JSON object" in found.note
 
 
 @pytest.mark.parametrize(

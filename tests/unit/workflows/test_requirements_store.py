@@ -534,10 +534,10 @@ def test_all_mistakes_are_told_at_once_with_their_places() -> None:
         ),
         (
             document({"id": "a", "depends_on": ["b"]}, {"id": "b", "depends_on": ["a"]}),
-            "tasks: dependencies run in a circle: a → b → a",
+            "tasks: dependencies form a cycle: a → b → a",
         ),
-        (document(app="/tmp"), "app: '/tmp' does not lie inside the project"),
-        (document(app="a/../../b"), "app: 'a/../../b' does not lie inside the project"),
+        (document(app="/tmp"), "app: '/tmp' is not inside the project"),
+        (document(app="a/../../b"), "app: 'a/../../b' is not inside the project"),
     ],
 )
 def test_what_the_shape_alone_cannot_say_is_checked(content: Json, mistake: str) -> None:

@@ -83,14 +83,14 @@ def test_initialize_is_kept_by_four_files() -> None:
         ("plan.md", "# Weather\n", "plan.md has no heading `Goal & Success Criteria`"),
         ("tasks.md", None, "tasks.md was not written"),
         ("tasks.md", "- plan-init: Begin\n", "tasks.md: plan-brainstorm is missing"),
-        ("tasks.md", TASKS, "progress.md: task-1 of tasks.md is missing"),
+        ("tasks.md", TASKS, "progress.md: task-1 is missing, but is in tasks.md"),
         ("tasks.md", f"{PLANNING}- task-1: A\n    - Inherits From: task-9\n", "inherits from task-9, which is not in"),
         ("progress.md", None, "progress.md was not written"),
-        ("progress.md", planning(), "plan-init has to be marked [x], but it is [ ]"),
-        ("progress.md", planning("init", "research"), "plan-research has to be marked [ ], but it is [x]"),
-        ("progress.md", "- [x] plan-init: Begin\n", "plan-brainstorm has to be marked [ ], but it is not there"),
-        ("progress.md", planning("init", task_1=" "), "tasks.md: task-1 of progress.md is missing"),
-        ("progress.md", "- [?] plan-init: Begin\n", "progress.md: line 1: [?] is no mark"),
+        ("progress.md", planning(), "plan-init must be marked [x], but it is [ ]"),
+        ("progress.md", planning("init", "research"), "plan-research must be marked [ ], but it is [x]"),
+        ("progress.md", "- [x] plan-init: Begin\n", "plan-brainstorm must be marked [ ], but it is missing"),
+        ("progress.md", planning("init", task_1=" "), "tasks.md: task-1 is missing, but is in progress.md"),
+        ("progress.md", "- [?] plan-init: Begin\n", "progress.md: line 1: [?] is not a mark"),
         ("weather.instructions.md", None, "weather.instructions.md was not written"),
     ],
 )
@@ -100,7 +100,7 @@ def test_initialize_is_broken_by_what_is_missing(name: str, text: str | None, wr
 
 def test_a_task_that_initialize_makes_is_open() -> None:
     files = {**INITIALIZED, "tasks.md": TASKS, "progress.md": planning("init", task_1="x", task_2=" ")}
-    breaks(check(INITIALIZE, {}, files), "task-1 is new, so its mark has to be [ ]", "progress.md")
+    breaks(check(INITIALIZE, {}, files), "task-1 is new, so its mark must be [ ]", "progress.md")
 
 
 BREAKDOWN = RoleCall(mode=Mode.TASK_BREAKDOWN, task="plan-breakdown")
@@ -116,38 +116,38 @@ def test_breakdown_is_kept_by_tasks_in_both_files() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "wrong", "restored"),
     [
-        ("progress.md", planning(*ALL), "progress.md: there is no task-… to be done", ()),
-        ("progress.md", planning(*ALL, task_1=" "), "progress.md: task-2 of tasks.md is missing", ()),
+        ("progress.md", planning(*ALL), "progress.md: there is no open task-…", ()),
+        ("progress.md", planning(*ALL, task_1=" "), "progress.md: task-2 is missing, but is in tasks.md", ()),
         (
             "progress.md",
             planning(*ALL, task_1=" ", task_2=" ", task_3=" "),
-            "tasks.md: task-3 of progress.md is missing",
+            "tasks.md: task-3 is missing, but is in progress.md",
             (),
         ),
         (
             "progress.md",
             planning("init", "brainstorm", "research", task_1=" ", task_2=" "),
-            "plan-breakdown has to be marked [x]",
+            "plan-breakdown must be marked [x]",
             (),
         ),
         (
             "progress.md",
             planning(*ALL, task_1="x", task_2=" "),
-            "task-1 is new, so its mark has to be [ ]",
+            "task-1 is new, so its mark must be [ ]",
             ("progress.md",),
         ),
         (
             "progress.md",
             planning("init", "breakdown", task_1=" ", task_2=" "),
-            "the mark of plan-research is not yours",
+            "you must not change the mark of plan-research",
             ("progress.md",),
         ),
-        ("progress.md", progress(plan_breakdown="x", task_1=" ", task_2=" "), "plan-init has gone", ("progress.md",)),
-        ("progress.md", "nonsense", "no item with a mark", ("progress.md",)),
+        ("progress.md", progress(plan_breakdown="x", task_1=" ", task_2=" "), "plan-init was", ("progress.md",)),
+        ("progress.md", "nonsense", "no item has a mark", ("progress.md",)),
         ("progress.md", None, "progress.md is missing or empty", ("progress.md",)),
         ("tasks.md", "", "tasks.md is missing or empty", ()),
-        ("tasks.md", TASKS.replace("none", "task-2"), "in a circle", ()),
-        ("tasks.md", TASKS + "- task-2: Again\n", "task-2 is there twice", ()),
+        ("tasks.md", TASKS.replace("none", "task-2"), "in a cycle", ()),
+        ("tasks.md", TASKS + "- task-2: Again\n", "task-2 is listed twice", ()),
     ],
 )  # fmt: skip
 def test_breakdown_is_broken_by_wrong_marks_and_wrong_tasks(
@@ -174,27 +174,27 @@ def test_update_is_kept_by_new_tasks_or_by_planning_anew() -> None:
 @pytest.mark.parametrize(
     ("name", "text", "wrong", "restored"),
     [
-        ("plan.md", PLAN, "plan.md is as it was", ()),
+        ("plan.md", PLAN, "plan.md was not changed", ()),
         (
             "progress.md",
             planning(*ALL, task_1=" ", task_2="x", task_3=" "),
-            "the mark of task-1 is not yours",
+            "you must not change the mark of task-1",
             ("progress.md",),
         ),
-        ("progress.md", planning(*ALL, task_1="x", task_3=" "), "task-2 has gone", ("progress.md",)),
-        ("progress.md", BUILT["progress.md"], "nothing is open", ()),
+        ("progress.md", planning(*ALL, task_1="x", task_3=" "), "task-2 was removed", ("progress.md",)),
+        ("progress.md", BUILT["progress.md"], "no task is open", ()),
         (
             "progress.md",
             planning(*ALL, task_1="x", task_2="x", task_3="x"),
-            "task-3 is new, so its mark has to be [ ]",
+            "task-3 is new, so its mark must be [ ]",
             ("progress.md",),
         ),
-        ("tasks.md", TASKS, "tasks.md: task-3 of progress.md is missing", ()),
+        ("tasks.md", TASKS, "tasks.md: task-3 is missing, but is in progress.md", ()),
         ("tasks.md", None, "tasks.md is missing or empty", ()),
         (
             "progress.md",
             planning("init", task_1="x", task_2="x", task_3="x"),
-            "task-3 is new, so its mark has to be [ ]",
+            "task-3 is new, so its mark must be [ ]",
             ("progress.md",),
         ),
     ],
@@ -208,7 +208,7 @@ def test_update_is_broken_by_other_marks_and_by_nothing_new(
 def test_update_may_open_planning_anew_but_not_close_it() -> None:
     before = {**BUILT, "progress.md": planning("init", task_1="x", task_2="x")}
     after = {**MORE, "progress.md": planning("init", "brainstorm", task_1="x", task_2="x", task_3=" ")}
-    breaks(check(UPDATE, before, after), "the mark of plan-brainstorm is not yours", "progress.md")
+    breaks(check(UPDATE, before, after), "you must not change the mark of plan-brainstorm", "progress.md")
 
 
 # questioner
@@ -234,17 +234,17 @@ def test_brainstorm_and_research_are_kept_by_their_cycle_and_their_mark() -> Non
         ("plan.questions.md", None, "plan.questions.md was not written", ()),
         ("plan.questions.md", "1. How exact?\n", "no questions below `## Cycle 1`", ()),
         ("plan.questions.md", "## Cycle 1\n\n## Cycle 2\nHow?\n", "no questions below `## Cycle 1`", ()),
-        ("progress.md", planning("init"), "plan-brainstorm has to be marked [x], but it is [ ]", ()),
+        ("progress.md", planning("init"), "plan-brainstorm must be marked [x], but it is [ ]", ()),
         (
             "progress.md",
             planning("init", "brainstorm", "research"),
-            "the mark of plan-research is not yours",
+            "you must not change the mark of plan-research",
             ("progress.md",),
         ),
         (
             "progress.md",
             planning("init", "brainstorm", task_1=" "),
-            "task-1 is new, and not yours to add",
+            "you must not add task-1",
             ("progress.md",),
         ),
     ],
@@ -263,7 +263,7 @@ def test_research_is_broken_without_answers_and_by_a_change_to_an_older_cycle() 
     second = RoleCall(mode=Mode.RESEARCH, task="plan-research", number=2)
     before = {**asked, "plan.questions.md": f"{ONE}\n## Cycle 2\n\nWhere?\n"}
     after = {"plan.questions.md": "## Cycle 1\n\nx\n\n## Cycle 2\n\nWhere?\nHere.\n", "progress.md": done}
-    breaks(check(second, before, after), "cycle 1 was changed", "plan.questions.md")
+    breaks(check(second, before, after), "cycle 1 is closed", "plan.questions.md")
 
 
 # executor
@@ -285,23 +285,23 @@ def test_execution_is_kept_by_a_report_and_the_mark_that_asks_for_a_review() -> 
     [
         ("tasks.task-1-report.md", None, "tasks.task-1-report.md was not written", ()),
         ("tasks.task-1-report.md", "\n", "tasks.task-1-report.md was not written", ()),
-        ("progress.md", TO_DO["progress.md"], "task-1 has to be marked [P], but it is [ ]", ()),
-        ("progress.md", planning(*ALL, task_1="/", task_2=" "), "task-1 has to be marked [P], but it is [/]", ()),
-        ("progress.md", planning(*ALL, task_1="x", task_2=" "), "task-1 has to be marked [P], but it is [x]", ()),
+        ("progress.md", TO_DO["progress.md"], "task-1 must be marked [P], but it is [ ]", ()),
+        ("progress.md", planning(*ALL, task_1="/", task_2=" "), "task-1 must be marked [P], but it is [/]", ()),
+        ("progress.md", planning(*ALL, task_1="x", task_2=" "), "task-1 must be marked [P], but it is [x]", ()),
         (
             "progress.md",
             planning(*ALL, task_1="P", task_2="P"),
-            "the mark of task-2 is not yours; it was [ ] and became [P]",
+            "you must not change the mark of task-2; it was [ ], now [P]",
             ("progress.md",),
         ),
-        ("progress.md", planning(*ALL, task_1="P"), "task-2 has gone", ("progress.md",)),
+        ("progress.md", planning(*ALL, task_1="P"), "task-2 was removed", ("progress.md",)),
         (
             "progress.md",
             planning(*ALL, task_1="P", task_2=" ", task_3=" "),
-            "task-3 is new, and not yours",
+            "you must not add task-3",
             ("progress.md",),
         ),
-        ("progress.md", "- [P] task-1: A\n- [ ] task-1: B\n", "task-1 has a mark in line 1 already", ("progress.md",)),
+        ("progress.md", "- [P] task-1: A\n- [ ] task-1: B\n", "task-1 already has a mark in line 1", ("progress.md",)),
         ("progress.md", None, "progress.md is missing", ("progress.md",)),
     ],
 )  # fmt: skip
@@ -331,9 +331,9 @@ def test_a_review_is_kept_by_a_verdict_at_the_end_of_the_report_and_its_mark() -
         ("tasks.task-1-report.md", REPORT, "there is no verdict", ()),
         ("tasks.task-1-report.md", f"{REPORT}\n## Review\nFine.\n", "there is no verdict", ()),
         ("tasks.task-1-report.md", f"{REPORT}\n## Review\n**Verdict**: Complete\n", "there is no verdict", ()),
-        ("tasks.task-1-report.md", f"{REPORT}\n**Verdict**: Qualified\n", "begins with the heading `## Review`", ()),
-        ("tasks.task-1-report.md", f"{REPORT}\n## Review\n**Verdict**: Failed\n", "says what is wrong, as a list", ()),
-        ("tasks.task-1-report.md", FAILED, "task-1 has to be marked [ ], but it is [x]", ()),
+        ("tasks.task-1-report.md", f"{REPORT}\n**Verdict**: Qualified\n", "start with the heading `## Review`", ()),
+        ("tasks.task-1-report.md", f"{REPORT}\n## Review\n**Verdict**: Failed\n", "must list what is wrong", ()),
+        ("tasks.task-1-report.md", FAILED, "task-1 must be marked [ ], but it is [x]", ()),
         (
             "tasks.task-1-report.md",
             "## Review\n**Verdict**: Qualified\n",
@@ -347,8 +347,8 @@ def test_a_review_is_kept_by_a_verdict_at_the_end_of_the_report_and_its_mark() -
             ("tasks.task-1-report.md",),
         ),
         ("tasks.task-1-report.md", None, "you may only add to it", ("tasks.task-1-report.md",)),
-        ("progress.md", DONE["progress.md"], "task-1 has to be marked [x], but it is [P]", ()),
-        ("progress.md", planning(*ALL, task_1="x", task_2="x"), "the mark of task-2 is not yours", ("progress.md",)),
+        ("progress.md", DONE["progress.md"], "task-1 must be marked [x], but it is [P]", ()),
+        ("progress.md", planning(*ALL, task_1="x", task_2="x"), "must not change the mark of task-2", ("progress.md",)),
         ("progress.md", "", "progress.md is missing or empty", ("progress.md",)),
     ],
 )  # fmt: skip
@@ -386,27 +386,27 @@ def test_a_session_review_is_kept_by_complete_or_by_a_task_for_each_gap() -> Non
         ("progress.review1.md", None, "progress.review1.md was not written", ()),
         ("progress.review1.md", "task-1, task-2: good\n", "there is no verdict", ()),
         ("progress.review1.md", "task-1, task-2\n**Verdict**: Qualified\n", "there is no verdict", ()),
-        ("progress.review1.md", "task-1\n**Verdict**: Gaps\n- more\n", "it says nothing about task-2", ()),
-        ("progress.review1.md", "task-1, task-20\n**Verdict**: Gaps\n- more\n", "it says nothing about task-2", ()),
+        ("progress.review1.md", "task-1\n**Verdict**: Gaps\n- more\n", "it does not mention task-2", ()),
+        ("progress.review1.md", "task-1, task-20\n**Verdict**: Gaps\n- more\n", "it does not mention task-2", ()),
         ("progress.review1.md", COMPLETE["progress.review1.md"], "says Complete, but task-3 was added", ()),
-        ("progress.md", OVER["progress.md"], "for every gap a new task-… is added", ()),
+        ("progress.md", OVER["progress.md"], "for every gap", ()),
         (
             "progress.md",
             planning(*ALL, task_1="x", task_2="x", task_3="x"),
-            "task-3 is new, so its mark has to be [ ]",
+            "task-3 is new, so its mark must be [ ]",
             ("progress.md",),
         ),
         (
             "progress.md",
             planning(*ALL, task_1=" ", task_2="x", task_3=" "),
-            "the mark of task-1 is not yours",
+            "you must not change the mark of task-1",
             ("progress.md",),
         ),
-        ("progress.md", planning(*ALL, task_1="x", task_3=" "), "task-2 has gone", ("progress.md",)),
-        ("tasks.md", TASKS, "tasks.md: task-3 of progress.md is missing", ()),
+        ("progress.md", planning(*ALL, task_1="x", task_3=" "), "task-2 was removed", ("progress.md",)),
+        ("tasks.md", TASKS, "tasks.md: task-3 is missing, but is in progress.md", ()),
         ("tasks.md", None, "tasks.md is missing or empty", ("tasks.md",)),
-        ("tasks.md", GAPS["tasks.md"].replace("Celsius", "Kelvin"), "task-1 was changed", ("tasks.md",)),
-        ("tasks.md", GAPS["tasks.md"] + "- task-4: More\n", "progress.md: task-4 of tasks.md is missing", ()),
+        ("tasks.md", GAPS["tasks.md"].replace("Celsius", "Kelvin"), "task-1 must not be changed", ("tasks.md",)),
+        ("tasks.md", GAPS["tasks.md"] + "- task-4: More\n", "progress.md: task-4 is missing, but is in tasks.md", ()),
         ("tasks.md", GAPS["tasks.md"].replace("From**: task-1\n", "From**: task-8\n"), "inherits from task-8", ()),
     ],
 )  # fmt: skip

@@ -109,16 +109,16 @@ def test_code_in_a_line_opens_no_block() -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("- [ ] task-1: A\n\n- [x] task-1: B\n", "line 3: task-1 has a mark in line 1 already"),
-        ("- [?] task-1: A\n", "line 1: [?] is no mark"),
-        ("- [done] task-1: A\n", "line 1: [done] is no mark"),
-        ("x\n- [ ] Do something\n", "line 2: this has no id"),
-        ("- [ ] Task 1: A\n", "line 1: this has no id"),
-        ("- [ ] task-1: A\n- [ ] and the docs\n", "line 2: this has no id"),
+        ("- [ ] task-1: A\n\n- [x] task-1: B\n", "line 3: task-1 already has a mark in line 1"),
+        ("- [?] task-1: A\n", "line 1: [?] is not a mark"),
+        ("- [done] task-1: A\n", "line 1: [done] is not a mark"),
+        ("x\n- [ ] Do something\n", "line 2: no id such as"),
+        ("- [ ] Task 1: A\n", "line 1: no id such as"),
+        ("- [ ] task-1: A\n- [ ] and the docs\n", "line 2: no id such as"),
         ("- [ ] task-1: A\n```\n- [ ] task-2: B\n", "line 2: this code block has no end"),
-        ("", "no item with a mark"),
-        ("# Progress\n\n- task-1: no mark\n", "no item with a mark"),
-        ("\0\0\0", "no item with a mark"),
+        ("", "no item has a mark"),
+        ("# Progress\n\n- task-1: no mark\n", "no item has a mark"),
+        ("\0\0\0", "no item has a mark"),
     ],
 )
 def test_nonsense_is_refused_by_its_line(text: str, wrong: str) -> None:
@@ -240,16 +240,16 @@ def test_a_task_has_its_whole_text_and_its_line() -> None:
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
-        ("- task-1: A\n- task-2: B\n- task-1: C\n", "line 3: task-1 is there twice"),
+        ("- task-1: A\n- task-2: B\n- task-1: C\n", "line 3: task-1 is listed twice"),
         ("- task-1: A\n    - Inherits From: task-7\n", "line 1: task-1 inherits from task-7, which is not in tasks.md"),
         ("- task-10: A\n- task-2: B\n    - Inherits From: task-1\n", "line 2: task-2 inherits from task-1"),
-        ("- task-1: A\n    - Inherits From: task-1\n", "in a circle: task-1 → task-1"),
+        ("- task-1: A\n    - Inherits From: task-1\n", "in a cycle: task-1 → task-1"),
         (
             "- task-1: A\n    - Inherits From: task-2\n- task-2: B\n    - Inherits From: task-1\n",
-            "in a circle: task-1 → task-2 → task-1",
+            "in a cycle: task-1 → task-2 → task-1",
         ),
-        ("- task-1: A\n    - Inherits From: the one before\n", "cannot be read: 'the one before'"),
-        ("- task-1: A\n    - Inherits From:\n        - the one before\n", "cannot be read"),
+        ("- task-1: A\n    - Inherits From: the one before\n", "cannot read what it inherits from: 'the one before'"),
+        ("- task-1: A\n    - Inherits From:\n        - the one before\n", "cannot read what it inherits from"),
         ("- task-1: A\n~~~\nmore\n", "line 2: this code block has no end"),
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ NOW = datetime(2026, 2, 1, 12, 30, 5, tzinfo=UTC)
     ["", ".", "..", "../x", "a/b", "/tmp/x", "a\\b", ".hidden", "a..b", "-x", "x\n", "x" * 81, "a.lock", "specs"],
 )
 def test_an_id_that_could_leave_the_folder_or_means_something_else_is_refused(name: str) -> None:
-    with pytest.raises(RalphError, match="cannot be a session's id"):
+    with pytest.raises(RalphError, match="is not a valid session id"):
         check_id(name)
 
 

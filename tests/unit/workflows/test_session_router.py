@@ -182,8 +182,8 @@ def test_a_task_that_was_begun_is_taken_up_again() -> None:
 @pytest.mark.parametrize(
     ("marks", "why"),
     [
-        ("_ plan-init", "plan-init is open, but progress.md is there"),
-        ("_ plan-more", "plan-more is none of the planning tasks"),
+        ("_ plan-init", "plan-init is open, but progress.md already exists"),
+        ("_ plan-more", "plan-more is not a planning task"),
         ("P plan-research", "plan-research is marked [P]"),
         ("_ chore-1", "chore-1 is neither plan-… nor task-…"),
     ],

@@ -104,7 +104,7 @@ def test_the_id_of_a_task_that_was_tried_cannot_be_given_to_other_work(state: Js
     merged = merge(plan(entry("a", said)), old, [file("a", "Login", "Klingon")])
     assert merged.mistakes == (
         f"the task id 'a-1' is taken: it is {state['status']} and says 'Add a login page'; "
-        "keep its words or what it covers, or take another id",
+        "keep its text or what it covers, or use another id",
     )
 
 
@@ -166,7 +166,7 @@ def test_a_spec_whose_tasks_are_all_ticked_need_not_be_planned() -> None:
 
 def test_two_entries_for_one_file_are_a_mistake() -> None:
     merged = merge(plan(entry("a", task("a-1")), {"id": "a", "tasks": [task("a-2")]}), {}, [file("a")])
-    assert merged.mistakes == ("specs/a.md: the plan has two specs for this file; join them",)
+    assert merged.mistakes == ("specs/a.md: the plan has two specs for this file; merge them",)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_was_settled_of_a_spec_whose_file_is_gone_stays_on_record() -> None
     assert tasks_of(merged)["b-1"] == task("b-1", **DONE)
     assert tasks_of(merged)["b-2"] == task("b-2", **STUCK)
     assert merged.document["specs"][1]["status"] == "blocked"
-    assert merged.changes == ("specs/b.md is gone: removed b-3", "specs/c.md is gone: removed c-1")
+    assert merged.changes == ("specs/b.md no longer exists: removed b-3", "specs/c.md no longer exists: removed c-1")
 
 
 def test_passed_work_that_waits_for_its_commit_still_gets_it_when_its_spec_is_gone() -> None:

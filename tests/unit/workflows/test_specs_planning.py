@@ -51,8 +51,8 @@ def test_a_plan_that_does_all_that_is_listed_is_taken() -> None:
 
 def test_a_listed_task_that_was_forgotten_is_named_with_its_line() -> None:
     assert mistakes(answer("Add an avatarUrl field to the User schema")) == [
-        "specs/avatar.md:5: no task does 'Create the S3 upload endpoint'; add one, "
-        "or name 'avatar.2' in \"covers\" of the task that does it"
+        "specs/avatar.md:5: no task covers 'Create the S3 upload endpoint'; add one, "
+        "or name 'avatar.2' in \"covers\" of the task that covers it"
     ]
 
 
@@ -77,7 +77,7 @@ def test_words_that_look_alike_are_not_enough_and_a_number_is(spec: str, said: s
     shop = parse(f"# Shop\n\n## Tasks\n- {spec}\n", "specs/shop.md")
     task: Json = {"id": "shop-1", "description": said}
     given = {"specs": [{"id": "shop", "tasks": [task]}]}
-    assert mistakes(given, shop)[0].startswith(f"specs/shop.md:4: no task does {spec!r}")
+    assert mistakes(given, shop)[0].startswith(f"specs/shop.md:4: no task covers {spec!r}")
     task["covers"] = ["shop.1"]
     assert check(given, {}, [shop]).mistakes == ()
 
@@ -171,7 +171,7 @@ def test_a_broken_plan_is_told_before_anybody_is_asked(tmp_path: Path) -> None:
     with pytest.raises(Mistakes):
         existing(tmp_path)
     (tmp_path / "implementation.json").write_text('{"version": 9}')
-    with pytest.raises(RalphError, match="is of version 9"):
+    with pytest.raises(RalphError, match="has version 9"):
         existing(tmp_path)
 
 
@@ -186,7 +186,7 @@ def test_a_spec_that_was_planned_as_it_stands_is_up_to_date(tmp_path: Path) -> N
 def test_specs_that_are_new_or_have_changed_since_are_named(tmp_path: Path) -> None:
     root = project(tmp_path, specHash=fingerprint(b"something else"))
     (root / "specs" / "b.md").write_text("# B\n")
-    assert list(stale(root)) == ["specs/a.md has changed since it was planned", "specs/b.md is not planned yet"]
+    assert list(stale(root)) == ["specs/a.md has changed since it was planned", "specs/b.md is not in the plan yet"]
 
 
 def test_a_spec_that_cannot_be_read_is_no_reason_to_fail(tmp_path: Path) -> None:

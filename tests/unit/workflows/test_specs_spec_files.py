@@ -337,7 +337,7 @@ def test_no_folder_and_no_spec_say_how_to_write_one(tmp_path: Path) -> None:
     assert "There is no folder" in read_wrong(tmp_path).what
     write(tmp_path, README="# R")
     error = read_wrong(tmp_path)
-    assert "There is no spec in" in error.what
+    assert "There are no specs in" in error.what
     assert "specs/user-login.md" in error.remedy
 
 
@@ -345,8 +345,8 @@ def test_all_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     write(tmp_path, bad=b"fine\n\xff\xfe", empty="\ufeff \r\n", huge="x" * ((1 << 20) + 1), fine="# F")
     assert read_wrong(tmp_path).details == (
         "specs/bad.md: not UTF-8 text (line 2); save it as UTF-8",
-        "specs/empty.md: empty; say in it what is wanted, or remove it",
-        "specs/huge.md: larger than 1 MiB (1,048,577 bytes); divide it into several specs",
+        "specs/empty.md: empty; describe what you want, or remove it",
+        "specs/huge.md: larger than 1 MiB (1,048,577 bytes); split it into several specs",
     )
 
 
@@ -372,7 +372,7 @@ def test_a_link_may_lead_about_the_project_but_not_out_of_it(tmp_path: Path) -> 
     assert [detail.partition(":")[0] for detail in details] == [
         f"specs/{name}.md" for name in ("nothing", "outer", "pipe", "round")
     ]
-    assert "leads out of the project" in details[1]
+    assert "outside the project" in details[1]
 
 
 def test_a_folder_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> None:
@@ -380,7 +380,7 @@ def test_a_folder_that_leads_out_of_the_project_is_refused(tmp_path: Path) -> No
     project.mkdir()
     write(tmp_path, a="# A")
     (project / FOLDER).symlink_to(tmp_path / FOLDER)
-    assert "leads out of the project" in read_wrong(project).details[0]
+    assert "outside the project" in read_wrong(project).details[0]
 
 
 def test_the_markdown_library_is_loaded_only_to_read_a_spec() -> None:
@@ -394,4 +394,4 @@ def test_a_spec_whose_name_is_no_text_is_to_be_renamed(tmp_path: Path) -> None:
     (folder / os.fsdecode(b"caf\xe9.md")).write_text("# Caf\u00e9\n")
     with pytest.raises(Mistakes) as found:
         read_all(tmp_path)
-    assert found.value.mistakes == ["specs/caf?.md: its name is not UTF-8; rename it"]
+    assert found.value.mistakes == ["specs/caf?.md: the file name is not UTF-8; rename it"]

@@ -347,20 +347,20 @@ def test_what_a_run_changed_is_what_the_next_one_reads(
         (document(spec("a", task("b")), spec("b", task("b-1"))), "specs[0].tasks[0].id: 'b' is the id of a spec"),
         (
             document(spec("a", task("a-1")), spec("b", task("b-1"), file="specs/a.md")),
-            "specs[1].file: 'specs/a.md' is already that of specs[0]; join the two",
+            "specs[1].file: 'specs/a.md' is already used by specs[0]; merge the two",
         ),
         (document(spec("a", task("a.lock"))), "specs[0].tasks[0].id: 'a.lock' is a reserved name"),
         (
             document(spec("a")),
-            "specs[0].tasks: 'a' has no tasks; plan it anew with `ralph start plan`",
+            "specs[0].tasks: 'a' has no tasks; run `ralph plan --from specs/`",
         ),
         (
             document(spec("a", task("a-1"), file="../elsewhere.md")),
-            "specs[0].file: '../elsewhere.md' does not lie inside the project",
+            "specs[0].file: '../elsewhere.md' is not inside the project",
         ),
         (
             document(spec("a", task("a-1"), file="/etc/x.md")),
-            "specs[0].file: '/etc/x.md' does not lie inside the project",
+            "specs[0].file: '/etc/x.md' is not inside the project",
         ),
         (
             document(spec("a", task("a-1", status="done"))),
@@ -405,7 +405,7 @@ def test_all_mistakes_are_told_at_once() -> None:
 def test_a_file_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
     made = ImplementationStore(tmp_path)
     made.path.write_text('{"version": 2, "phases": []}')
-    with pytest.raises(RalphError, match="is of version 2, and this Ralph knows only version 1") as error:
+    with pytest.raises(RalphError, match="has version 2, but this Ralph supports only version 1") as error:
         made.load()
     assert "ralph upgrade" in error.value.remedy
     assert made.path.read_text() == '{"version": 2, "phases": []}'

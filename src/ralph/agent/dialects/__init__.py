@@ -1,161 +1,113 @@
-"""How to call each agent: a table with one row for each agent that Ralph knows."""
+"""How to call each agent and read its output; what a package needs to add a dialect of its own is exported here."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+import json
 from pathlib import PurePath
 
-from ralph.agent.dialects.base import Reader
-from ralph.agent.dialects.claude import ClaudeReader
-from ralph.agent.dialects.text import TextReader
-from ralph.agent.speech import Speech
+from ralph.agent.dialects.agents import AGENTS, KnownAgent
+from ralph.agent.dialects.api_errors import failure as service_failure
+from ralph.agent.dialects.base import DialectReport, JsonReader, Reader
+from ralph.agent.dialects.fields import Json, a_count, a_list, a_number, a_text, an_object
+from ralph.agent.dialects.table import ACP, DIALECTS, Dialect, acp_dialect, dialect_named
+from ralph.agent.failure import CallFailure, FailureKind
 from ralph.config import Provider
-from ralph.errors import RalphError
-from ralph.validation import nearest
+from ralph.plan.usage import Usage
 
-STREAMED_IDLE = 900.0
-MODEL_KEYS = ("ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "AZURE_*", "AWS_*", "OLLAMA_*")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
-    """How an agent's output is read."""
-
-    name: str
-    reader: Callable[[Speech], Reader]
-    idle: float | None = None  # seconds of silence after which the agent is considered stuck
+__all__ = [
+    "ACP", "AGENTS", "DIALECTS", "CallFailure", "Dialect", "DialectReport", "FailureKind", "Json", "JsonReader",
+    "KnownAgent", "Reader", "Usage", "a_count", "a_list", "a_number", "a_text", "an_object", "arguments", "dialect_of",
+    "is_permitted", "known", "service_failure", "takes_context", "takes_model", "takes_tools",
+]  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownAgent:
-    """An agent for which Ralph can write a configuration."""
-
-    name: str
-    command: str
-    args: tuple[str, ...]
-    install: str
-    env: tuple[str, ...] = ()
-    settings: Mapping[str, str] = field(default_factory=dict)  # variables it gets unless the person has set them
-    model_args: tuple[str, ...] = ("--model", "{model}")
-    models: Mapping[str, str] = field(default_factory=dict)  # the models that a new configuration names for each role
-    context_args: tuple[str, ...] = ()  # how to pass system text; empty: not supported
-    tools_args: tuple[str, ...] = ()  # how to restrict its tools; empty: not supported
-    structured: tuple[str, ...] = field(default=())  # arguments with which its output is structured
-    dialect: str = "text"
-
-
-DIALECTS = {
-    dialect.name: dialect
-    for dialect in (
-        Dialect(name="text", reader=TextReader),
-        Dialect(name="claude", reader=ClaudeReader, idle=STREAMED_IDLE),
-    )
-}
-
-AGENTS = {
-    agent.name: agent
-    for agent in (
-        KnownAgent(
-            name="claude",
-            command="claude",
-            args=("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
-            install="npm install -g @anthropic-ai/claude-code",
-            env=("ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"),
-            settings={"CLAUDE_CODE_DISABLE_CRON": "1"},  # nothing may wake up after its last word
-            models={"planner": "opus", "executor": "sonnet"},
-            context_args=("--append-system-prompt", "{context}"),
-            tools_args=("--tools", "{tools}"),  # --allowedTools only avoids permission questions, which are off here
-            structured=("stream-json",),
-            dialect="claude",
-        ),
-        KnownAgent(
-            name="amp",
-            command="amp",
-            args=("--dangerously-allow-all", "-x"),
-            install="npm install -g @sourcegraph/amp",
-            env=("AMP_*",),
-            model_args=(),
-        ),
-        KnownAgent(
-            name="opencode",
-            command="opencode",
-            args=("run",),
-            install="npm install -g opencode-ai",
-            env=("OPENCODE_*", *MODEL_KEYS),
-        ),
-        KnownAgent(
-            name="codex",
-            command="codex",
-            args=("exec", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check", "-"),
-            install="npm install -g @openai/codex",
-            env=("OPENAI_*", "CODEX_*", "AZURE_*"),
-        ),
-        KnownAgent(
-            name="gemini",
-            command="gemini",
-            args=("--yolo",),
-            install="npm install -g @google/gemini-cli",
-            env=("GEMINI_*", "GOOGLE_*"),
-        ),
-        KnownAgent(
-            name="scripted",
-            command="ralph",
-            args=("scripted", "agent.json"),
-            install="it comes with Ralph",
-            env=("PYTHON*",),
-            model_args=(),
-        ),
-    )
-}
+PROMPT = "{prompt}"
 
 
 def known(provider: Provider) -> KnownAgent | None:
     """Return the row for a configured command; None if Ralph does not know the agent."""
-    name = PurePath(provider.command).name
-    found = next((agent for agent in AGENTS.values() if agent.command == name), None)
+    if provider.protocol == "acp":
+        return next((agent for agent in AGENTS.values() if agent.acp and agent.acp.command == _name(provider)), None)
+    if provider.dialect in AGENTS and provider.dialect != "scripted":
+        return AGENTS[provider.dialect]
+    found = next((agent for agent in AGENTS.values() if agent.command == _name(provider)), None)
     return None if found and found.name == "scripted" and provider.args[:1] != ("scripted",) else found
+
+
+def _name(provider: Provider) -> str:
+    return PurePath(provider.command).name
 
 
 def dialect_of(provider: Provider) -> Dialect:
     """Return how a configured agent's output is read."""
+    if provider.protocol == "acp":
+        agent = known(provider)
+        return acp_dialect(agent.acp if agent else None)
     if provider.dialect is not None:
-        if provider.dialect not in DIALECTS:
-            raise RalphError(
-                f"provider.dialect: there is no {provider.dialect!r}{nearest(provider.dialect, DIALECTS)}",
-                remedy=f"Choose one of: {', '.join(DIALECTS)}; or leave it out.",
-            )
-        return DIALECTS[provider.dialect]
+        named = AGENTS.get(provider.dialect)
+        return dialect_named(named.dialect if named else provider.dialect)
     agent = known(provider)
-    if agent and agent.structured and all(word in provider.args for word in agent.structured):
-        return DIALECTS[agent.dialect]
-    return DIALECTS["text"]
+    if agent is None:
+        return DIALECTS["text"]
+    found = DIALECTS[agent.dialect]
+    asks_for_it = all(word in provider.args for word in agent.structured)
+    return found if asks_for_it or not found.is_structured else found.as_text()
+
+
+def is_permitted(provider: Provider) -> bool:
+    """Return whether a known agent may work without asking a person; True if Ralph cannot tell."""
+    agent = known(provider)
+    if provider.protocol == "acp":
+        return provider.permissions == "allow"
+    return not agent or all(word in provider.args for word in agent.permission)
 
 
 def takes_context(provider: Provider) -> bool:
     """Return whether the agent has an option for system text."""
     agent = known(provider)
-    return bool(agent and agent.context_args)
+    return bool(agent and agent.context_args) and provider.protocol == "cli"
 
 
 def takes_tools(provider: Provider) -> bool:
     """Return whether the agent has an option to restrict its tools."""
     agent = known(provider)
-    return bool(agent and agent.tools_args)
+    return bool(agent and agent.tools_args) and provider.protocol == "cli"
 
 
-def arguments(provider: Provider, *, context: str = "", tools: str = "") -> tuple[str, ...]:
-    """Return the whole command line, with model, system text and tools if the agent supports them."""
+def takes_model(provider: Provider) -> bool:
+    """Return whether the model is passed as an argument; over ACP it may be an option of the protocol instead."""
+    return bool(provider.model_args or _model_args(provider))
+
+
+def _model_args(provider: Provider) -> tuple[str, ...]:
     agent = known(provider)
+    if provider.protocol == "acp":
+        return agent.acp.model_args if agent and agent.acp else ()
+    return agent.model_args if agent else ()
+
+
+def arguments(
+    provider: Provider, *, prompt: str = "", context: str = "", tools: str = "", more: tuple[str, ...] = ()
+) -> tuple[str, ...]:
+    """Return the whole command line, with model, system text and tools if the agent supports them.
+
+    An argument `{prompt}` becomes the prompt, for an agent that does not read standard input.
+    """
+    agent = known(provider) if provider.protocol == "cli" else None
     added = [
-        *_filled(provider.model_args or (agent.model_args if agent else ()), "model", provider.model or ""),
+        *_filled(provider.model_args or _model_args(provider), "model", provider.model or ""),
         *_filled(agent.context_args if agent else (), "context", context),
         *_filled(agent.tools_args if agent else (), "tools", tools),
+        *more,
     ]
-    args = list(provider.args)
-    at = len(args) - 1 if args[-1:] == ["-"] else len(args)
-    return (provider.command, *args[:at], *added, *args[at:])
+    args = [prompt.replace("\0", "") if part == PROMPT else part for part in provider.args]
+    ending = next((end for end in (["-i", "-"], ["-"]) if args[-len(end) :] == end), [])
+    at = len(args) - len(ending)
+    return (provider.command, *args[:at], *added, *ending)
 
 
 def _filled(wanted: tuple[str, ...], name: str, value: str) -> list[str]:
-    return [part.replace(f"{{{name}}}", value) for part in wanted] if value else []
+    if not value:
+        return []
+    quoted = json.dumps(value, ensure_ascii=False)
+    return [part.replace(f"{{{name}}}", value).replace(f"{{{name}:json}}", quoted) for part in wanted]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 MAX_LINE_BYTES = 8 << 20
+BEGINNING = 1_000
+DECODER = json.JSONDecoder()
 
 
 class JsonLines:
     """Splits a byte stream into JSON objects; skips lines that are not objects or are too long."""
 
-    def __init__(self) -> None:
+    def __init__(self, lost: Callable[[bytes], None] | None = None) -> None:
+        self._lost = lost  # gets the beginning of a line that is too long
         self._pieces: list[bytes] = []
         self._size = 0
 
@@ -33,10 +36,12 @@ class JsonLines:
             yield found
 
     def _keep(self, piece: bytes) -> None:
-        self._size += len(piece)
+        before, self._size = self._size, self._size + len(piece)
         if self._size <= MAX_LINE_BYTES:
             self._pieces.append(piece)
-        else:
+        elif before <= MAX_LINE_BYTES:
+            if self._lost:
+                self._lost(b"".join((*self._pieces, piece[:BEGINNING]))[:BEGINNING])
             self._pieces = []
 
     def _whole(self) -> bytes:
@@ -46,10 +51,12 @@ class JsonLines:
 
 
 def _object(line: bytes) -> dict[str, object] | None:
-    if not line.lstrip().startswith(b"{"):
+    line = line.strip()
+    if not line.startswith(b"{"):
         return None
+    text = line.decode(errors="replace")  # half a character in a long output must not lose the whole event
     try:
-        found = json.loads(line)
+        found, end = DECODER.raw_decode(text)
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return found if end == len(text) and isinstance(found, dict) else None

@@ -30,8 +30,8 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
 
 
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
-    for role in (*config.working_roles, "verifier"):
-        check_installed(config.provider_for(role), workspace.root)
+    for provider in config.providers_for((*config.working_roles, "verifier")):
+        check_installed(provider, workspace.root)
     for template in ("run", "verify", *(["review"] if config.review.enabled else [])):
         prompts.check(template, workspace.root)
     name = target.name
@@ -40,12 +40,12 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
     data = located.read(workspace.root, feature.prd_json)
     if data is None:
         raise RalphError(
-            f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph prd {name}`."
+            f"The feature {name!r} has no prd.json yet.", remedy=f"Finalize its PRD with `ralph plan {name}`."
         )
     document, plan = PRD.load(data, name=f"{feature.prd_json} ({located.where})")
     if not plan.branch.startswith(BRANCH_PREFIX):
         raise RalphError(
-            f"The plan's branchName is {plan.branch!r}: Ralph works only on branches of its own.",
+            f"The plan's branchName is {plan.branch!r}, but Ralph works only on its own branches.",
             remedy=f"Set it to {BRANCH_PREFIX}{name} in {feature.prd_json}.",
         )
     outdated = is_outdated(document, located.read(workspace.root, feature.prd_md))
@@ -53,7 +53,7 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
         checkout=CheckoutRequest(target=name, branch=plan.branch, carry=(feature.prd_json, feature.prd_md)),
         open=lambda root: FeatureWorkflow(feature, config, root, templates=workspace.root),
         command=f"ralph run {name}" + (f" --jobs {options.jobs}" if options.jobs > 1 else ""),
-        warnings=(f"prd.md has changed since prd.json was made from it: `ralph prd {name}`",) if outdated else (),
+        warnings=(f"prd.md has changed since prd.json was made. Run `ralph plan {name}`.",) if outdated else (),
     )
 
 

@@ -45,7 +45,7 @@ def locate(workspace: Workspace, name: str) -> LocatedFeature:
     check_name(name)
     found = everything(workspace, only=name)
     if not found:
-        raise RalphError(f"There is no feature {name!r} here.", remedy="See `ralph status`.")
+        raise RalphError(f"There is no feature {name!r}.", remedy="See `ralph status`.")
     return found[-1]
 
 

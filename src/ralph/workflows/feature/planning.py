@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
 from ralph import validation
-from ralph.engine.planning import Planner
 from ralph.errors import RalphError
 from ralph.stores import atomic
 from ralph.stores.task_codec import render
 from ralph.validation import Json
 from ralph.workflows.formats import PRD, STORY
+from ralph.workflows.planning import Planner
 from ralph.workspace import Feature
 
 STATE_FIELDS = PRD.codec.owned(STORY)
@@ -63,10 +63,10 @@ class PrdMaker:
 
     async def questions(self, request: str) -> list[Question]:
         def read(data: bytes) -> list[Question]:
-            return validation.parse(Questions, data, name="the questions").questions
+            return validation.parse(Questions, data, name="the list of questions").questions
 
         return await self._ask(
-            "prd-questions", "Finding out what to ask", "prd-create", {"request": request, "answers": ""}, read
+            "prd-questions", "Preparing questions", "prd-create", {"request": request, "answers": ""}, read
         )
 
     async def draft(self, request: str, answers: str) -> None:
@@ -182,5 +182,5 @@ def _object(value: object) -> Json:
 def _markdown(data: bytes) -> str:
     text = data.decode(errors="replace")
     if len(text.strip()) < MIN_PRD or "#" not in text:
-        raise RalphError("That is not a PRD in Markdown: it has no headings, or hardly any text.")
+        raise RalphError("This is not a PRD in Markdown: it has no headings, or almost no text.")
     return text if text.endswith("\n") else text + "\n"

@@ -26,7 +26,6 @@ def _target(workspace: Workspace, located: LocatedFeature) -> Target:
     return Target(
         name=feature.name,
         workflow="feature",
-        noun="story",
         command=f"ralph run {feature.name}",
         plan_command=f"ralph plan {feature.name}",
         file=feature.prd_json,

@@ -32,14 +32,14 @@ class Source(RequestAnswerPart):
 class ResearchFinding(RequestAnswerPart):
     topic: Text
     finding: Text
-    sources: list[Url] = Field(default=[], description="Which of the sources say so, by their addresses.")
+    sources: list[Url] = Field(default=[], description="The URLs of the sources that say so.")
 
 
 class Research(RequestAnswerPart):
     """.ralph/research.json."""
 
-    needed: bool = Field(default=True, description="Whether anything had to be found out.")
-    reason: str = Field(default="", description="Why nothing had to be.")
+    needed: bool = Field(default=True, description="Whether research was needed.")
+    reason: str = Field(default="", description="Why no research was needed.")
     summary: str = ""
     findings: list[ResearchFinding] = Field(default=[])
     sources: list[Source] = Field(default=[])
@@ -47,7 +47,7 @@ class Research(RequestAnswerPart):
 
 class Option(RequestAnswerPart):
     option: Text
-    consequence: Text = Field(description="What follows from taking it.")
+    consequence: Text = Field(description="What follows from this option.")
 
 
 class Decision(RequestAnswerPart):
@@ -95,11 +95,11 @@ def parse_research(data: bytes, *, needed: bool = False) -> Research:
     def rules(document: Json) -> Iterable[str]:
         if document.get("needed") is False:
             if needed:
-                yield "needed: the person wants research in any case"
+                yield "needed: must be true, because the person asked for research"
             return
         for name in ("findings", "sources"):
             if not document.get(name):
-                yield f"{name}: there are none"
+                yield f"{name}: must not be empty"
         known = [entry.get("url") for entry in _objects(document.get("sources"))]
         for index, entry in enumerate(_objects(document.get("findings"))):
             named = entry.get("sources")
@@ -110,7 +110,7 @@ def parse_research(data: bytes, *, needed: bool = False) -> Research:
     return validation.parse(Research, data, name="the research", rules=rules)
 
 
-def parse_decisions(data: bytes, *, name: str = "the decisions") -> Decisions:
+def parse_decisions(data: bytes, *, name: str = "the list of decisions") -> Decisions:
     return validation.parse(Decisions, data, name=name, rules=_rules)
 
 
@@ -118,7 +118,7 @@ def parse_proposal(data: bytes) -> PlanProposal:
     def rules(document: Json) -> Iterable[str]:
         prd = document.get("prd")
         if isinstance(prd, str) and "#" not in prd:
-            yield "prd: it has no headings; write it in Markdown"
+            yield "prd: has no headings; write it in Markdown"
 
     return validation.parse(PlanProposal, data, name="the plan", rules=rules)
 
@@ -131,7 +131,7 @@ def _rules(document: Json) -> Iterable[str]:
             yield f"decisions[{index}].id: {name!r} is used twice"
         seen.add(str(name))
         if len(options) != len({str(option).casefold() for option in options}):
-            yield f"decisions[{index}].options: one is there twice"
+            yield f"decisions[{index}].options: an option is listed twice"
         if options and isinstance(entry.get("recommendation"), str) and entry["recommendation"] not in options:
             yield f"decisions[{index}].recommendation: {entry['recommendation']!r} is not one of the options"
 

@@ -15,7 +15,7 @@ from ralph.workflows.plan_source import PlanSource
 from ralph.workflows.request.execution_log import ExecutionLog
 from ralph.workflows.request.files import every_path
 from ralph.workflows.request.locate import LocatedRequest, branch_for, locate
-from ralph.workflows.request.phases import GOING_ON
+from ralph.workflows.request.phases import NEXT_STEP
 from ralph.workflows.request.workflow import RequestWorkflow
 from ralph.workflows.run_request import RunRequest
 from ralph.workflows.target import Target
@@ -34,13 +34,13 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
         yield bad_check(error)
         return
     tasks = f", {len(plan.tasks)} tasks" if plan else ""
-    what_now = f" ({GOING_ON[phase]})" if phase else ""
+    what_now = f" ({NEXT_STEP[phase]})" if phase else ""
     yield Check("good", f"the request: phase {phase.value if phase else 'unknown'}{tasks}{what_now}")
 
 
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
-    for role in config.working_roles:
-        check_installed(config.provider_for(role), workspace.root)
+    for provider in config.providers_for(config.working_roles):
+        check_installed(provider, workspace.root)
     for template in ("request-task", *(["review"] if config.review.enabled else [])):
         prompts.check(template, workspace.root)
     located = _located(workspace)
@@ -50,7 +50,7 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
         checkout=CheckoutRequest(target=target.name, branch=branch, carry=carried),
         open=lambda root: RequestWorkflow(config, root, branch, templates=workspace.root, carried=carried),
         command=target.command + (f" --jobs {options.jobs}" if options.jobs > 1 else ""),
-        more='The next one: `ralph plan "What you want"`.',
+        more='Next request: `ralph plan "What you want"`.',
         listeners=(ExecutionLog(workspace.root),),
     )
 
@@ -64,8 +64,8 @@ def _located(workspace: Workspace) -> LocatedRequest:
     located = locate(workspace)
     if located is None:
         raise RalphError(
-            "There is nothing to start here yet.",
-            remedy='Plan it with `ralph plan "What you want"`; for specs it is `ralph start plan`.',
+            "There is no request to run.",
+            remedy='Make one with `ralph plan "What you want"`. For specs, run `ralph plan --from specs/`.',
         )
     return located
 

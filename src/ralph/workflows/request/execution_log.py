@@ -61,7 +61,8 @@ def _told(event: Event) -> str:
         case e.Noted():
             return f"note: {event.text}"
         case e.Waited():
-            return f"waiting {event.seconds:.0f} s: {words.first_line(event.reason)}"
+            who = f" for {event.agent}" if event.agent else ""
+            return f"waiting {event.seconds:.0f} s{who}: {words.first_line(event.reason)}"
         case e.RunEnded():
             return f"run {event.run} {event.ending.value}, {_passed(event)}{_because(event.reason)}"
         case _:
@@ -101,5 +102,5 @@ def _append(path: Path, text: str) -> None:
     except OSError as error:
         raise RalphError(
             f"{path} could not be written: {error.strerror}.",
-            remedy="Free some space, then run again; the state is whole.",
+            remedy="Free some space, then run the command again. Ralph's state is intact.",
         ) from None

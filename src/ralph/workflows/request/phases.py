@@ -30,14 +30,14 @@ FOLLOWING: dict[Phase, tuple[Phase, ...]] = {
 }
 """The only allowed changes."""
 
-GOING_ON: dict[Phase, str] = {
-    Phase.RESEARCH: "`ralph plan` goes on with it",
-    Phase.DECISIONS: "`ralph plan` asks you what is not decided yet",
-    Phase.PLANNING: "`ralph plan` goes on with it",
-    Phase.PLANNING_COMPLETE: "read the plan (`ralph plan --show`), then `ralph start`",
-    Phase.EXECUTING: "`ralph start` goes on",
-    Phase.COMPLETED: 'a new one begins with `ralph plan "REQUEST"`',
-    Phase.FAILED: "`ralph start` gives the failed task its attempts anew",
+NEXT_STEP: dict[Phase, str] = {
+    Phase.RESEARCH: "run `ralph plan` to continue",
+    Phase.DECISIONS: "run `ralph plan` to answer the open questions",
+    Phase.PLANNING: "run `ralph plan` to continue",
+    Phase.PLANNING_COMPLETE: "read the plan with `ralph plan --show`, then run `ralph run request`",
+    Phase.EXECUTING: "run `ralph run request` to continue",
+    Phase.COMPLETED: 'start a new request with `ralph plan "What you want"`',
+    Phase.FAILED: "run `ralph run request` to retry the failed task",
 }
 """What a person does in each phase."""
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TypeVar
 
-from ralph.engine.planning import Planner
 from ralph.validation import Json, Mistakes
 from ralph.verify.gates import default_gates
 from ralph.workflows.plan_rules import task_rules
+from ralph.workflows.planning import Planner
 from ralph.workflows.prompt_text import gate_list, quoted
 from ralph.workflows.request.answers import (
     Decision,
@@ -63,7 +63,7 @@ class RequestPlanner:
         def read(data: bytes) -> Research:
             return parse_research(data, needed=always)
 
-        found = await self._ask("research", "Finding out what must be known", {"always": always}, read)
+        found = await self._ask("research", "Researching", {"always": always}, read)
         self.draft.keep_research(found)
 
     def _decide(self, check: Callable[[list[Decision]], object], decide: Decide) -> None:
@@ -81,7 +81,7 @@ class RequestPlanner:
             return parse_decisions(data).decisions
 
         variables = {"research": told_research(self.draft.research)}
-        return await self._ask("decisions", "Finding out what is to be decided", variables, read)
+        return await self._ask("decisions", "Finding open decisions", variables, read)
 
     async def _plan(self) -> None:
         variables = {

@@ -21,7 +21,7 @@ from ralph.workflows.plan_rules import STATE as STATE_NAME
 from ralph.workflows.plan_rules import TASKS as TASKS_FOLDER
 from ralph.workflows.plan_rules import of_request, refuse_other_request
 from ralph.workflows.request.files import ERRORS, STATE, Files, OnDisk, result_file, task_file, task_names
-from ralph.workflows.request.phases import FOLLOWING, GOING_ON, Phase, may_follow, reached
+from ralph.workflows.request.phases import FOLLOWING, NEXT_STEP, Phase, may_follow, reached
 from ralph.workspace import RALPH
 
 TARGET = "request"
@@ -41,7 +41,9 @@ class RequestStore:
         files = self.files or OnDisk(self.root)
         data = files.read(STATE) if data is None else data
         if data is None:
-            raise RalphError(f"{self.root / STATE} does not exist.", remedy='Begin with `ralph plan "REQUEST"`.')
+            raise RalphError(
+                f"{self.root / STATE} does not exist.", remedy='Make a request with `ralph plan "What you want"`.'
+            )
         documents = {name: files.read(f"{RALPH}/tasks/{name}") or b"" for name in task_names(files)}
         read = load(data, documents, name=RALPH)
         self._state, self._tasks = read.document, read.entries
@@ -81,8 +83,8 @@ def moved(phase: Phase, to: Phase) -> Phase:
         return to
     legal = ", ".join(other.value for other in FOLLOWING[phase])
     raise RalphError(
-        f"The request is in the phase {phase.value!r}: {to.value!r} cannot follow now, only {legal}.",
-        remedy=f"{GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.",
+        f"The request is in the phase {phase.value!r}. The next phase can be {legal}, not {to.value!r}.",
+        remedy=f"{NEXT_STEP[phase][0].upper()}{NEXT_STEP[phase][1:]}.",
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ralph.errors import RalphError
 from ralph.workflows.request import locate
 from ralph.workflows.request.files import STATE, all_paths
-from ralph.workflows.request.phases import FOLLOWING, GOING_ON, UNPLANNED, Phase
+from ralph.workflows.request.phases import NEXT_STEP, UNPLANNED, Phase
 from ralph.workflows.target import Target
 from ralph.workspace import TARGETS, Workspace
 
@@ -23,8 +23,8 @@ def find(workspace: Workspace, name: str) -> Target | None:
     located = locate.locate(workspace)
     if located is None:
         raise RalphError(
-            "There is no request here: .ralph/state.json does not exist.",
-            remedy='Begin with `ralph plan "REQUEST"`.',
+            "There is no request: .ralph/state.json does not exist.",
+            remedy='Make one with `ralph plan "What you want"`.',
         )
     return _target(workspace, located)
 
@@ -39,8 +39,7 @@ def _target(workspace: Workspace, located: locate.LocatedRequest) -> Target:
     return Target(
         name=REQUEST,
         workflow=REQUEST,
-        noun="task",
-        command="ralph start",
+        command=f"ralph run {REQUEST}",
         plan_command="ralph plan",
         file=STATE,
         folder=located.folder,
@@ -57,9 +56,8 @@ def _target(workspace: Workspace, located: locate.LocatedRequest) -> Target:
 
 def _unplanned(phase: Phase) -> RalphError:
     return RalphError(
-        f"The request is not planned yet: its phase is {phase.value!r}, and only {FOLLOWING[phase][0].value!r} "
-        "can follow.",
-        remedy=f"{GOING_ON[phase][0].upper()}{GOING_ON[phase][1:]}.",
+        f"The request is not planned yet: its phase is {phase.value!r}.",
+        remedy=f"{NEXT_STEP[phase][0].upper()}{NEXT_STEP[phase][1:]}.",
     )
 
 

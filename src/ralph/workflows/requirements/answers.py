@@ -35,4 +35,4 @@ class TasksProposal(TasksAnswerPart):
 
 
 def parse_proposal(data: bytes) -> TasksProposal:
-    return validation.parse(TasksProposal, data, name="the tasks")
+    return validation.parse(TasksProposal, data, name="the list of tasks")

@@ -9,7 +9,6 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from ralph import validation
-from ralph.engine.planning import Planner
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.events import Noted
@@ -17,6 +16,7 @@ from ralph.stores import atomic
 from ralph.stores.task_codec import entries, render
 from ralph.validation import Json, Mistakes
 from ralph.workflows.formats import TASKS
+from ralph.workflows.planning import Planner
 from ralph.workflows.requirements import answers as tasks_answers
 from ralph.workflows.requirements.answers import NewTaskEntry
 from ralph.workflows.requirements.store import notes
@@ -62,7 +62,7 @@ class TaskMaker:
                 "description": proposal.description,
                 "tasks": numbered(proposal.tasks, taken=set()),
             }
-            TASKS.check(to_json(document), name="the tasks")
+            TASKS.check(to_json(document), name="the list of tasks")
             return document
 
         return await self.planner.ask(
@@ -85,7 +85,7 @@ class TaskMaker:
         def read(answer: bytes) -> tuple[list[Json], Json]:
             new = numbered(tasks_answers.parse_proposal(answer).tasks, taken)
             grown = extended(document, new, archived=archive.ids)
-            TASKS.check(to_json(grown), name="the tasks")
+            TASKS.check(to_json(grown), name="the list of tasks")
             return new, grown
 
         new, grown = await self.planner.ask("add", "Turning the work into tasks", "tasks-add", variables, read)
@@ -112,7 +112,7 @@ class TaskMaker:
         def read(data: bytes) -> str:
             short = data.decode(errors="replace").strip() + "\n"
             if len(short) > COMPACT_TO:
-                raise RalphError(f"It has {len(short)} characters, and at most {COMPACT_TO} are wanted.")
+                raise RalphError(f"It has {len(short)} characters; the limit is {COMPACT_TO}.")
             return short
 
         variables = {"learnings": text, "limit": COMPACT_TO}
@@ -141,7 +141,7 @@ class Archive:
         path = root / ARCHIVE
         if not path.exists():
             return cls(path=path, document={"version": 1, "tasks": []})
-        remedy = "Mend it, or put it aside: nothing is lost with it."
+        remedy = "Fix the file, or move it elsewhere. Ralph does not need it to continue."
         try:
             document = validation.parse_object(validation.read(path), name=ARCHIVE)
         except Mistakes as error:
@@ -166,7 +166,8 @@ def numbered(tasks: list[NewTaskEntry], taken: set[str]) -> list[Json]:
     """Tasks as the plan contains them: an id for each that has none, and no id that is taken."""
     clashes = [task.id for task in tasks if task.id and task.id in taken]
     if clashes:
-        raise Mistakes("the tasks", [f"the id {name!r} is taken; begin with {next_id(taken)}" for name in clashes])
+        mistakes = [f"the id {name!r} is taken; start with {next_id(taken)}" for name in clashes]
+        raise Mistakes("the list of tasks", mistakes)
     used = {*taken, *(task.id for task in tasks if task.id)}
     entries: list[Json] = []
     for task in tasks:

@@ -50,12 +50,12 @@ def preflight(workspace: Workspace, config: Config, pipeline: Pipeline) -> Itera
 def _names(ids: list[str], pipeline: Pipeline) -> Iterator[Check]:
     for spec in pipeline.once:
         if spec.label in ids:
-            yield Check("bad", f"{spec.label!r} is the name of a step that runs once and of a task", "Rename one.")
+            yield Check("bad", f"{spec.label!r} is the name of both a set-up step and a task", "Rename one.")
 
 
 def _requirements(workspace: Workspace) -> Check:
     if source(workspace).read(REQUIREMENTS) is None and not (workspace.root / REQUIREMENTS).is_file():
-        return Check("bad", f"{REQUIREMENTS} is not there", "Put the requirements there: agents read them.")
+        return Check("bad", f"{REQUIREMENTS} does not exist", "Write the requirements to that file: agents read it.")
     return Check("good", REQUIREMENTS)
 
 
@@ -66,12 +66,12 @@ def _steps(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterator
             yield _prompt(workspace, spec, prompt_name(kind, spec))
             role = "reviewer" if spec.type == "review" else "executor"
             if spec.settings.allowed_tools and not takes_tools(config.provider_for(role)):
-                yield Check("note", f"{spec.label}: this agent has no switch for allowed_tools, so it is left out")
+                yield Check(
+                    "note", f"{spec.label}: this agent has no option for allowed_tools, so Ralph ignores the setting"
+                )
         marker = marker_of(spec)
         if marker and not _can_be_written(workspace.root / marker):
-            yield Check(
-                "bad", f"{spec.label}: marker_file {marker} cannot be written there", "Name another folder for it."
-            )
+            yield Check("bad", f"{spec.label}: marker_file {marker} cannot be written", "Choose another folder for it.")
 
 
 def _prompt(workspace: Workspace, spec: StepSpec, name: str) -> Check:
@@ -94,8 +94,8 @@ def _can_be_written(path: Path) -> bool:
 def _agents(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterator[Check]:
     kinds = [step_type(spec.type) for spec in pipeline.steps]
     roles = ["executor", *(["reviewer"] if any(issubclass(kind, ReviewStep) for kind in kinds) else [])]
-    for role in roles:
-        provider = config.provider_for(role)
+    agents = [(role, agent.provider) for role in roles for agent in config.agents_for(role)]
+    for role, provider in agents:
         try:
             check_installed(provider, workspace.root)
         except RalphError as error:
@@ -108,7 +108,7 @@ def _agents(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterato
 def _repository(folder: Path) -> Check:
     where = folder.name
     if not folder.is_dir():
-        return Check("bad", f"the application's folder {where} is not there", f"Make it: git init {where}")
+        return Check("bad", f"the application's folder {where} does not exist", f"Create it with `git init {where}`.")
     if git_read.top(folder) is None:
         return Check("bad", f"{where} is not in a git repository", "git init && git add . && git commit")
     if not git_read.show(folder, "rev-parse", "--verify", "--quiet", "HEAD").strip():
@@ -118,7 +118,7 @@ def _repository(folder: Path) -> Check:
 
 def _gates(config: Config, pipeline: Pipeline) -> Check:
     if not pipeline.verifies:
-        return Check("note", "the verify step is switched off: tasks will be UNVERIFIED", "Set it to enabled.")
+        return Check("note", "the verify step is disabled: tasks will be UNVERIFIED", "Enable the step.")
     gates = default_gates(config)
     if not any(gate.required for gate in gates):
         return Check(
@@ -126,6 +126,6 @@ def _gates(config: Config, pipeline: Pipeline) -> Check:
             "no gate is required: tasks will be UNVERIFIED"
             if gates
             else "verify.default is empty: tasks will be UNVERIFIED",
-            'Put your checks into ralph.config.json, for example "verify": {"default": ["make test"]}.',
+            'Add your checks to ralph.config.json, for example "verify": {"default": ["make test"]}.',
         )
     return Check("good", f"gates: {', '.join(gate.name for gate in gates)}")

@@ -38,15 +38,15 @@ class Founding:
     def check(cls, workspace: Workspace, source: Path, app: str | None) -> Founding:
         if (workspace.root / PLAN).exists():
             raise RalphError(
-                f"There is a plan already: {PLAN}.",
-                remedy='Add to it with `ralph add "more work"`, or look at it with `ralph status requirements`.',
+                f"A plan already exists: {PLAN}.",
+                remedy='Add tasks with `ralph add "more work"`, or show the plan with `ralph status requirements`.',
             )
         pipeline.schema_text()  # report a package that cannot be loaded before calling an agent
         chosen = _default_app(workspace.root) if app is None else "" if app in (".", "./") else app.rstrip("/")
         if not is_inside(chosen) or chosen.split("/")[0] in (RALPH, ".git"):
-            raise RalphError(f"{app!r} cannot be the application's folder.", remedy="Name a folder below this one.")
+            raise RalphError(f"{app!r} cannot be the application's folder.", remedy="Name a folder inside this one.")
         if (workspace.root / chosen).exists() and not (workspace.root / chosen).is_dir():
-            raise RalphError(f"{chosen} is a file, and the application needs a folder.", remedy="Use --app NAME.")
+            raise RalphError(f"{chosen} is a file, but the application needs a folder.", remedy="Use --app NAME.")
         return cls(workspace=workspace, source=source, requirements=_read(source), app=chosen)
 
     @property
@@ -98,7 +98,7 @@ def default_steps() -> Json:
     return {
         "$schema": "../steps.schema.json",
         "name": "default",
-        "description": "Set-up once; then in every loop a fresh agent, the gates, and a commit",
+        "description": "Set-up once; then a fresh agent, the gates and a commit in every loop",
         "max_loops_per_task": 10,
         "stuck_after": 3,
         "steps": [
@@ -134,17 +134,17 @@ def default_steps() -> Json:
 def _read(source: Path) -> bytes:
     if not source.is_file():
         raise RalphError(
-            f"{source} does not exist.", remedy="Write down what you want in a Markdown file, and name it."
+            f"{source} does not exist.", remedy="Describe what you want in a Markdown file, and name that file."
         )
     if source.stat().st_size > MAX_BYTES:
-        raise RalphError(f"{source} is larger than a megabyte.", remedy="Requirements are text: make it shorter.")
+        raise RalphError(f"{source} is larger than a megabyte.", remedy="Requirements are text. Shorten the file.")
     data = source.read_bytes()
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise RalphError(f"{source} is not UTF-8 text.", remedy="Save it as UTF-8 Markdown.") from None
     if not text.strip():
-        raise RalphError(f"{source} is empty.", remedy="Write down what you want; ten lines are enough.")
+        raise RalphError(f"{source} is empty.", remedy="Describe what you want. Ten lines are enough.")
     return data
 
 

@@ -24,8 +24,8 @@ def find(workspace: Workspace, name: str) -> Target | None:
         return None
     if not exists(workspace):
         raise RalphError(
-            "There is no requirements plan here: .ralph/prd.json does not exist.",
-            remedy="Make one with `ralph init --requirements FILE`.",
+            "There is no plan from requirements: .ralph/prd.json does not exist.",
+            remedy="Make one with `ralph plan --from FILE`.",
         )
     return _target(workspace)
 
@@ -60,7 +60,6 @@ def _target(workspace: Workspace) -> Target:
     return Target(
         name=REQUIREMENTS,
         workflow=REQUIREMENTS,
-        noun="task",
         command=f"ralph run {REQUIREMENTS}",
         file=file,
         folder=found.folder,

@@ -252,15 +252,13 @@ def claimed(plan: Plan, work: Work, data: bytes) -> PlanClaims:
     try:
         document = validation.parse_object(data, name="the plan")
     except RalphError:
-        return PlanClaims(
-            note="What the agent wrote into the plan is not JSON; it was put back and counts for nothing."
-        )
+        return PlanClaims(note="The agent's version of the plan is not a JSON object. Ralph reverted it.")
     entries = document.get("tasks")
     entries = [entry for entry in entries if isinstance(entry, dict)] if isinstance(entries, list) else []
     own = next((entry for entry in entries if entry.get("id") == work.id), {})
     others = [str(entry.get("id"))[:80] for entry in entries if entry is not own and _is_claim(plan, entry)][:5]
     note = (
-        f"The agent also marked {', '.join(others)} in the plan: that was put back, only its own task counts."
+        f"The agent also marked {', '.join(others)} in the plan. Ralph reverted that: only its own task counts."
         if others
         else ""
     )

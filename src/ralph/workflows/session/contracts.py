@@ -112,14 +112,14 @@ class _ContractReview:
             return new
         for item in old.values():
             if item.id not in new:
-                self.wrong(f"{PROGRESS}: {item.id} has gone", restore=PROGRESS)
+                self.wrong(f"{PROGRESS}: {item.id} was removed", restore=PROGRESS)
             elif item.id != mine and new[item.id].mark is not item.mark:
                 was, now = item.mark.value, new[item.id].mark.value
-                self.wrong(f"{PROGRESS}: the mark of {item.id} is not yours; it was [{was}] and became [{now}]",
+                self.wrong(f"{PROGRESS}: you must not change the mark of {item.id}; it was [{was}], now [{now}]",
                            restore=PROGRESS)  # fmt: skip
         for item in new.values():
             if item.id not in old and not adds:
-                self.wrong(f"{PROGRESS}: {item.id} is new, and not yours to add", restore=PROGRESS)
+                self.wrong(f"{PROGRESS}: you must not add {item.id}", restore=PROGRESS)
         if adds:
             self.new_ones_are_open(old, new)
         return new
@@ -128,159 +128,159 @@ class _ContractReview:
         """No call may add an item that is already done."""
         for item in new.values():
             if item.id not in old and item.mark is not Mark.TODO:
-                self.wrong(f"{PROGRESS}: {item.id} is new, so its mark has to be [ ]", restore=PROGRESS)
+                self.wrong(f"{PROGRESS}: {item.id} is new, so its mark must be [ ]", restore=PROGRESS)
 
     def has_mark(self, marks: dict[str, ProgressItem], item_id: str, mark: Mark) -> None:
         if marks and (item_id not in marks or marks[item_id].mark is not mark):
-            found = f"it is [{marks[item_id].mark.value}]" if item_id in marks else "it is not there"
-            self.wrong(f"{PROGRESS}: {item_id} has to be marked [{mark.value}], but {found}")
+            found = f"it is [{marks[item_id].mark.value}]" if item_id in marks else "it is missing"
+            self.wrong(f"{PROGRESS}: {item_id} must be marked [{mark.value}], but {found}")
 
 
 Said = tuple[Verdict, str]
 NOTHING: Said = (Verdict.PASSED, "")
 
 
-def _initialize(look: _ContractReview) -> Said:
-    plan = look.wants(PLAN)
+def _initialize(review: _ContractReview) -> Said:
+    plan = review.wants(PLAN)
     if plan and GOAL.lower() not in plan.lower().replace("goals", "goal").replace(" and ", " & "):
-        look.wrong(f"{PLAN} has no heading `{GOAL}`")
-    look.wants(f"{look.session_id}.instructions.md")
-    entries = look.entries() if look.wants(TASKS) else {}
-    _, marks = look.marks()
-    look.new_ones_are_open({}, {item.id: item for item in marks.values() if item.is_task})
+        review.wrong(f"{PLAN} has no heading `{GOAL}`")
+    review.wants(f"{review.session_id}.instructions.md")
+    entries = review.entries() if review.wants(TASKS) else {}
+    _, marks = review.marks()
+    review.new_ones_are_open({}, {item.id: item for item in marks.values() if item.is_task})
     for item_id in PLANNING_TASKS:
         if entries and item_id not in entries:
-            look.wrong(f"{TASKS}: {item_id} is missing")
-        look.has_mark(marks, item_id, Mark.DONE if item_id == "plan-init" else Mark.TODO)
-    _same_tasks(look, entries, marks)
+            review.wrong(f"{TASKS}: {item_id} is missing")
+        review.has_mark(marks, item_id, Mark.DONE if item_id == "plan-init" else Mark.TODO)
+    _same_tasks(review, entries, marks)
     return NOTHING
 
 
-def _update(look: _ContractReview) -> Said:
-    if look.wants(PLAN) == look.before.get(PLAN):
-        look.wrong(f"{PLAN} is as it was: the new requirements have to be in it")
-    look.wants(TASKS)
-    old, marks = look.marks()
+def _update(review: _ContractReview) -> Said:
+    if review.wants(PLAN) == review.before.get(PLAN):
+        review.wrong(f"{PLAN} was not changed: it must include the new requirements")
+    review.wants(TASKS)
+    old, marks = review.marks()
     for item in old.values():
         now = marks[item.id].mark if item.id in marks else None
         if now is None and marks:
-            look.wrong(f"{PROGRESS}: {item.id} has gone", restore=PROGRESS)
+            review.wrong(f"{PROGRESS}: {item.id} was removed", restore=PROGRESS)
         elif now not in (None, item.mark) and (item.is_task or now is not Mark.TODO):
-            look.wrong(f"{PROGRESS}: the mark of {item.id} is not yours", restore=PROGRESS)
-    look.new_ones_are_open(old, marks)
+            review.wrong(f"{PROGRESS}: you must not change the mark of {item.id}", restore=PROGRESS)
+    review.new_ones_are_open(old, marks)
     if marks and not any(item.is_open for item in marks.values()):
-        look.wrong(f"{PROGRESS}: nothing is open, so the new requirements would never be worked on")
-    _same_tasks(look, look.entries(), marks)
+        review.wrong(f"{PROGRESS}: no task is open, so the new requirements would never be done")
+    _same_tasks(review, review.entries(), marks)
     return NOTHING
 
 
-def _breakdown(look: _ContractReview) -> Said:
-    entries = look.entries() if look.wants(TASKS) else {}
-    marks = look.only("plan-breakdown", adds=True)
-    look.has_mark(marks, "plan-breakdown", Mark.DONE)
+def _breakdown(review: _ContractReview) -> Said:
+    entries = review.entries() if review.wants(TASKS) else {}
+    marks = review.only("plan-breakdown", adds=True)
+    review.has_mark(marks, "plan-breakdown", Mark.DONE)
     if marks and not any(item.is_task for item in marks.values()):
-        look.wrong(f"{PROGRESS}: there is no task-… to be done")
-    _same_tasks(look, entries, marks)
+        review.wrong(f"{PROGRESS}: there is no open task-…")
+    _same_tasks(review, entries, marks)
     return NOTHING
 
 
-def _brainstorm(look: _ContractReview) -> Said:
-    cycle = read_cycles(look.wants(QUESTIONS)).get(look.call.number)
+def _brainstorm(review: _ContractReview) -> Said:
+    cycle = read_cycles(review.wants(QUESTIONS)).get(review.call.number)
     if not cycle:
-        look.wrong(f"{QUESTIONS} has no questions below `## Cycle {look.call.number}`")
-    _older_cycles(look)
-    look.has_mark(look.only("plan-brainstorm"), "plan-brainstorm", Mark.DONE)
+        review.wrong(f"{QUESTIONS} has no questions below `## Cycle {review.call.number}`")
+    _older_cycles(review)
+    review.has_mark(review.only("plan-brainstorm"), "plan-brainstorm", Mark.DONE)
     return NOTHING
 
 
-def _research(look: _ContractReview) -> Said:
-    number = look.call.number
-    cycle = read_cycles(look.wants(QUESTIONS)).get(number)
-    if not cycle or cycle == read_cycles(look.before.get(QUESTIONS, "")).get(number):
-        look.wrong(f"{QUESTIONS} has no answers below `## Cycle {number}`")
-    _older_cycles(look)
-    look.has_mark(look.only("plan-research"), "plan-research", Mark.DONE)
+def _research(review: _ContractReview) -> Said:
+    number = review.call.number
+    cycle = read_cycles(review.wants(QUESTIONS)).get(number)
+    if not cycle or cycle == read_cycles(review.before.get(QUESTIONS, "")).get(number):
+        review.wrong(f"{QUESTIONS} has no answers below `## Cycle {number}`")
+    _older_cycles(review)
+    review.has_mark(review.only("plan-research"), "plan-research", Mark.DONE)
     return NOTHING
 
 
-def _older_cycles(look: _ContractReview) -> None:
-    now = read_cycles(look.after.get(QUESTIONS, ""))
-    for number, text in read_cycles(look.before.get(QUESTIONS, "")).items():
-        if number != look.call.number and now.get(number) != text:
-            look.wrong(f"{QUESTIONS}: cycle {number} was changed, and is over", restore=QUESTIONS)
+def _older_cycles(review: _ContractReview) -> None:
+    now = read_cycles(review.after.get(QUESTIONS, ""))
+    for number, text in read_cycles(review.before.get(QUESTIONS, "")).items():
+        if number != review.call.number and now.get(number) != text:
+            review.wrong(f"{QUESTIONS}: cycle {number} is closed and must not be changed", restore=QUESTIONS)
 
 
-def _execute(look: _ContractReview) -> Said:
-    look.wants(report_name(look.call.task, look.call.number))
-    look.has_mark(look.only(look.call.task), look.call.task, Mark.TO_REVIEW)
+def _execute(review: _ContractReview) -> Said:
+    review.wants(report_name(review.call.task, review.call.number))
+    review.has_mark(review.only(review.call.task), review.call.task, Mark.TO_REVIEW)
     return NOTHING
 
 
-def _task_review(look: _ContractReview) -> Said:
-    name = report_name(look.call.task, look.call.number)
-    before, after = look.before.get(name, ""), look.after.get(name, "")
+def _task_review(review: _ContractReview) -> Said:
+    name = report_name(review.call.task, review.call.number)
+    before, after = review.before.get(name, ""), review.after.get(name, "")
     if not after.startswith(before.rstrip()):
-        look.wrong(f"{name}: you may only add to it", restore=name)
+        review.wrong(f"{name}: you may only add to it", restore=name)
         return NOTHING
     added = after[len(before.rstrip()) :]
     verdict = read_verdict(added)
     if not review_part(added):
-        look.wrong(f"{name}: your part begins with the heading `## Review`")
+        review.wrong(f"{name}: your part must start with the heading `## Review`")
     if verdict not in ("qualified", "failed"):
-        look.wrong(f"{name}: there is no verdict; write `**Verdict**: Qualified` or `**Verdict**: Failed`")
-    marks = look.only(look.call.task)
+        review.wrong(f"{name}: there is no verdict; write `**Verdict**: Qualified` or `**Verdict**: Failed`")
+    marks = review.only(review.call.task)
     if verdict == "qualified":
-        look.has_mark(marks, look.call.task, Mark.DONE)
+        review.has_mark(marks, review.call.task, Mark.DONE)
     if verdict != "failed":
         return NOTHING
-    look.has_mark(marks, look.call.task, Mark.TODO)
+    review.has_mark(marks, review.call.task, Mark.TODO)
     found = findings(review_part(added))
     if not found:
-        look.wrong(f"{name}: a failed review says what is wrong, as a list")
+        review.wrong(f"{name}: a failed review must list what is wrong")
     return Verdict.FAILED, listed("The reviewer did not accept it", found)
 
 
-def _session_review(look: _ContractReview) -> Said:
-    name = review_name(look.call.number)
-    text = look.wants(name)
+def _session_review(review: _ContractReview) -> Said:
+    name = review_name(review.call.number)
+    text = review.wants(name)
     verdict = read_verdict(text)
-    old, _ = look.marks()
-    marks = look.only(adds=True)
+    old, _ = review.marks()
+    marks = review.only(adds=True)
     new = [item.id for item in marks.values() if item.id not in old]
     if text and verdict not in ("complete", "gaps"):
-        look.wrong(f"{name}: there is no verdict; write `**Verdict**: Complete` or `**Verdict**: Gaps`")
+        review.wrong(f"{name}: there is no verdict; write `**Verdict**: Complete` or `**Verdict**: Gaps`")
     for item in old.values():
         if text and item.is_task and not mentions(text, item.id):
-            look.wrong(f"{name}: it says nothing about {item.id}")
+            review.wrong(f"{name}: it does not mention {item.id}")
     if verdict == "complete" and new:
-        look.wrong(f"{name} says Complete, but {', '.join(new)} was added")
+        review.wrong(f"{name} says Complete, but {', '.join(new)} was added")
     if verdict == "gaps" and marks and not any(item_id.startswith("task-") for item_id in new):
-        look.wrong(f"{PROGRESS}: for every gap a new task-… is added, with the mark [ ]")
-    _unchanged_tasks(look)
-    _same_tasks(look, look.entries(), marks)
+        review.wrong(f"{PROGRESS}: add a new task-… with the mark [ ] for every gap")
+    _unchanged_tasks(review)
+    _same_tasks(review, review.entries(), marks)
     if verdict != "gaps":
         return NOTHING
     return Verdict.REOPENED, listed("The session review found gaps", findings(text))
 
 
-def _unchanged_tasks(look: _ContractReview) -> None:
+def _unchanged_tasks(review: _ContractReview) -> None:
     """A session review may add tasks; existing tasks must not change."""
-    now = look.entries() if look.wants(TASKS) else {}
-    for entry in _entries(look.before.get(TASKS)):
-        if not look.after.get(TASKS, "").strip():
-            look.restore.add(TASKS)
+    now = review.entries() if review.wants(TASKS) else {}
+    for entry in _entries(review.before.get(TASKS)):
+        if not review.after.get(TASKS, "").strip():
+            review.restore.add(TASKS)
         elif now and (entry.id not in now or now[entry.id].text != entry.text):
-            look.wrong(f"{TASKS}: {entry.id} was changed; new tasks come behind the others", restore=TASKS)
+            review.wrong(f"{TASKS}: {entry.id} must not be changed; add new tasks at the end", restore=TASKS)
 
 
-def _same_tasks(look: _ContractReview, entries: Mapping[str, TaskEntry], marks: Mapping[str, ProgressItem]) -> None:
+def _same_tasks(review: _ContractReview, entries: Mapping[str, TaskEntry], marks: Mapping[str, ProgressItem]) -> None:
     """Each task must be in both files."""
     if not entries or not marks:
         return
     for item_id in sorted({name for name in entries if name.startswith("task-")} - set(marks)):
-        look.wrong(f"{PROGRESS}: {item_id} of {TASKS} is missing")
+        review.wrong(f"{PROGRESS}: {item_id} is missing, but is in {TASKS}")
     for item_id in sorted({name for name in marks if name.startswith("task-")} - set(entries)):
-        look.wrong(f"{TASKS}: {item_id} of {PROGRESS} is missing")
+        review.wrong(f"{TASKS}: {item_id} is missing, but is in {PROGRESS}")
 
 
 CHECKS: dict[Mode, Callable[[_ContractReview], Said]] = {

@@ -35,8 +35,9 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
 
 
 def check_roles(workspace: Workspace, config: Config) -> None:
+    for provider in config.providers_for(ROLES):
+        check_installed(provider, workspace.root)
     for role in ROLES:
-        check_installed(config.provider_for(role), workspace.root)
         prompts.check(f"role-{role}", workspace.root)
     prompts.check("session-call", workspace.root)
 
@@ -48,11 +49,13 @@ def request_for(
     session = locate.read(workspace, session_id).session
     if session.items is None and not request:
         raise RalphError(
-            f"The session {session_id} has no progress.md, and no request to begin with.",
-            remedy='Put the file back (git log -- .ralph-sessions), or begin anew: ralph session "What you want"',
+            f"The session {session_id} has neither progress.md nor a request.",
+            remedy='Restore the file (git log -- .ralph-sessions), or start a new one: ralph session "What you want"',
         )
     if update and session.items is None:
-        raise RalphError("This session has no plan to update yet.", remedy=f"ralph session --resume {session_id}")
+        raise RalphError(
+            "This session has no plan to update yet.", remedy=f"Plan it first with `ralph run {session_id}`."
+        )
     _ = session.call, session.entries  # report mistakes in the files before anything starts
     folder, branch = workspace.root / SESSIONS / session_id, locate.branch_of(session_id)
     return RunRequest(
@@ -64,8 +67,8 @@ def request_for(
         open=lambda root: SessionWorkflow(
             config, root, session_id, request=request, update=update, templates=workspace.root
         ),
-        command=f"ralph session --resume {session_id}",
-        more=f'More: `ralph session --resume {session_id} --update "what is missing"`.',
+        command=f"ralph run {session_id}",
+        more=f'More work: `ralph session --resume {session_id} --update "what is missing"`.',
         artifacts=f"{SESSIONS}/{session_id} on {branch}",
         review=lambda: locate.read(workspace, session_id).session.final_review,
         manual=False,

@@ -20,7 +20,7 @@ LISTED = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s")
 INHERITS = re.compile(
     r"\s*(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})\s+)?[*_`]*inherits[ -]from[*_`]*\s*(?::[*_`]*\s*|$)(.*)", re.IGNORECASE
 )
-NOBODY = re.compile(r"[*_`(]*(?:(?:none|nothing|nobody|n/a)\b.*|-+|–|—|\[\])[*_`).]*", re.IGNORECASE)
+NOTHING = re.compile(r"[*_`(]*(?:(?:none|nothing|nobody|n/a)\b.*|-+|–|—|\[\])[*_`).]*", re.IGNORECASE)
 CYCLE = re.compile(r"##\s+Cycle\s+(\d{1,9})\b", re.IGNORECASE)
 VERDICT = re.compile(
     r"[\s>#*_`-]*verdict[*_`]*\s*[:=–—-]+[\s*_`]*([A-Za-z]+)\b(?![\s*_`]*(?:[/|]|or\b))", re.IGNORECASE
@@ -55,19 +55,19 @@ def read_progress(text: str) -> tuple[ProgressItem, ...]:
         named = IDENTITY.match(box[3] or "")
         if not named:
             if depth < 0 or indent <= depth:
-                mistakes.append(f"line {number}: this has no id like task-1 or plan-research: {line.strip()[:80]!r}")
+                mistakes.append(f"line {number}: no id such as task-1 or plan-research: {line.strip()[:80]!r}")
             continue
         depth = indent if depth < 0 else min(depth, indent)
         if mark is None:
-            mistakes.append(f"line {number}: [{box[2]}] is no mark; there are [ ], [/], [P] and [x]")
+            mistakes.append(f"line {number}: [{box[2]}] is not a mark; use [ ], [/], [P] or [x]")
         elif named[1] in items:
-            mistakes.append(f"line {number}: {named[1]} has a mark in line {items[named[1]].line} already")
+            mistakes.append(f"line {number}: {named[1]} already has a mark in line {items[named[1]].line}")
         else:
             items[named[1]] = ProgressItem(id=named[1], mark=mark, title=_plain(named[2]), line=number)
     if not items and not mistakes:
-        mistakes.append("it has no item with a mark, such as: - [ ] task-1: What is to be done")
+        mistakes.append("no item has a mark, such as: - [ ] task-1: What to do")
     if mistakes:
-        remedy = "Correct these lines, for example: - [ ] task-1: What is to be done"
+        remedy = "Fix these lines, for example: - [ ] task-1: What to do"
         raise Mistakes(PROGRESS, mistakes, remedy)
     return tuple(items.values())
 
@@ -75,7 +75,7 @@ def read_progress(text: str) -> tuple[ProgressItem, ...]:
 def read_tasks(text: str) -> tuple[TaskEntry, ...]:
     """The tasks of tasks.md with the tasks each inherits from; a wrong `Inherits From` is an error."""
     entries = list(_entries(text))
-    mistakes = _endless(text) + [f"line {entry.line}: {entry.id} is there twice" for entry in _repeated(entries)]
+    mistakes = _endless(text) + [f"line {entry.line}: {entry.id} is listed twice" for entry in _repeated(entries)]
     tasks = [entry for entry in entries if entry.id.startswith("task-")]
     known = {entry.id for entry in tasks}
     for entry in tasks:
@@ -85,9 +85,9 @@ def read_tasks(text: str) -> tuple[TaskEntry, ...]:
         mistakes += [f"line {entry.line}: {wrong}" for wrong in _unreadable(entry)]
     circle = cycle({entry.id: tuple(name for name in entry.inherits if name in known) for entry in tasks})
     if circle:
-        mistakes.append(f"tasks inherit from each other in a circle: {' → '.join(circle)}")
+        mistakes.append(f"tasks inherit from each other in a cycle: {' → '.join(circle)}")
     if mistakes:
-        raise Mistakes(TASKS, mistakes, "Correct these lines.")
+        raise Mistakes(TASKS, mistakes, "Fix these lines.")
     return tuple(entries)
 
 
@@ -164,8 +164,8 @@ def _inherited(block: list[str]) -> tuple[str, ...]:
 def _unreadable(entry: TaskEntry) -> Iterator[str]:
     for texts in _heritages(entry.text.split("\n")):
         for text in texts:
-            if not _ids(text) and not NOBODY.fullmatch(text):
-                yield f"{entry.id}: what it inherits from cannot be read: {text[:80]!r}"
+            if not _ids(text) and not NOTHING.fullmatch(text):
+                yield f"{entry.id}: cannot read what it inherits from: {text[:80]!r}"
 
 
 def _heritages(block: list[str]) -> Iterator[list[str]]:

@@ -11,7 +11,7 @@ from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.reader import last_ending
 from ralph.plan.work import Ending
-from ralph.stores import atomic, crash_file
+from ralph.stores import atomic
 from ralph.validation import nearest
 from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source
 from ralph.workflows.session.files import PLAN, PROGRESS
@@ -44,9 +44,9 @@ def check_id(name: str) -> str:
     """A session's id as a person gave it; anything that could leave the folder is refused."""
     if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock") or name in TARGETS:
         raise RalphError(
-            f"{name!r} cannot be a session's id.",
-            remedy="Use letters, digits, '-', '_' and single dots, and none of the words "
-            f"{', '.join(TARGETS)}. `ralph session list` shows them all.",
+            f"{name!r} is not a valid session id.",
+            remedy="Use letters, digits, '-', '_' and single dots. Reserved words: "
+            f"{', '.join(TARGETS)}. `ralph session list` lists all sessions.",
         )
     return name
 
@@ -91,6 +91,8 @@ def source_of(workspace: Workspace, session_id: str) -> PlanSource:
 
 
 def read(workspace: Workspace, session_id: str) -> LocatedSession:
+    from ralph.stores import crash_file
+
     source = source_of(workspace, session_id)
     kept = workspace.records / session_id / REQUEST
     folder = source.folder / SESSIONS / session_id if source.folder else None
@@ -112,8 +114,8 @@ def find(workspace: Workspace, session_id: str) -> LocatedSession:
     names = ids(workspace)
     if session_id not in names:
         raise RalphError(
-            f"There is no session {session_id!r}{nearest(session_id, names)}",
-            remedy='`ralph session list` shows them. A new one: `ralph session "What you want"`.',
+            f"There is no session {session_id!r}{nearest(session_id, names) or '.'}",
+            remedy='`ralph session list` lists them. To start a new one: `ralph session "What you want"`.',
         )
     return read(workspace, session_id)
 

@@ -33,7 +33,7 @@ def report(session: Session, *, last_action: str = "", blocked: str = "") -> Ses
         state, next_action = session.state, next_words(session)
         wrong = session.call.reason if isinstance(session.call, Stuck) else ""
     except RalphError as error:
-        state, next_action = SessionState.EXECUTING, "a person corrects the file"
+        state, next_action = SessionState.EXECUTING, "a person fixes the file"
         wrong = " ".join((error.what, *error.details))
     why = blocked or wrong
     is_over = not why and session.is_finished
@@ -54,7 +54,7 @@ def next_words(session: Session) -> str:
     call = session.call
     match call:
         case Stuck():
-            return "a person corrects progress.md"
+            return "a person fixes progress.md"
         case RoleCall(mode=Mode.EXECUTE):
             return f"executor: {call.task}, attempt {call.number}"
         case RoleCall(mode=Mode.TASK_REVIEW):
@@ -86,6 +86,6 @@ def schema() -> str:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **made,
         "title": "A session's output",
-        "description": "How a session of Ralph stands.",
+        "description": "The state of a session.",
     }
     return json.dumps(document, indent=2) + "\n"

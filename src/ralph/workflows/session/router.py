@@ -180,9 +180,9 @@ def _planning(items: tuple[ProgressItem, ...], cycles: int) -> RoleCall | Stuck:
     match mode:
         case None:
             known = ", ".join(PLANNING_TASKS)
-            return Stuck(reason=f"progress.md, line {item.line}: {item.id} is none of the planning tasks ({known}).")
+            return Stuck(reason=f"progress.md, line {item.line}: {item.id} is not a planning task ({known}).")
         case Mode.INITIALIZE:
-            return Stuck(reason=f"progress.md, line {item.line}: plan-init is open, but progress.md is there.")
+            return Stuck(reason=f"progress.md, line {item.line}: plan-init is open, but progress.md already exists.")
         case Mode.BRAINSTORM:
             return RoleCall(mode=mode, task=item.id, number=cycles + 1)
         case Mode.RESEARCH:  # it answers the questions of the newest cycle
@@ -203,5 +203,7 @@ def _executing(items: tuple[ProgressItem, ...], names: tuple[str, ...]) -> RoleC
 def _reviewing(items: tuple[ProgressItem, ...], names: tuple[str, ...]) -> RoleCall | Stuck:
     item = next(item for item in items if item.mark is Mark.TO_REVIEW)
     if not item.is_task:
-        return Stuck(reason=f"progress.md, line {item.line}: {item.id} is marked [P], but only a task-… is reviewed.")
+        return Stuck(
+            reason=f"progress.md, line {item.line}: {item.id} is marked [P], but only a task-… can be reviewed."
+        )
     return RoleCall(mode=Mode.TASK_REVIEW, task=item.id, number=last_report(item.id, names))

@@ -1,5 +1,5 @@
-"""A session's folder: its roles write it, and their marks are the plan's state. Ralph only reads it, and takes back a
-mark that did not come true."""
+"""A session's folder: its roles write it, and their marks are the plan's state. Ralph reads it, takes back a mark that
+did not come true, and writes down what a person accepted."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ralph.plan.model import Plan, Task, TaskState
+from ralph import safe_files
+from ralph.plan.model import Acceptance, Plan, Task, TaskResult, TaskState
 from ralph.stores import atomic
-from ralph.workflows.session import router
+from ralph.workflows.session import acceptances, router
+from ralph.workflows.session.acceptances import ACCEPTED
 from ralph.workflows.session.files import (
     PROGRESS,
     QUESTIONS,
@@ -63,6 +65,16 @@ class Session:
     @property
     def tasks(self) -> tuple[ProgressItem, ...]:
         return tuple(item for item in self.items or () if item.is_task)
+
+    @cached_property
+    def accepted(self) -> Mapping[str, TaskResult]:
+        """What a person accepted, by the task's id."""
+        return acceptances.read(self.texts.get(ACCEPTED, ""))
+
+    def acceptance(self, item: ProgressItem) -> Acceptance | None:
+        """The person's acceptance of a task that is done; None: its reviewer decided."""
+        result = self.accepted.get(item.id) if item.mark is Mark.DONE else None
+        return result.accepted if result else None
 
     def mark(self, item_id: str) -> Mark | None:
         return next((item.mark for item in self.items or () if item.id == item_id), None)
@@ -121,14 +133,22 @@ class SessionStore:
             if item.mark is Mark.DONE and known and known.notes and known.state is not TaskState.PASSED:
                 self._set_mark(item, Mark.TODO)  # it was qualified, but could not be committed
             elif known and known.result and known.result.accepted and item.mark is not Mark.DONE:
-                self._accept(item, known.result.summary)
+                self._accept(item, known.result)
         return self._merge(plan)
 
-    def _accept(self, item: ProgressItem, why: str) -> None:
-        """A person's acceptance is a review: it goes into the newest report, where the session's reviewer finds it."""
+    def _accept(self, item: ProgressItem, result: TaskResult) -> None:
+        """A person's acceptance is a review: it goes into the newest report, where the session's reviewer finds it, and
+        into a file that no role may write."""
         path = self._folder / (self.session.newest_report(item.id) or router.report_name(item.id, 1))
-        report = path.read_bytes().rstrip() + b"\n\n" if path.is_file() else f"# {item.id}\n\n".encode()
-        atomic.write(path, report + f"## Review\n**Verdict**: Qualified\n\n{why}\n".encode())
+        if safe_files.is_file(path):
+            with safe_files.open_old(path) as file:
+                report = file.read().rstrip() + b"\n\n"
+        else:
+            report = f"# {item.id}\n\n".encode()
+        atomic.write(path, report + f"## Review\n**Verdict**: Qualified\n\n{result.summary}\n".encode())
+        session = self._read()
+        kept = {name: one for name, one in session.accepted.items() if session.mark(name) is Mark.DONE}
+        atomic.write(self._folder / ACCEPTED, acceptances.text_of({**kept, item.id: result}).encode())
         self._set_mark(item, Mark.DONE)
 
     def _set_mark(self, item: ProgressItem, mark: Mark) -> None:
@@ -183,4 +203,5 @@ def _task(session: Session, item: ProgressItem, known: Task | None) -> Task:
         description=entry.text if entry else "",
         depends_on=entry.inherits if entry else (),
         state=state,
+        result=task.result or session.accepted.get(item.id),
     )

@@ -25,8 +25,7 @@ def _target(workspace: Workspace, session_id: str) -> Target:
     return Target(
         name=session_id,
         workflow="session",
-        noun="task",
-        command=f"ralph session --resume {session_id}",
+        command=f"ralph run {session_id}",
         file=file,
         folder=source.folder,
         repo=workspace.root,
@@ -39,7 +38,7 @@ def _target(workspace: Workspace, session_id: str) -> Target:
         draft="not planned yet",
         unplanned=None
         if source.read(file) is not None
-        else RalphError("This session is not planned yet.", remedy=f"ralph session --resume {session_id}"),
+        else RalphError("This session is not planned yet.", remedy=f"Plan it with `ralph run {session_id}`."),
         is_agreed=lambda _: locate.read(workspace, session_id).session.is_finished,
-        marked_by=f"`ralph session --resume {session_id}` gives what is blocked new attempts.",
+        marked_by=f"Run `ralph run {session_id}` to retry blocked tasks.",
     )

@@ -11,6 +11,7 @@ from ralph.engine.settle import Policy
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.work import (
+    ASKED_AGAIN,
     ContractResult,
     Ending,
     FileTexts,
@@ -32,7 +33,6 @@ from ralph.workflows.session.router import Mode, RoleCall, Stuck
 from ralph.workflows.session.store import Session, SessionStore
 from ralph.workspace import SESSIONS
 
-ASKED_AGAIN = Resilience(max_retries=2)
 SESSION_REVIEW = "session-review"
 UPDATE = "plan-update"
 TITLES = {
@@ -231,7 +231,7 @@ def _bounds(plan: Plan, session: Session, last_review: int) -> Finished | None:
         return _blocked(plan.review.notes)
     for task in plan:
         if task.failures and _same_again(session, task.id):
-            return _blocked(f"{task.id}: the reviewer found the same twice. {task.notes}")
+            return _blocked(f"{task.id}: the reviewer reported the same findings twice. {task.notes}")
     iteration = router.last_iteration(session.texts)
     found = session.gaps if read_verdict(session.last_review) == "gaps" else ()
     before = session.texts.get(router.review_name(iteration - 1), "")
@@ -241,7 +241,9 @@ def _bounds(plan: Plan, session: Session, last_review: int) -> Finished | None:
         isinstance(session.call, RoleCall) and session.call.mode is Mode.SESSION_REVIEW and not session.is_finished
     )
     if is_over and found and iteration >= last_review:
-        return _blocked(listed("Session reviews found gaps as often as session.maxReviews allows; the last one", found))
+        return _blocked(
+            listed("Session reviews found gaps as often as session.maxReviews allows. The last one found", found)
+        )
     return None
 
 

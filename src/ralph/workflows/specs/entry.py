@@ -32,25 +32,31 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
         return
     yield Check("good", f"{SPECS_PLAN}: {len(plan.specs)} specs, {len(plan.tasks)} tasks")
     for file in gone(workspace.root, plan):
-        yield Check("bad", f"{file} is in the plan, and is gone", "Put it back, or plan anew: `ralph start plan`.")
+        yield Check(
+            "bad",
+            f"{file} is in the plan but does not exist",
+            "Restore it, or plan again with `ralph plan --from specs/`.",
+        )
     for line in outdated(workspace.root, source(workspace).read(SPECS_PLAN)):
-        yield Check("note", line, "`ralph start plan`")
+        yield Check("note", line, "Run `ralph plan --from specs/`.")
 
 
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
-    for role in config.working_roles:
-        check_installed(config.provider_for(role), workspace.root)
+    for provider in config.providers_for(config.working_roles):
+        check_installed(provider, workspace.root)
     for template in ("task", *(["review"] if config.review.enabled else [])):
         prompts.check(template, workspace.root)
     plan = target.needed_plan()
     if not plan.specs:
-        raise RalphError(f"Nothing is planned yet: {SPECS_PLAN} has no specs.", remedy="Plan it: `ralph start plan`.")
+        raise RalphError(
+            f"Nothing is planned yet: {SPECS_PLAN} has no specs.", remedy="Plan them with `ralph plan --from specs/`."
+        )
     missing = gone(workspace.root, plan)
     if missing:
         raise RalphError(
-            f"{SPECS_PLAN} refers to spec files that are gone:",
+            f"{SPECS_PLAN} refers to spec files that do not exist:",
             details=tuple(f"  {file}" for file in missing),
-            remedy="Put them back, or plan anew without them: `ralph start plan`.",
+            remedy="Restore them, or plan again without them: `ralph plan --from specs/`.",
         )
     return RunRequest(
         checkout=CheckoutRequest(
@@ -62,7 +68,7 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
         ),
         open=lambda root: SpecsWorkflow(config, root, templates=workspace.root),
         command=target.command,
-        more="More work: write another spec, then `ralph start plan`.",
+        more="More work: write another spec, then run `ralph plan --from specs/`.",
         warnings=stale(workspace),
     )
 
@@ -70,7 +76,7 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
 def stale(workspace: Workspace) -> tuple[str, ...]:
     """How the plan differs from the specs it was made from."""
     lines = outdated(workspace.root, source(workspace).read(SPECS_PLAN))
-    return tuple(f"{line}: `ralph start plan`" for line in lines)
+    return tuple(f"{line}. Run `ralph plan --from specs/`." for line in lines)
 
 
 def open_workflow(workspace: Workspace, config: Config, target: Target) -> SpecsWorkflow:

@@ -23,7 +23,7 @@ def outdated(root: Path, plan: bytes | None) -> Iterator[str]:
     planned = {str(entry["file"]): str(entry.get("specHash", "")) for entry in specs}
     for file in spec_paths(root):
         if file not in planned:
-            yield f"{file} is not planned yet"
+            yield f"{file} is not in the plan yet"
         elif planned[file] and planned[file] != _fingerprint_of(root / file):
             yield f"{file} has changed since it was planned"
 

@@ -35,7 +35,7 @@ def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
     for entry in _specs(answer):
         file = _file_of(entry, specs)
         if file in given:
-            merging.mistakes.append(f"{file}: the plan has two specs for this file; join them")
+            merging.mistakes.append(f"{file}: the plan has two specs for this file; merge them")
         given[file] = entry
     before = merging.by_file(_specs(old), specs)
     joined: list[Json] = []
@@ -106,7 +106,7 @@ class _Merging:
         settled = [task for task in _tasks(was) if task.get("status") in CLOSED]
         dropped = [_text(task, "id") for task in _tasks(was) if task not in settled]
         if dropped:
-            self.changes.append(f"{was.get('file')} is gone: removed {', '.join(dropped)}")
+            self.changes.append(f"{was.get('file')} no longer exists: removed {', '.join(dropped)}")
         status = was["status"] if was.get("status") in CLOSED else "in_progress"
         return [{**was, "tasks": settled, "status": status}] if settled else []
 
@@ -149,7 +149,7 @@ class _Merging:
         if _was_tried(before) and not is_same:
             what = f"it is {before.get('status')} and says {old!r}"
             self.mistakes.append(
-                f"the task id {name!r} is taken: {what}; keep its words or what it covers, or take another id"
+                f"the task id {name!r} is taken: {what}; keep its text or what it covers, or use another id"
             )
         elif new != old:
             self.changes.append(f"{name} now says: {new}")

@@ -9,13 +9,13 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from ralph import validation
-from ralph.engine.planning import Planner
 from ralph.journal.writer import now
 from ralph.plan.model import Plan, TaskState
 from ralph.stores import atomic
 from ralph.stores.task_codec import entries, render
 from ralph.validation import Json, Mistakes
 from ralph.workflows.formats import SPECS
+from ralph.workflows.planning import Planner
 from ralph.workflows.specs.covers import missing, numbers
 from ralph.workflows.specs.freshness import fingerprint
 from ralph.workflows.specs.merge import Merged, merge
@@ -116,8 +116,8 @@ def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
 
 def _forgotten(spec: SpecFile, number: str, listed: Listed) -> str:
     return (
-        f"{spec.file}:{listed.line}: no task does {listed.text!r}; add one, "
-        f'or name {number!r} in "covers" of the task that does it'
+        f"{spec.file}:{listed.line}: no task covers {listed.text!r}; add one, "
+        f'or name {number!r} in "covers" of the task that covers it'
     )
 
 

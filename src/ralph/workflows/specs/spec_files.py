@@ -22,7 +22,7 @@ FOLDER = "specs"
 MAX_BYTES = 1 << 20
 NUMBERS = 8  # characters of an id that are reserved for the numbers of its tasks
 HOW_TO = (
-    f"Write one file for each feature, for example {FOLDER}/user-login.md: a title, what is wanted and why, "
+    f"Write one file for each feature, for example {FOLDER}/user-login.md: a title, what you want and why, "
     "a list under `## Tasks` and a list under `## Acceptance criteria`."
 )
 
@@ -43,7 +43,7 @@ def read_all(root: Path) -> list[SpecFile]:
     """Every spec in the project's `specs` folder, by file name; or one error with all mistakes."""
     paths = _paths(root)
     if not paths:
-        raise RalphError(f"There is no spec in {root / FOLDER}.", remedy=HOW_TO)
+        raise RalphError(f"There are no specs in {root / FOLDER}.", remedy=HOW_TO)
     found: list[SpecFile] = []
     mistakes: list[str] = []
     for path in paths:
@@ -55,7 +55,7 @@ def read_all(root: Path) -> list[SpecFile]:
             mistakes.append(f"{file.encode(errors='replace').decode()}: {reason}")
     mistakes += _same_ids(found)
     if mistakes:
-        raise validation.Mistakes(f"{root / FOLDER}", mistakes, "Correct or move these files, then run again.")
+        raise validation.Mistakes(f"{root / FOLDER}", mistakes, "Fix or move these files, then run the command again.")
     return found
 
 
@@ -111,13 +111,13 @@ def _is_spec(name: str) -> bool:
 def _text(path: Path, root: Path) -> str:
     """A spec's text, or an error that says why it is not valid."""
     if path.name != path.name.encode(errors="replace").decode():
-        raise ValueError("its name is not UTF-8; rename it")
+        raise ValueError("the file name is not UTF-8; rename it")
     if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
-        raise ValueError("it is a link that leads out of the project; put a copy of the file here instead")
+        raise ValueError("it links to a file outside the project; copy the file here instead")
     if not path.is_file():
-        raise ValueError("not a file that can be read")  # a pipe, or a broken link
+        raise ValueError("not a readable file")  # a pipe, or a broken link
     if (size := path.stat().st_size) > MAX_BYTES:
-        raise ValueError(f"larger than 1 MiB ({size:,} bytes); divide it into several specs")
+        raise ValueError(f"larger than 1 MiB ({size:,} bytes); split it into several specs")
     data = path.read_bytes()
     try:
         text = data.decode()
@@ -125,7 +125,7 @@ def _text(path: Path, root: Path) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         raise ValueError(f"not UTF-8 text (line {line}); save it as UTF-8") from None
     if not text.removeprefix("\ufeff").strip():
-        raise ValueError("empty; say in it what is wanted, or remove it")
+        raise ValueError("empty; describe what you want, or remove it")
     return text
 
 

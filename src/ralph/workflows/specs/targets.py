@@ -21,8 +21,8 @@ def find(workspace: Workspace, name: str) -> Target | None:
         return None
     if not exists(workspace):
         raise RalphError(
-            f"There is no plan of specs here: {SPECS_PLAN} does not exist.",
-            remedy="Write specs/NAME.md, then `ralph start plan`. `ralph init --specs` prepares a project.",
+            f"There is no plan from specs: {SPECS_PLAN} does not exist.",
+            remedy="Write specs/NAME.md, then run `ralph plan --from specs/`. `ralph init --specs` prepares a project.",
         )
     return _target(workspace)
 
@@ -45,9 +45,8 @@ def _target(workspace: Workspace) -> Target:
     return Target(
         name=SPECS,
         workflow=SPECS,
-        noun="task",
-        command="ralph start build",
-        plan_command="ralph start plan",
+        command=f"ralph run {SPECS}",
+        plan_command="ralph plan --from specs/",
         file=SPECS_PLAN,
         folder=found.folder,
         repo=workspace.root,

@@ -78,7 +78,7 @@ class SpecsWorkflow(WorkflowDefaults):
             id=spec.id,
             title=" ".join(spec.name.split()),
             steps=FIX_STEPS if spec.failures else FINISH_STEPS,
-            prompt="spec-mend",
+            prompt="spec-fix",
             claims=frozenset({"DONE"}),
             spelled=DONE_MARKER,
             trailer=f"Ralph-Spec: {spec.id}",

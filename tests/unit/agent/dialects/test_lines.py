@@ -50,3 +50,19 @@ def test_a_line_too_long_to_be_of_interest_is_passed_over_and_not_kept() -> None
         assert list(lines.feed(piece)) == []
     assert len(pickle.dumps(vars(lines))) < 1000
     assert list(lines.feed(b'"}\n{"b": 1}\n')) == [{"b": 1}]
+
+
+def test_the_beginning_of_a_line_too_long_is_reported_once() -> None:
+    beginnings: list[bytes] = []
+    lines = JsonLines(beginnings.append)
+    for piece in (b'{"a"', b': "', *[b"x" * (1 << 20)] * 10, b'"}\n{"b": 1}\n'):
+        assert list(lines.feed(piece)) == ([{"b": 1}] if piece.endswith(b"\n") else [])
+    assert [beginning[:9] for beginning in beginnings] == [b'{"a": "xx']
+
+
+def test_half_a_character_does_not_lose_the_event() -> None:
+    assert objects(b'{"a": "caf\xc3", "b": 1}\n') == [{"a": "caf\ufffd", "b": 1}]
+
+
+def test_two_objects_on_a_line_are_not_one() -> None:
+    assert objects(b'{"a": 1} {"b": 2}\n{"c": 3}  \r\n') == [{"c": 3}]

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+
 import pytest
 
-from ralph.agent.dialects import AGENTS, DIALECTS, arguments, dialect_of, known
+from ralph.agent.dialects import AGENTS, DIALECTS, arguments, dialect_of, is_permitted, known
 from ralph.agent.dialects.claude import ClaudeReader
+from ralph.agent.dialects.codex import CodexReader
+from ralph.agent.dialects.opencode import OpenCodeReader
 from ralph.agent.dialects.text import TextReader
+from ralph.agent.installed import provider_of
 from ralph.agent.speech import Marker, Speech
 from ralph.config import Provider
 from ralph.errors import RalphError
@@ -23,9 +29,10 @@ def test_every_known_agent_can_be_read_installed_and_told_a_model(agent) -> None
 
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
 def test_a_configuration_written_for_an_agent_is_read_as_that_agent(agent) -> None:
-    provider = Provider(command=agent.command, args=agent.args)
+    provider = provider_of(agent)
     assert known(provider) is agent
     assert dialect_of(provider) is DIALECTS[agent.dialect]
+    assert is_permitted(provider)
 
 
 def test_the_rows_are_called_what_they_say() -> None:
@@ -43,6 +50,10 @@ def test_the_three_agents_of_the_readme_are_known() -> None:
         ("/opt/tools/claude", ("-p", "--output-format", "stream-json"), ClaudeReader),
         ("claude", ("-p",), TextReader),
         ("claude", ("-p", "--output-format", "json"), TextReader),
+        ("codex", ("exec", "--json", "-"), CodexReader),
+        ("codex", ("exec", "-"), TextReader),
+        ("opencode", ("run", "--format", "json"), OpenCodeReader),
+        ("opencode", ("run",), TextReader),
         ("my-claude", ("--output-format", "stream-json"), TextReader),
         ("amp", ("-x",), TextReader),
         ("./agent.sh", (), TextReader),
@@ -94,6 +105,41 @@ def test_ralph_itself_is_the_scripted_agent_only_when_told_to_be() -> None:
 )
 def test_the_model_goes_where_the_agent_takes_it(provider: Provider, line: tuple[str, ...]) -> None:
     assert arguments(provider) == line
+
+
+@pytest.mark.parametrize("text", ["Use make.", 'Say "hi"\n\tand \\ stop', "true", "[1]", "größer 日本 🙂"])
+def test_codex_gets_the_context_as_a_quoted_value(text: str) -> None:
+    provider = Provider(command="codex", args=AGENTS["codex"].args, model="m")
+    *_, switch, value, last = arguments(provider, context=text)
+    assert (switch, last) == ("-c", "-")
+    assert tomllib.loads(value) == {"developer_instructions": text}
+
+
+def test_goose_keeps_its_last_two_arguments_together() -> None:
+    provider = Provider(command="goose", args=AGENTS["goose"].args, model="m")
+    assert arguments(provider)[-4:] == ("--model", "m", "-i", "-")
+
+
+def test_an_argument_can_be_the_prompt() -> None:
+    provider = Provider(command="mini", args=AGENTS["mini"].args, model="m")
+    line = arguments(provider, prompt="Do it.\0\n{model}")
+    assert line == ("mini", "-y", "--exit-immediately", "-t", "Do it.\n{model}", "-m", "m")
+    assert arguments(Provider(command="x", args=("a{prompt}",)), prompt="p") == ("x", "a{prompt}")
+
+
+def test_an_agent_can_be_named_by_the_dialect_alone() -> None:
+    provider = Provider(command="./wrapper.sh", dialect="aider")
+    assert known(provider) is AGENTS["aider"]
+    assert dialect_of(provider) is DIALECTS["aider"]
+    assert dialect_of(Provider(command="./wrapper.sh", dialect="amp")) is DIALECTS["text"]
+
+
+def test_what_an_agent_gets_is_valid() -> None:
+    json.loads(AGENTS["opencode"].settings["OPENCODE_PERMISSION"])
+    for agent in AGENTS.values():
+        assert all(isinstance(value, str) for value in agent.settings.values())
+        assert agent.permission_note
+        assert set(agent.permission) <= set(agent.args)
 
 
 def test_arguments_that_look_like_a_placeholder_are_passed_as_they_are() -> None:

@@ -1,0 +1,177 @@
+"""Probes agents and says what came of it: all of it for `ralph doctor --probe`, one line before a new run."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from ralph.agent.call import check_installed
+from ralph.agent.costs import refuse_unknown_costs
+from ralph.agent.dialects import known
+from ralph.agent.failure import RULES, CallFailure, FailureKind, Response
+from ralph.agent.probe.calls import WorkProbe, probe_work
+from ralph.agent.probe.findings import ProbeFinding, examine, is_probed, label_of, of_work, placed
+from ralph.agent.probe.place import make_repository, probe_place
+from ralph.agent.probe.remembered import digest_of, is_remembered, remember
+from ralph.cli.running_options import RunFlags
+from ralph.config import Config, Provider
+from ralph.engine.interrupt import Interrupt
+from ralph.errors import RalphError
+from ralph.process import tree
+from ralph.stores import lock
+from ralph.views import words
+from ralph.workflows.checks import Check
+from ralph.workflows.registry import WorkflowType
+from ralph.workspace import Workspace
+
+T = TypeVar("T")
+SECONDS = 90.0
+ONLY_READS = "verifier"
+UNDECIDED = (FailureKind.TIME_OUT,)  # a slow model is no reason to stop
+
+
+@dataclass(frozen=True)
+class ProbeCheck(Check):
+    """A finding about an agent, as `ralph doctor` reports it."""
+
+    agent: str = ""
+    check: str = ""
+    seconds: float | None = None
+    kind: str = ""
+
+    @property
+    def can_wait(self) -> bool:
+        """Whether a limit, an overload or the network is the reason, and not the configuration."""
+        return bool(self.kind) and RULES[FailureKind(self.kind)].response is Response.WAIT
+
+
+def probed(providers: Iterable[Provider], folder: Path, tell: Callable[[Check], object]) -> list[Check]:
+    """Probe every agent once, and tell each check as soon as it is done."""
+    checks: list[Check] = []
+
+    def take(check: Check) -> None:
+        checks.append(check)
+        tell(check)
+
+    async def all_of_them() -> None:
+        for provider in distinct(providers):
+            if not is_probed(provider):
+                take(Check("note", f"{label_of(provider)} is the scripted agent, which is not probed"))
+                continue
+            async for finding in examine(provider, folder):
+                take(_check(provider, finding))
+
+    _wait(all_of_them())
+    return checks
+
+
+def distinct(providers: Iterable[Provider]) -> list[Provider]:
+    return list({repr(provider): provider for provider in providers}.values())
+
+
+def _check(provider: Provider, finding: ProbeFinding) -> ProbeCheck:
+    what = finding.what
+    if finding.usage and finding.check == "usage":
+        what = f"reports its usage: {words.tokens(finding.usage)}, {words.cost(finding.usage)}"
+    elif finding.usage:
+        known_cost = finding.usage.cost_usd is not None
+        what = f"this probe cost {words.cost(finding.usage)}" if known_cost else "what this probe cost is unknown"
+    took = "" if finding.seconds is None else f" · {finding.seconds:.1f} s"
+    label = label_of(provider)
+    return ProbeCheck(
+        state=finding.state,
+        what=f"{label}: {what}{took}",
+        remedy=finding.remedy,
+        agent=label,
+        check=finding.check,
+        seconds=None if finding.seconds is None else round(finding.seconds, 3),
+        kind=finding.kind,
+    )
+
+
+def probe_new(workspace: Workspace, config: Config, kind: WorkflowType, flags: RunFlags) -> None:
+    """Probe each agent of a run whose configuration is new; raise an error if one cannot work.
+
+    A budget that cannot be held is refused first, because a probe costs money too.
+    """
+    refuse_unknown_costs(config, flags.options().budget or config.budget)
+    if flags.no_probe or os.environ.get("RALPH_NO_PROBE", "0") != "0" or lock.holder(workspace.lock):
+        return  # with another run at work, this one will be refused
+    config, is_silent = config.with_model("executor", flags.model), flags.quiet or flags.as_json
+    roles = (*config.working_roles, *kind.more_roles)
+    writers = config.providers_for(role for role in roles if role != ONLY_READS)
+    for provider in distinct((*writers, *config.providers_for(roles))):
+        if known(provider) is None or not is_probed(provider):
+            continue  # nobody knows how it should behave
+        program, must_write = workspace.root / check_installed(provider, workspace.root), provider in writers
+        digest = digest_of(provider, program, must_write=must_write)
+        if is_remembered(digest):
+            continue
+        try:
+            works = _works(provider, workspace.root, must_write=must_write, is_silent=is_silent)
+        except RalphError as error:
+            if _is_alone(config, roles, provider):
+                raise
+            click.secho(f"! {error.what.rstrip('.')}. Another agent works instead.", fg="yellow", err=True)
+            continue
+        if works:
+            remember(digest)
+
+
+def _is_alone(config: Config, roles: Iterable[str], provider: Provider) -> bool:
+    """Return whether a role has no other agent."""
+    return any([agent.provider for agent in config.agents_for(role)] == [provider] for role in roles)
+
+
+def _works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool) -> bool:
+    """Make one short call, and say what came of it in one line; True if the agent can do its part."""
+    say: Callable[..., None] = (lambda *_, **__: None) if is_silent else click.echo
+    say(f"Probing {label_of(provider)}: ", nl=False)
+    worked = _wait(_one_call(placed(provider, folder)))
+    failed = worked.failure(provider) if must_write else worked.heard.failure
+    if failed and (failed.response is Response.WAIT or failed.kind in UNDECIDED):
+        say(f"it could not be tried out. {failed.text}")
+        return False
+    if failed or (must_write and not worked.wrote):
+        say("failed")
+        raise _refused(worked, failed, provider)
+    say(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
+    return True
+
+
+async def _one_call(provider: Provider) -> WorkProbe:
+    with probe_place() as place:
+        await make_repository(place, commit=False)
+        limited = provider.model_copy(update={"timeout": min(provider.timeout, SECONDS)})
+        return await probe_work(limited, place, commit=False)
+
+
+def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) -> RalphError:
+    found = next(finding for finding in of_work(worked, provider) if finding.state == "bad")
+    said = worked.heard.last_words.strip()[-300:] if failed and failed.kind is FailureKind.CRASH else ""
+    return RalphError(
+        f"{label_of(provider)} cannot work here: {found.what}",
+        details=tuple(said.splitlines()[-3:]),
+        remedy=f"{found.remedy} `ralph doctor --probe` tries out everything; --no-probe runs it anyway.",
+    )
+
+
+def _wait(work: Coroutine[Any, Any, T]) -> T:
+    """Run a probe to its end; a signal ends the agent first."""
+    interrupt = Interrupt()
+
+    async def guarded() -> T | None:
+        tree.adopt_orphans()
+        with interrupt.on_signals():
+            return await interrupt.interruptible(work)
+
+    result = asyncio.run(guarded())
+    if interrupt.requested:
+        raise KeyboardInterrupt
+    return cast(T, result)

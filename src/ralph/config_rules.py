@@ -1,0 +1,147 @@
+"""What the shape of `ralph.config.json` alone cannot say: names that repeat, patterns, and paths that lead outside."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PurePath
+
+from ralph import validation
+from ralph.workspace import RALPH, is_inside
+
+DEFAULT = "default"
+"""How a role names the default provider; the name of its program works too."""
+
+
+def mistakes_in(document: validation.Json) -> Iterable[str]:
+    if "verify" not in document and document.get("gates") is None:
+        yield "verify: missing, and required (or gates instead)"
+    yield from _repeated_names(document, "services")
+    yield from _services(document)
+    yield from _ignored(document)
+    yield from _repeated_names(document, "gates")
+    yield from _provided(document)
+    for where, provider in _providers(document).items():
+        yield from _start(where, provider)
+        yield from _protocol(where, provider)
+    yield from _roles(document)
+    yield from _race(document)
+
+
+def _roles(document: validation.Json) -> Iterable[str]:
+    names = _agent_names(document)
+    roles = document.get("roles")
+    for role, settings in roles.items() if isinstance(roles, dict) else ():
+        one, several = (
+            (settings.get(key) for key in ("provider", "providers")) if isinstance(settings, dict) else ("",) * 2
+        )
+        if one is not None and several:
+            yield f"roles.{role}: provider and providers are both set; keep one of them"
+        for key, wanted in (("provider", [one]), ("providers", several if isinstance(several, list) else [])):
+            for name in wanted:
+                if isinstance(name, str) and name and name not in names:
+                    yield f"roles.{role}.{key}: {name!r} is not among providers{validation.nearest(name, names)}"
+
+
+def _race(document: validation.Json) -> Iterable[str]:
+    race = document.get("race")
+    agents = race.get("agents") if isinstance(race, dict) else None
+    listed = [name for name in agents if isinstance(name, str)] if isinstance(agents, list) else []
+    yield from (f"race.agents: {mistake}" for mistake in race_mistakes(listed, _agent_names(document)))
+
+
+def race_mistakes(agents: Sequence[str], names: Iterable[str]) -> Iterable[str]:
+    """What is wrong with the agents of a race; the same agent twice makes two attempts, which is fine."""
+    known = list(names)
+    if len(agents) == 1:
+        yield f"a race needs two agents or more, and {agents[0]!r} is one"
+    for name in dict.fromkeys(agents):
+        if name not in known:
+            yield f"{name!r} is not among providers{validation.nearest(name, known)}"
+
+
+def _agent_names(document: validation.Json) -> list[str]:
+    """The names by which a role can refer to an agent."""
+    providers, provider = document.get("providers"), document.get("provider")
+    command = provider.get("command") if isinstance(provider, dict) else None
+    program = [PurePath(command).name] if isinstance(command, str) else []
+    return [*(providers if isinstance(providers, dict) else ()), DEFAULT, *program]
+
+
+def _services(document: validation.Json) -> Iterable[str]:
+    listed = document.get("services")
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        ready = item.get("ready") if isinstance(item, dict) else None
+        if isinstance(ready, str) and ready.startswith("log:"):
+            yield from _pattern(f"services[{index}].ready", ready.removeprefix("log:"))
+            if not item.get("start"):
+                yield f"services[{index}].ready: only the output of a service with a start command can be read"
+
+
+def _ignored(document: validation.Json) -> Iterable[str]:
+    browser = document.get("browser")
+    listed = browser.get("ignore") if isinstance(browser, dict) else None
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(item, str):
+            yield from _pattern(f"browser.ignore[{index}]", item)
+
+
+def _provided(document: validation.Json) -> Iterable[str]:
+    worktrees = document.get("worktrees")
+    for key in ("link", "copy"):
+        listed = worktrees.get(key) if isinstance(worktrees, dict) else None
+        for index, item in enumerate(listed if isinstance(listed, list) else ()):
+            wrong = _misplaced(item) if isinstance(item, str) else ""
+            if wrong:
+                yield f"worktrees.{key}[{index}]: {item!r} {wrong}"
+
+
+def _providers(document: validation.Json) -> dict[str, validation.Json]:
+    """The providers of a document, by where they are in it."""
+    providers = document.get("providers")
+    named = {f"providers.{name}": item for name, item in providers.items()} if isinstance(providers, dict) else {}
+    found = {"provider": document.get("provider"), **named}
+    return {where: item for where, item in found.items() if isinstance(item, dict)}
+
+
+def _start(where: str, provider: validation.Json) -> Iterable[str]:
+    cwd = provider.get("cwd")
+    if isinstance(cwd, str) and not is_inside(cwd):
+        yield f"{where}.cwd: {cwd!r} is outside the project"
+
+
+def _protocol(where: str, provider: validation.Json) -> Iterable[str]:
+    """What one way to talk to an agent has and the other has not."""
+    if provider.get("protocol") == "acp" and provider.get("dialect") is not None:
+        yield f'{where}.dialect: has no meaning with "protocol": "acp"; leave it out'
+    if provider.get("protocol", "cli") == "cli" and "permissions" in provider:
+        yield f'{where}.permissions: has a meaning only with "protocol": "acp"; leave it out'
+
+
+def _misplaced(path: str) -> str:
+    """What is wrong with a path that Ralph is to put into a working copy."""
+    parts = Path(path).parts
+    if not is_inside(path):
+        return "is outside the project"
+    if not parts:
+        return "is the whole project"
+    if ".git" in parts or RALPH in parts:
+        return "belongs to git or to Ralph"
+    return "uses `**`, which works only in .worktreeinclude" if "**" in path else ""
+
+
+def _pattern(where: str, text: str) -> Iterable[str]:
+    try:
+        re.compile(text)
+    except re.error as error:
+        yield f"{where}: {text!r} is not a regular expression ({error})"
+
+
+def _repeated_names(document: validation.Json, key: str) -> Iterable[str]:
+    listed = document.get(key)
+    seen: set[object] = set()
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        name = item.get("name") if isinstance(item, dict) else None
+        if isinstance(name, str) and name in seen:
+            yield f"{key}[{index}].name: {name!r} is used twice"
+        seen.add(name if isinstance(name, str) else None)

@@ -1,0 +1,60 @@
+"""What every attempt used, kept over all runs: one event for each in `.ralph/run/spending.jsonl`, whatever logs go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from ralph import safe_files
+from ralph.journal.decode import decode
+from ralph.journal.encode import encode
+from ralph.journal.events import AttemptEnded
+from ralph.plan.budget import Spent
+
+NAME = "spending.jsonl"
+APPENDING = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@dataclass
+class TargetSpent:
+    """What the attempts of one plan used, in all and for each task."""
+
+    total: Spent = field(default_factory=Spent)
+    tasks: dict[str, Spent] = field(default_factory=dict)
+
+    def add(self, event: AttemptEnded) -> None:
+        spent = Spent(usage=event.usage, attempts=1, seconds=event.seconds)
+        self.total += spent
+        self.tasks[event.work] = self.tasks.get(event.work, Spent()) + spent
+
+
+def append(folder: Path, run: str, target: str, event: AttemptEnded) -> Path:
+    """Add an attempt. One write adds the whole line; a line that a crash cut off stays a line of its own."""
+    short = replace(event, reason="", gates=(), reopened=(), no_page="")
+    with safe_files.folder(folder) as handle:
+        descriptor = os.open(NAME, APPENDING, 0o644, dir_fd=handle)
+    try:
+        size = os.fstat(descriptor).st_size
+        is_cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
+        os.write(descriptor, b"\n" * is_cut + encode(short, seq=0, run=run, target=target))
+    finally:
+        os.close(descriptor)
+    return folder / NAME
+
+
+def of_target(folder: Path, target: str) -> TargetSpent:
+    """Return what all runs of a plan have used so far."""
+    found = TargetSpent()
+    for event in _attempts(folder / NAME, target):
+        found.add(event)
+    return found
+
+
+def _attempts(path: Path, target: str) -> Iterator[AttemptEnded]:
+    named = target.encode()
+    for line in (safe_files.read(path) or b"").splitlines():
+        entry = decode(line) if named in line else None
+        if entry and entry.target == target and isinstance(entry.event, AttemptEnded):
+            yield entry.event
