@@ -17,6 +17,7 @@ from ralph.checkout.hooks import commit_with_hooks
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
 from ralph.checkout.working_copy import WorkingCopy
+from ralph.checkout.worktrees import note_use
 from ralph.errors import RalphError
 from ralph.git.repo import open_repo
 from tests.conftest import Project
@@ -515,3 +516,10 @@ def test_a_folder_that_looks_like_a_copy_is_no_reason_to_fail(copy: Copy) -> Non
     do(copy.copy.reset(copy.base))
     do(copy.copy.clean())
     assert sorted(path.name for path in copy.copy.root.iterdir()) == [".git", ".gitignore", "app.txt", "src"]
+
+
+def test_a_note_that_cannot_be_written_names_its_file(person: Project, tmp_path: Path) -> None:
+    (tmp_path / "slots").write_text("a file where the folder should be")
+
+    with pytest.raises(RalphError, match=r"slots/1\.used could not be saved"):
+        note_use(tmp_path / "slots/1", "auth", do(open_repo(person.path)))

@@ -85,7 +85,7 @@ class PlanWorktree:
         """Change HEAD by writing git's own file; a worktree without files needs nothing else."""
         if not self._head.is_file():
             return False
-        self._head.write_text(f"{head}\n")
+        atomic.write(self._head, f"{head}\n".encode(), sync=False)
         return True
 
     @property
@@ -149,7 +149,7 @@ class PlanWorktree:
             if not ours.is_file() or ours.read_bytes() != data:
                 safe_files.own_folder(self.folder, ours.parent.relative_to(self.folder))
                 safe_files.remove_all(ours)
-                ours.write_bytes(data)
+                atomic.write(ours, data, sync=False)
                 carried.append(path)
         return carried
 

@@ -386,15 +386,3 @@ class WorkingCopy(OwnFolder):
         kept = [path for path in wanted if path in entries]
         if kept:
             await self._insist("checkout-index", "--force", "-z", "--stdin", stdin=nul(kept))
-
-
-def copy_own_files(source: WorkingCopy, target: WorkingCopy, paths: tuple[str, ...]) -> None:
-    """Copy the given files of Ralph's own from one working copy to another; remove those that the source lacks."""
-    for path in paths if source.own.held else ():
-        ours, theirs = source.project / path, target.project / path
-        data = safe_files.read(ours)
-        if data is None:
-            safe_files.remove_all(theirs)
-            continue
-        with safe_files.open_new(theirs) as file:
-            file.write(data)

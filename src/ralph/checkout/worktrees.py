@@ -19,7 +19,7 @@ from ralph.config import Worktrees
 from ralph.git.repo import Repo, nul
 from ralph.provision.destination import Destination
 from ralph.provision.provide import provided_so_far
-from ralph.stores import records
+from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
 from ralph.workspace import Workspace
 
@@ -60,9 +60,8 @@ class Worktree:
 
 def note_use(folder: Path, target: str, repo: Repo) -> None:
     """Record, beside a working copy, what it is used for."""
-    path = _note(folder)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"target": target, "gitDir": str(repo.git_dir)}))
+    note = {"target": target, "gitDir": str(repo.git_dir)}
+    atomic.write(_note(folder), json.dumps(note).encode(), sync=False)
 
 
 def _note(folder: Path) -> Path:

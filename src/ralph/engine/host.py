@@ -7,8 +7,9 @@ from contextlib import AbstractAsyncContextManager, AbstractContextManager, cont
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from ralph.checkout.copy_own_files import copy_own_files
 from ralph.checkout.set_aside import set_aside
-from ralph.checkout.working_copy import WorkingCopy, copy_own_files
+from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import Config, NamedProvider
 from ralph.engine.agent_limits import AgentLimits

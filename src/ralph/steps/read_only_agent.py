@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import ClassVar
 
-from ralph.checkout.working_copy import TakenWork, WorkingCopy, copy_own_files
+from ralph.checkout.copy_own_files import copy_own_files
+from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.plan.attempt import StepResult
 from ralph.protect.protection import Violations
 from ralph.steps import base
