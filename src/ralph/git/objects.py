@@ -84,7 +84,7 @@ def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1")
 
 def loose(git_dir: Path, name: str) -> Path:
     """Return the path of a loose object."""
-    return git_dir / "objects" / name[:2] / name[2:]
+    return Path(f"{git_dir}/objects/{name[:2]}/{name[2:]}")
 
 
 def _holds(path: Path, whole: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from pathlib import Path
 from ralph.protect.snapshot import NOTHING, SavedFile, below, save
 
 SYMBOLIC = "ref: "
+REPOSITORY = ("config", "hooks", "objects/info/alternates", "shallow", "commondir")
 GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
 """Files that git generates, or never reads."""
 VALUE = re.compile(r"ref: refs/\S+|(?!0+$)([0-9a-f]{40}|[0-9a-f]{64})")
@@ -97,14 +99,16 @@ def _modules(folder: Path) -> Iterator[Path]:
 
 
 def _files(place: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
-    is_repository = (place / "objects").is_dir()
-    more = ("config", "hooks", "objects/info/alternates", "shallow", "commondir") if is_repository else ()
+    top = f"{place}/"
+    more = REPOSITORY if os.path.isdir(f"{top}objects") else ()
     for name in ("config.worktree", "info", *more):
-        for path in below(str(place / name)):
-            relative = os.path.relpath(path, place)
+        for path in below(top + name):
+            relative = path.removeprefix(top)
             with suppress(OSError):
+                if GENERATED.fullmatch(relative) and stat.S_ISREG(os.lstat(path).st_mode):
+                    continue
                 saved = save(path, None if known is None else known.get(relative, NOTHING))
-                if saved and not (saved.is_file and GENERATED.fullmatch(relative)):
+                if saved:
                     yield relative, saved
 
 
@@ -116,9 +120,10 @@ def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str], frozenset[str]
         commit, _, ref = line.partition(" ")
         if ref and not line.startswith(("#", "^")):
             found[ref] = commit
-    for path in map(Path, below(str(git_dir / "refs"))):
-        name, value = str(path.relative_to(git_dir)), _text(path)
-        if path.is_symlink():
+    top = f"{git_dir}/"
+    for path in below(f"{top}refs"):
+        name, value = path.removeprefix(top), _text(Path(path))
+        if os.path.islink(path):
             links.add(name)
         if name.endswith(".lock"):
             continue
