@@ -67,6 +67,8 @@ class Project:
             "[user]\n\tname = Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n"
         )
         self.git("init", "-q")
+        for sample in (self.path / ".git/hooks").iterdir():  # thousands of copies of this project are made
+            sample.unlink()
         self.write("app.txt", "app\n")
         self.git("add", "app.txt")
         self.git("commit", "-q", "-m", "A project")
