@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path, PurePath
 from typing import Annotated, Literal
 
@@ -13,6 +13,7 @@ from pydantic.alias_generators import to_camel
 
 from ralph import config_rules, validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 
 NAME = "ralph.config.json"
 ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
@@ -110,8 +111,7 @@ class Budget(Allowance):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class NamedProvider:
+class NamedProvider(Frozen):
     """An agent and its name in the configuration."""
 
     name: str

@@ -6,12 +6,13 @@ import json
 import re
 import shlex
 import sys
-from dataclasses import dataclass
 from enum import Enum
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from ralph.frozen import Frozen
 
 PACKAGE = "ralph-run"
 
@@ -25,8 +26,7 @@ class Manner(Enum):
     PIP = "installed with pip"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Installation:
+class Installation(Frozen):
     """What is known about it."""
 
     manner: Manner

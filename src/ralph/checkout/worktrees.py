@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from ralph.checkout.kept_work import ANYWHERE, KeptWork
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Worktrees
+from ralph.frozen import Frozen
 from ralph.git.repo import Repo, nul
 from ralph.provision.destination import Destination
 from ralph.provision.provide import provided_so_far
@@ -29,8 +30,7 @@ AtWork = Callable[[], Owner | None]
 """Returns the run that is active; None if there is none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Worktree:
+class Worktree(Frozen):
     """One working copy or worktree at one moment."""
 
     kind: str

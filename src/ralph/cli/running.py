@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,6 +12,7 @@ from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
 from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
@@ -38,8 +38,7 @@ EXIT_CODES = """Exit codes: 0 all done and verified, 1 error, 3 a task is blocke
 verified, 4 stopped at a limit, 5 another run is active, 130 interrupted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watching:
+class Watching(Frozen):
     """How to show a run."""
 
     quiet: bool = False

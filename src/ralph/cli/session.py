@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_req
 from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.journal.events import AttemptEnded, Event, RunEnded
 from ralph.journal.reader import past_attempts
 from ralph.plan.model import is_in_place
@@ -77,8 +78,7 @@ def command(
     return _run(workspace, config, asked, flags)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionOptions:
+class SessionOptions(Frozen):
     """Which session to run, and its request."""
 
     id: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph.checkout.copy_own_files import copy_own_files
@@ -18,6 +18,7 @@ from ralph.engine.interrupt import Interrupt
 from ralph.engine.race import Racer
 from ralph.engine.run import Run
 from ralph.engine.verification import IN_PLACE
+from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt, Record
@@ -33,8 +34,7 @@ from ralph.verify.gates import GateRun
 from ralph.verify.suite import SuiteResult
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocalHost:
+class LocalHost(Frozen):
     """There is one for each slot, one for each reviewer's copy and one for planning. See `steps/host.py`."""
 
     run: Run

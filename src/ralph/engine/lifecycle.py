@@ -8,7 +8,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ralph import __version__
@@ -28,6 +28,7 @@ from ralph.engine.verification import IN_PLACE, Verifier
 from ralph.engine.workflow import Workflow
 from ralph.engine.worktree_pool import WorktreePool
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.events import Noted, RunEnded, RunStarted
 from ralph.journal.writer import Journal, Listener, new_run_id, now
@@ -48,8 +49,7 @@ CURRENT_BRANCH = "current"
 """`commits.branch`: Ralph fast-forwards the person's own branch when a run ends."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Frozen):
     """What the person asked for on the command line."""
 
     once: bool = False

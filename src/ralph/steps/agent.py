@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -19,6 +19,7 @@ from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.config import NamedProvider, Provider
+from ralph.frozen import Frozen
 from ralph.journal.events import STOPPED, AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
 from ralph.plan.attempt import StepResult
 from ralph.plan.prompting import PromptRequest
@@ -58,8 +59,7 @@ class AgentSettings(CallSettings):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inspection:
+class Inspection(Frozen):
     """What an inspection of the working copy after a call found."""
 
     violations: tuple[str, ...] = ()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.config import Config
+from ralph.frozen import Frozen
 from ralph.plan.model import Gate, GateResult
 from ralph.process import environment, spawn
 from ralph.process.redaction import Secrets
@@ -19,8 +20,7 @@ from ralph.verify.output import first_failing, in_brief, useful
 MAX_COMMAND = 100
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateRun:
+class GateRun(Frozen):
     """Where gates run, and the callbacks for their progress."""
 
     cwd: Path

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.agent.call import check_installed
@@ -17,6 +16,7 @@ from ralph.agent.probe.place import make_repository, probe_place
 from ralph.agent.remedy import permission_hint, remedy_of
 from ralph.config import Provider
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 SECONDS = 180.0
@@ -24,8 +24,7 @@ LAST_WORDS = 300
 FATAL_LOGIN = (FailureKind.AUTHENTICATION, FailureKind.UNUSABLE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbeFinding:
+class ProbeFinding(Frozen):
     """One thing that was found out about an agent."""
 
     check: str  # found, version, authenticated, answers, writes, dialect, usage, ends, cost

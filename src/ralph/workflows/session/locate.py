@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.reader import last_ending
 from ralph.plan.work import Ending
@@ -23,8 +23,7 @@ REQUEST = "request.txt"
 MAX_SLUG = 40
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocatedSession:
+class LocatedSession(Frozen):
     """A session, read."""
 
     id: str
