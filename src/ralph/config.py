@@ -16,6 +16,8 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 
 NAME = "ralph.config.json"
+IN_PLACE = "slot"
+"""`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
 ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
 
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
@@ -28,7 +30,9 @@ SeverityName = Literal["critical", "major", "minor"]
 class ConfigSection(BaseModel):
     """A part of the file: camelCase keys, nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        defer_build=True, extra="forbid", alias_generator=to_camel, frozen=True, populate_by_name=True
+    )
 
 
 class Provider(ConfigSection):

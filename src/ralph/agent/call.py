@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
 from dataclasses import field, replace
-from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -214,13 +213,11 @@ def _conversation(call: AgentCall, prompt: str, reader: Reader, sent: _Tap) -> A
 
 def check_acp() -> None:
     """Raise an error that says how to get the library for ACP, if it is not installed."""
-    try:
-        distribution(ACP_LIBRARY)
-    except PackageNotFoundError:
+    if not installation.version_of(ACP_LIBRARY):
         raise RalphError(
             'A provider has "protocol": "acp", but the library for the Agent Client Protocol is not installed.',
             remedy=f"Install it with `{installation.this().extra(ACP)}`.",
-        ) from None
+        )
 
 
 def _also(tap: Callable[[Stream, bytes], None] | None, stream: Stream, feed: Feed) -> Feed:

@@ -12,7 +12,7 @@ from ralph.cli.decide import Deciding, OpenQuestion, read_answers
 from ralph.cli.running import restore_after_kill
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
-from ralph.engine.recovery import end_orphans
+from ralph.engine.orphans import end_orphans
 from ralph.errors import EXIT_UNDECIDED, RalphError
 from ralph.frozen import Frozen
 from ralph.journal.events import Event

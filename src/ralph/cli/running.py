@@ -18,7 +18,6 @@ from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.plan.work import Ending
 from ralph.protect import crash_copies
-from ralph.steps.recorder import check_unused
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.run_request import RunRequest
@@ -56,6 +55,8 @@ def run_request(
 ) -> RunEnded:
     """Make one run and show it as requested; `silent`: only the request's own listeners report."""
     if options.record:
+        from ralph.steps.recorder import check_unused  # its models take their time, and few runs are recorded
+
         check_unused(options.record)
     view = TerminalView(quiet=watching.quiet, folder=workspace.root)
     listener: Listener = _ignore if silent else print_json if watching.as_json else view

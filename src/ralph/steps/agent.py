@@ -13,7 +13,7 @@ from pydantic import Field
 
 from ralph import safe_files
 from ralph.agent import call
-from ralph.agent.call import AgentCall, AgentResult
+from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.dialects import takes_context
 from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
@@ -31,7 +31,6 @@ from ralph.protect.protection import Protection, Violations, undo_protected
 from ralph.steps import base
 from ralph.steps.agent_failures import failure, not_committed, permission_hint, refused, silence, unclaimed
 from ralph.steps.base import Context, Step
-from ralph.steps.recorder import make_recorded
 from ralph.values import Duration
 
 MAX_TOUCHED = 8
@@ -200,7 +199,9 @@ class AgentStep(Step):
             with host.temporary() as temporary, host.temporary() as private:
                 variables = {**_variables(context), "TMPDIR": str(temporary)}
                 request = replace(request, variables=variables, private=private)
-                heard = await make_recorded(context, request, step=self.spec.label, role=self.role(context.work))
+                labels = (self.spec.label, self.role(context.work))
+                recorder = host.recorder
+                heard = await (recorder.make(context, request, *labels) if recorder else make(request))
         except asyncio.CancelledError:
             self._tell_stopped(context, time.monotonic() - began)
             return None

@@ -90,7 +90,7 @@ class Context(Frozen):
 class StepSettings(BaseModel):
     """What a person may configure about a step: snake_case keys, nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 S = TypeVar("S", bound=StepSettings)

@@ -35,7 +35,7 @@ STEP_SECONDS, CALL_SECONDS = 1200.0, 900.0
 class PipelineSection(BaseModel):
     """A part of the file: snake_case keys, nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class CircuitBreaker(PipelineSection):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import field, replace
 from functools import cache, partial
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 from ralph import plugins
 from ralph.agent.dialects import api_errors
@@ -26,6 +26,9 @@ from ralph.agent.speech import Speech
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.validation import nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "ralph.dialects"
 ACP = "acp"  # chosen by provider.protocol, never by name

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 from ralph.agent.call import check_installed
-from ralph.agent.dialects import dialect_of, known
+from ralph.agent.dialects import dialect_of
 from ralph.agent.failure import CallFailure, FailureKind, Response
 from ralph.agent.installed import version_of
 from ralph.agent.probe.calls import DONE, EndProbe, WorkProbe, probe_end, probe_work
@@ -40,12 +40,6 @@ def label_of(provider: Provider) -> str:
     """Return how an agent is called in a probe's lines."""
     name = Path(provider.command).name
     return f"{name} ({provider.model})" if provider.model else name
-
-
-def is_probed(provider: Provider) -> bool:
-    """Return whether a probe can say anything: the scripted agent only does what its script says."""
-    agent = known(provider)
-    return agent is None or agent.name != "scripted"
 
 
 def placed(provider: Provider, folder: Path) -> Provider:
