@@ -72,7 +72,7 @@ async def open_checkout(
     repo = await open_repo(workspace.root / wanted.folder)
     repo.owner, repo.clean = owner, clean
     await locks.release(repo.git_dir, branches=(wanted.branch,))
-    head = await repo.head()
+    head = repo.opened_at
     if not head:
         raise RalphError(
             "This repository has no commits yet.", remedy="Create the first commit: git add . && git commit"

@@ -351,8 +351,8 @@ async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean:
     commit = run.plan.review.verified_commit
     if not commit:
         return
-    known = not unclean and await branch.repo.exists(commit)
-    if not known or any(path not in run.own for path in await branch.repo.between(commit, await branch.tip())):
+    changed = None if unclean else await branch.repo.changed_since(commit, await branch.tip())
+    if changed is None or any(path not in run.own for path in changed):
         run.save(reopen_review(run.plan))
 
 
