@@ -6,12 +6,16 @@ import json
 import re
 import shlex
 import sys
-from dataclasses import dataclass
 from enum import Enum
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+from ralph.frozen import Frozen
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 PACKAGE = "ralph-run"
 
@@ -25,8 +29,7 @@ class Manner(Enum):
     PIP = "installed with pip"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Installation:
+class Installation(Frozen):
     """What is known about it."""
 
     manner: Manner
@@ -75,7 +78,7 @@ class Installation:
 
 def this() -> Installation:
     """The installation that is running."""
-    return read(Path(sys.prefix), sys.executable, _metadata(), has_pip=find_spec("pip") is not None)
+    return read(Path(sys.prefix), sys.executable, _metadata(PACKAGE), has_pip=find_spec("pip") is not None)
 
 
 def read(prefix: Path, python: str, metadata: Distribution | None, *, has_pip: bool = True) -> Installation:
@@ -91,9 +94,17 @@ def read(prefix: Path, python: str, metadata: Distribution | None, *, has_pip: b
     return Installation(manner=manner, python=python, source=source, requirements=requirements, has_pip=has_pip)
 
 
-def _metadata() -> Distribution | None:
+def version_of(package: str) -> str:
+    """The installed version of a package; "" if it is not installed."""
+    metadata = _metadata(package)
+    return metadata.version if metadata else ""
+
+
+def _metadata(package: str) -> Distribution | None:
+    from importlib.metadata import PackageNotFoundError, distribution  # slow to import, and rarely asked
+
     try:
-        return distribution(PACKAGE)
+        return distribution(package)
     except PackageNotFoundError:
         return None
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 
 MARKERS = (".git", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "mix.exs")
 FEATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
@@ -23,8 +23,7 @@ TARGETS = ("requirements", "specs", "request")
 """What commands call the other workflows' plans: no feature can have such a name."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workspace:
+class Workspace(Frozen):
     """One project that Ralph works in."""
 
     root: Path
@@ -102,8 +101,7 @@ class Workspace:
         return sorted((feature for feature in found if feature), key=lambda feature: feature.folder)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Feature:
+class Feature(Frozen):
     """A feature's folder under `.ralph/`: `<date>-<name>`."""
 
     name: str

@@ -16,7 +16,7 @@ from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.plan.model import Gate
 from ralph.validation import Mistakes
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.workspace import Workspace
 
 LEAST = {"provider": {"command": "claude"}, "verify": {"default": ["make test"]}}

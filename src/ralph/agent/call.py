@@ -6,8 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, distribution
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -23,6 +22,7 @@ from ralph.agent.speech import Speech
 from ralph.agent.words import Words
 from ralph.config import Provider
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 from ralph.process import environment, spawn
 from ralph.process.child import Child
@@ -39,8 +39,7 @@ MAX_FIRST_LINE = 4096
 ACP_LIBRARY = "agent-client-protocol"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentResult:
+class AgentResult(Frozen):
     """The result of a call."""
 
     ended: ProcessEnd
@@ -56,8 +55,7 @@ class AgentResult:
     output_bytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentCall:
+class AgentCall(Frozen):
     """Everything that one call needs, whatever it is for."""
 
     provider: Provider
@@ -215,13 +213,11 @@ def _conversation(call: AgentCall, prompt: str, reader: Reader, sent: _Tap) -> A
 
 def check_acp() -> None:
     """Raise an error that says how to get the library for ACP, if it is not installed."""
-    try:
-        distribution(ACP_LIBRARY)
-    except PackageNotFoundError:
+    if not installation.version_of(ACP_LIBRARY):
         raise RalphError(
             'A provider has "protocol": "acp", but the library for the Agent Client Protocol is not installed.',
             remedy=f"Install it with `{installation.this().extra(ACP)}`.",
-        ) from None
+        )
 
 
 def _also(tap: Callable[[Stream, bytes], None] | None, stream: Stream, feed: Feed) -> Feed:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.agent.call import environment_for
 from ralph.agent.dialects import AGENTS, KnownAgent, dialect_of
 from ralph.config import Provider
+from ralph.frozen import Frozen
 from ralph.process.blocking import capture_now
 
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+]\w+(?:\.\w+)*)?")
@@ -18,8 +18,7 @@ ASK = ("sh", "-c", '"$0" --version 2>&1')  # some print their version as an erro
 AT_A_TIME = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class InstalledAgent:
+class InstalledAgent(Frozen):
     """One row of the table of agents, and what of it is on this machine."""
 
     agent: KnownAgent

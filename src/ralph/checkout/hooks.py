@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ralph.checkout.commit_subject import head_of
 from ralph.checkout.working_copy import GITLINK, WorkingCopy
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.objects import TreeEntry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
 from ralph.git.trees import NOTHING, with_entries
@@ -18,8 +18,7 @@ RAW = re.compile(r":(\d{6}) (\d{6}) [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\0([^\0]*)\0")
 TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*: \S")
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookedCommit:
+class HookedCommit(Frozen):
     """The result of a commit with hooks."""
 
     commit: str = ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.checkout.branch import TargetBranch
@@ -11,6 +10,7 @@ from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.pending import follow
 from ralph.checkout.plan_worktree import PlanWorktree
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import locks
 from ralph.git.repo import SEALED, Repo, open_repo
 from ralph.process.spawn import capture
@@ -19,8 +19,7 @@ from ralph.workspace import Workspace
 BRANCH_PREFIX = "ralph/"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckoutRequest:
+class CheckoutRequest(Frozen):
     """Which branch a target's work lands on, and which files of the person's checkout are copied to it."""
 
     target: str
@@ -36,8 +35,7 @@ class CheckoutRequest:
         return self.branch.removeprefix(BRANCH_PREFIX).replace("/", "-")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenCheckout:
+class OpenCheckout(Frozen):
     """What a run needs from git."""
 
     branch: TargetBranch
@@ -74,7 +72,7 @@ async def open_checkout(
     repo = await open_repo(workspace.root / wanted.folder)
     repo.owner, repo.clean = owner, clean
     await locks.release(repo.git_dir, branches=(wanted.branch,))
-    head = await repo.head()
+    head = repo.opened_at
     if not head:
         raise RalphError(
             "This repository has no commits yet.", remedy="Create the first commit: git add . && git commit"

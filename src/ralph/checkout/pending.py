@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own_files import OwnFiles
+from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 
 
-@dataclass(frozen=True, kw_only=True)
-class Remade:
+class Remade(Frozen):
     """Pending commits, rebuilt on top of the branch."""
 
     tip: str

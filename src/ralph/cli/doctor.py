@@ -19,7 +19,7 @@ from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
 from ralph.agent.dialects import dialect_of, known
 from ralph.agent.isolated import opened
-from ralph.agent.probe.findings import is_probed
+from ralph.agent.probe.remembered import is_probed
 from ralph.cli.checks import show
 from ralph.cli.probing import ProbeCheck, probed
 from ralph.config import ROLES, Config, Provider
@@ -30,7 +30,7 @@ from ralph.process.blocking import capture_now
 from ralph.stores import lock
 from ralph.verify.browser import check_installed as check_browser
 from ralph.verify.browser import playwright_version
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.views import words
 from ralph.workflows.checks import Check
 from ralph.workflows.registry import everything, workflow_of

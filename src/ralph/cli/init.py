@@ -16,7 +16,7 @@ from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.writer import now
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.workspace import MARKERS, SPECS_PLAN, Workspace

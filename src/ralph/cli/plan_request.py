@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import config as configuration
@@ -13,8 +12,9 @@ from ralph.cli.decide import Deciding, OpenQuestion, read_answers
 from ralph.cli.running import restore_after_kill
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
-from ralph.engine.recovery import end_orphans
+from ralph.engine.orphans import end_orphans
 from ralph.errors import EXIT_UNDECIDED, RalphError
+from ralph.frozen import Frozen
 from ralph.journal.events import Event
 from ralph.journal.writer import new_run_id
 from ralph.stores import lock
@@ -34,8 +34,7 @@ from ralph.workflows.request.store import TARGET
 from ralph.workspace import Workspace
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanFlags:
+class PlanFlags(Frozen):
     """The options from the command line."""
 
     research: str = "auto"

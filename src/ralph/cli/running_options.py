@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from ralph.cli.budget_option import parse_budget
 from ralph.cli.running import Watching
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.workflows.registry import WORKFLOWS, WorkflowType
 
 OPTIONS = (
@@ -54,8 +55,7 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFlags:
+class RunFlags(Frozen):
     """The options from the command line."""
 
     jobs: int | None = None

@@ -18,7 +18,7 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets, tasks
 from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
-from ralph.engine.recovery import end_verifying, verifying
+from ralph.engine.orphans import end_verifying, verifying
 from ralph.engine.ticking import ticking
 from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
@@ -31,6 +31,7 @@ from ralph.process import tree
 from ralph.process.redaction import Secrets
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
+from ralph.verify.gate_list import red
 from ralph.verify.gates import GateRun
 from ralph.verify.pages import PageVisit, Shots
 from ralph.verify.services import Services
@@ -200,7 +201,7 @@ def _ui_work(
 
 
 def _explain(checked: SuiteResult) -> None:
-    for result in gates.red(checked.results):
+    for result in red(checked.results):
         say(f"\n{result.command}: {result.reason}")
         click.echo(f"{result.output}\n→ {result.log}")
     if checked.problem:
@@ -215,7 +216,7 @@ def _explain(checked: SuiteResult) -> None:
 
 def _problem(checked: SuiteResult) -> str:
     """The failures as text for an agent."""
-    failed = [f"{result.command}: {result.reason}\n{result.output}" for result in gates.red(checked.results)]
+    failed = [f"{result.command}: {result.reason}\n{result.output}" for result in red(checked.results)]
     return "\n\n".join(filter(None, (*failed, checked.problem, pages.explain(checked.pages))))
 
 

@@ -6,9 +6,9 @@ import datetime
 import json
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.process.blocking import capture_now
 from ralph.workspace import Feature, Workspace
 
@@ -16,8 +16,7 @@ HERE = Path(__file__).parent
 FEATURE = "kelvin"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Demo:
+class Demo(Frozen):
     """The sample project, ready to run."""
 
     project: Path

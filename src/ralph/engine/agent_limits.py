@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.config import NamedProvider
+from ralph.frozen import Frozen
 from ralph.stores import atomic
 
 FIRST_WAIT, MAX_WAIT = 60.0, 1800.0
@@ -19,8 +20,7 @@ JITTER = 0.1  # of a wait: several runs that met one limit do not all come back 
 MAX_KEPT = 8 * 24 * 3600.0  # a limit that claims to last longer is not believed by the next run
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limit:
+class Limit(Frozen):
     """Why an agent cannot work, or a step cannot run, and until when."""
 
     agent: str = ""  # empty: the circuit breaker of a step is open

@@ -116,7 +116,8 @@ async def _bring_together(
     tree = work_tree = await repo.tree_of(outcome.commit)
     has_moved = False
     if record.base != tip:
-        has_moved = any(path not in run.own for path in await repo.between(record.base, tip))
+        before, after = await repo.tree_of(record.base), await repo.tree_of(tip)
+        has_moved = any(change.path not in run.own for change in await changes_between(repo, before, after))
         squashed = repo.write_commit(tree, (record.base,), "What an attempt made")
         tree, conflicts = await repo.merged(tip, squashed)
         code = [path for path in conflicts if path not in run.own]

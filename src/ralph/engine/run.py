@@ -17,7 +17,6 @@ from ralph import safe_files
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
-from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import NAME, Budget, Config
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
@@ -34,24 +33,21 @@ from ralph.plan.work import StepSpec
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
-from ralph.protect.guard import Guard
-from ralph.provision.destination import Destination
-from ralph.provision.discover import Dependency
-from ralph.provision.provide import provide, provided_so_far
-from ralph.provision.restore import restore
-from ralph.steps.recorder import Recorder
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
-from ralph.verify.browser import Browser
-from ralph.verify.gates import gate_environment
-from ralph.verify.pages import PageVisit, Shots
-from ralph.verify.services import Services
-from ralph.verify.suite import UiWork
-from ralph.verify.urls import Page, pages_in
 from ralph.workspace import Workspace
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # methods import what only attempts need: a plan that is complete starts without it
+    from ralph.checkout.working_copy import WorkingCopy
     from ralph.engine.verification import Verifier
+    from ralph.protect.guard import Guard
+    from ralph.provision.destination import Destination
+    from ralph.provision.discover import Dependency
+    from ralph.steps.recorder import Recorder
+    from ralph.verify.browser import Browser
+    from ralph.verify.services import Services
+    from ralph.verify.suite import UiWork
+    from ralph.verify.urls import Page
 
 GIT_CONFIG = ".gitconfig"
 
@@ -124,12 +120,18 @@ class Run:
 
     @property
     def verifier(self) -> Verifier:
-        assert self._verifier, "only work on a branch is verified"
+        """The clean copies of the run, prepared on first use."""
+        if self._verifier is None:
+            from ralph.engine.verification import Verifier
+
+            assert self.branch, "only work on a branch is verified"
+            self._verifier = Verifier(self, self.jobs)
         return self._verifier
 
-    @verifier.setter
-    def verifier(self, verifier: Verifier) -> None:
-        self._verifier = verifier
+    async def aclose(self) -> None:
+        """Stop all services."""
+        if self._verifier:
+            await self._verifier.close()
 
     @property
     def project(self) -> Path:
@@ -164,6 +166,9 @@ class Run:
         self.journal.emit(event)
 
     def working_copy(self, folder: Path) -> WorkingCopy:
+        from ralph.checkout.working_copy import WorkingCopy
+        from ralph.provision.provide import provided_so_far
+
         assert self.branch, "working copies belong to a branch"
         copy = WorkingCopy(
             repo=self.branch.repo,
@@ -177,6 +182,8 @@ class Run:
 
     async def provide(self, copy: WorkingCopy) -> Mapping[str, str]:
         """Add the ignored files that gates need to a working copy; return the variables that go with them."""
+        from ralph.provision.provide import provide
+
         destination = self.destination(copy)
         provided = await provide(destination, self._found)
         copy.provided, self._found = provided.paths, provided.found
@@ -202,6 +209,8 @@ class Run:
 
     async def restore_provided(self, copy: WorkingCopy) -> None:
         """Undo changes that agents, gates or hooks made to provided files."""
+        from ralph.provision.restore import restore
+
         changed = await restore(self.destination(copy))
         if changed and changed not in self._put_back:
             self._put_back.add(changed)  # report it once: a gate such as `uv run` does it each time
@@ -210,6 +219,9 @@ class Run:
             self.emit(Noted(text=text, warning=True))
 
     def destination(self, copy: WorkingCopy) -> Destination:
+        from ralph.provision.destination import Destination
+        from ralph.verify.gates import gate_environment
+
         return Destination(
             settings=self.config.worktrees,
             source=copy.repo.top,
@@ -264,6 +276,9 @@ class Run:
         """Return what is checked beside the gates; None if this is not UI work."""
         if not self.workflow.is_ui(self.plan, task):
             return None
+        from ralph.verify.pages import PageVisit, Shots
+        from ralph.verify.suite import UiWork
+
         look = None
         tasks = self.ui_tasks(task)
         if self.browser and tasks:
@@ -336,4 +351,6 @@ def _label(copy: WorkingCopy) -> str:
 
 
 def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:
+    from ralph.verify.urls import pages_in
+
     return pages_in(criterion for task in tasks for criterion in task.criteria)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ralph.frozen import Frozen
 from ralph.plan.model import (
     Acceptance,
     Failure,
@@ -25,8 +26,7 @@ MAX_TRIED, MAX_TRIED_LINE = 8, 300
 UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED, Verdict.REOPENED)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Policy:
+class Policy(Frozen):
     """A workflow's rules about failures."""
 
     max_failures: int = 3  # attempts without success before a task is blocked; 0: no limit

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
+from ralph.config import IN_PLACE
 from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
 from ralph.plan.model import Gate, Task
 from ralph.stores import records
@@ -25,9 +26,6 @@ from ralph.verify.suite import SuiteResult, check
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
-
-IN_PLACE = "slot"
-"""`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
 
 
 @dataclass
@@ -79,12 +77,6 @@ class Verifier:
 
     def __post_init__(self) -> None:
         self._turns = asyncio.Semaphore(self.count)
-
-    async def __aenter__(self) -> Verifier:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
     async def close(self) -> None:
         """Stop all services."""

@@ -8,11 +8,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.workspace import common_git_dir
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ PLACES = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
 PLACE_OPTIONS = ("--git-dir", "--work-tree")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Git:
+class Git(Frozen):
     """A running git and the folders it may work in; None if they cannot be read."""
 
     user: int

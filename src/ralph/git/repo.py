@@ -57,6 +57,7 @@ class Repo:
     ident: Ident = field(default_factory=Ident)
     has_ident: bool = True  # False: the person has set no name and email, and Ralph's own is used
     algorithm: str = "sha1"
+    opened_at: str = ""  # the commit that was checked out when this was opened; empty: there was none yet
     settings: str = ""  # the configuration of a small repository that borrows objects
     ignores: bool | None = None  # whether there are ignore rules besides Ralph's own; None: not checked yet
     trees: dict[str, str] = field(default_factory=dict, repr=False)  # known trees of commits
@@ -144,6 +145,13 @@ class Repo:
             "diff-tree", "-r", "--name-only", "-z", "--no-renames", old, new, "--", *paths, literal=False
         )
         return tuple(filter(None, out.split("\0")))
+
+    async def changed_since(self, commit: str, now: str) -> tuple[str, ...] | None:
+        """Return the paths that differ between a commit and `now`; None if the commit does not exist any more."""
+        try:
+            return await self.between(f"{commit}^{{commit}}", now)
+        except RalphError:
+            return None
 
     async def paths_in(self, commit: str, *below: str) -> list[str]:
         out = await self.git("ls-tree", "-r", "--name-only", "-z", "--full-tree", commit, "--", *below)
@@ -334,11 +342,13 @@ async def open_repo(root: Path) -> Repo:
     """Open the repository that `root` is in, or raise an error that says what is missing."""
     env = {**for_git(os.environ), "LC_ALL": "C"}
     wanted = ("--path-format=absolute", "--show-toplevel", "--show-prefix", "--git-common-dir", "--show-object-format")
-    done = await capture(["git", *SEALED, "rev-parse", *wanted], cwd=root, env=env)
+    head = ("--revs-only", "HEAD^{commit}")  # prints nothing before the first commit
+    done = await capture(["git", *SEALED, "rev-parse", *wanted, *head], cwd=root, env=env)
     if done.code:
         raise _not_opened(root, done.err.decode(errors="replace").strip())
-    top, prefix, common, algorithm = done.out.decode(errors="surrogateescape").split("\n")[:4]
+    top, prefix, common, algorithm, head_now = done.out.decode(errors="surrogateescape").split("\n")[:5]
     repo = Repo(git_dir=Path(common), top=Path(top), prefix=prefix, algorithm=algorithm, packs=packs(Path(common)))
+    repo.opened_at = head_now
     asked = await capture(["git", "var", "GIT_COMMITTER_IDENT"], cwd=root, env=env)
     repo.has_ident = asked.code == 0
     repo.ident = Ident.parse(asked.out.decode(errors="replace")) if repo.has_ident else Ident()

@@ -8,7 +8,6 @@ from typing import ClassVar
 from ralph.journal.event import AttemptEvent as AttemptEvent
 from ralph.journal.event import Event as Event
 from ralph.journal.event import Unknown as Unknown
-from ralph.journal.event import event
 from ralph.plan.model import Finding, GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Verdict, WorkKind
@@ -17,7 +16,6 @@ STOPPED = "stopped"
 """How a call ended that Ralph itself ended early."""
 
 
-@event
 class RunStarted(Event):
     run: str
     target: str
@@ -39,7 +37,6 @@ class RunStarted(Event):
     follower: str = ""  # the person's own branch, if it is fast-forwarded at the end
 
 
-@event
 class Noted(Event):
     """Information for the person that changes nothing."""
 
@@ -49,18 +46,15 @@ class Noted(Event):
     attempt: int = 0
 
 
-@event
 class BaselineStarted(Event):
     gates: tuple[str, ...]
 
 
-@event
 class BaselineEnded(Event):
     red: tuple[str, ...]
     seconds: float
 
 
-@event
 class AttemptStarted(AttemptEvent):
     kind: WorkKind
     title: str
@@ -75,19 +69,16 @@ class AttemptStarted(AttemptEvent):
     accepted: int = 0
 
 
-@event
 class StepStarted(AttemptEvent):
     step: str
 
 
-@event
 class StepRetried(AttemptEvent):
     step: str
     reason: str
     delay: float
 
 
-@event
 class BreakerChanged(Event):
     """A step's circuit breaker opened or closed."""
 
@@ -97,7 +88,6 @@ class BreakerChanged(Event):
     until: float | None
 
 
-@event
 class AgentStarted(AttemptEvent):
     command: str
     prompt_chars: int
@@ -106,7 +96,6 @@ class AgentStarted(AttemptEvent):
     agent: str = ""  # its name in the configuration
 
 
-@event
 class AgentSpoke(AttemptEvent):
     """A line of the agent's speech, for live views."""
 
@@ -114,7 +103,6 @@ class AgentSpoke(AttemptEvent):
     text: str
 
 
-@event
 class AgentEnded(AttemptEvent):
     how: str
     code: int
@@ -124,19 +112,16 @@ class AgentEnded(AttemptEvent):
     usage: Usage
 
 
-@event
 class Marked(AttemptEvent):
     """An agent marked its task in the plan: read as a claim, then restored."""
 
     claims: tuple[str, ...]
 
 
-@event
 class Learned(AttemptEvent):
     text: str
 
 
-@event
 class Undone(AttemptEvent):
     """Changes that an agent made to files that are not its own, and where its version is kept."""
 
@@ -144,14 +129,12 @@ class Undone(AttemptEvent):
     kept_in: str
 
 
-@event
 class ServiceStarted(Event):
     service: str
     ready: str
     seconds: float
 
 
-@event
 class GateStarted(AttemptEvent):
     work: str = ""  # empty: before any task
     attempt: int = 0
@@ -159,14 +142,12 @@ class GateStarted(AttemptEvent):
     command: str
 
 
-@event
 class GateEnded(AttemptEvent):
     work: str = ""
     attempt: int = 0
     result: GateResult
 
 
-@event
 class Reviewed(AttemptEvent):
     """A reviewer has judged a task's work in a usable answer."""
 
@@ -177,7 +158,6 @@ class Reviewed(AttemptEvent):
     max_rounds: int
 
 
-@event
 class PageChecked(AttemptEvent):
     """A page of a UI story was opened in a browser."""
 
@@ -186,7 +166,6 @@ class PageChecked(AttemptEvent):
     result: PageResult
 
 
-@event
 class AttemptEnded(AttemptEvent):
     kind: WorkKind
     verdict: Verdict
@@ -205,20 +184,17 @@ class AttemptEnded(AttemptEvent):
     no_page: str = ""  # why no page was opened, although it is UI work
 
 
-@event
 class TaskBlocked(AttemptEvent):
     reason: str
     ref: str
 
 
-@event
 class Landed(AttemptEvent):
     """An attempt's work has landed on the branch."""
 
     commit: str
 
 
-@event
 class SpecClosed(AttemptEvent):
     """All tasks of a spec are settled, and what passed is committed."""
 
@@ -229,7 +205,6 @@ class SpecClosed(AttemptEvent):
     commit: str
 
 
-@event
 class Waited(Event):
     """The run waits for a usage limit to reset, or backs off."""
 
@@ -239,7 +214,6 @@ class Waited(Event):
     until: float = 0.0  # in seconds since 1970
 
 
-@event
 class RunEnded(Event):
     run: str
     target: str

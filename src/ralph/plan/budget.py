@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 
@@ -24,8 +25,7 @@ class Allowed(Protocol):
     def attempts(self) -> int | None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spent:
+class Spent(Frozen):
     """What attempts have used so far."""
 
     usage: Usage = field(default_factory=Usage)

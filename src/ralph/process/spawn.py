@@ -9,12 +9,12 @@ import os
 import subprocess
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.process import tree
 from ralph.process.child import Child, ProgramInput, Sink
 from ralph.process.table import MARK
@@ -38,8 +38,7 @@ class ExitKind(Enum):
     ANSWERED = "answered"  # it had done what it was started for, and Ralph ended it
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
+class Limits(Frozen):
     """How long a program may run, stay silent, and take to exit after a signal."""
 
     total: float | None = None
@@ -47,8 +46,7 @@ class Limits:
     grace: float = 5.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProcessEnd:
+class ProcessEnd(Frozen):
     """The result of a program."""
 
     how: ExitKind
@@ -56,13 +54,11 @@ class ProcessEnd:
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Talk:
+class Talk(Frozen):
     """A standard input that stays open: `Child.input` writes to it while the program runs."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Captured:
+class Captured(Frozen):
     """A short program's exit code and output."""
 
     code: int

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph.config import Worktrees
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.process.environment import for_git
 from ralph.process.redaction import Secrets
 from ralph.process.spawn import Captured, capture
@@ -18,8 +19,7 @@ MAX_BYTES = 2 * 1024**3
 OWN = frozenset((".git", ".ralph"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Destination:
+class Destination(Frozen):
     """A clean checkout of one commit (`top`), and the person's checkout (`source`) that provides its files."""
 
     settings: Worktrees

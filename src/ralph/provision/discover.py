@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.provision.destination import Destination, is_own
 
 
-@dataclass(frozen=True, kw_only=True)
-class DependencyKind:
+class DependencyKind(Frozen):
     """A kind of dependency folder: its names, the files that identify it, and where changes show."""
 
     names: tuple[str, ...]
@@ -56,8 +55,7 @@ LOCKS = frozenset((
 INCLUDE = ".worktreeinclude"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dependency:
+class Dependency(Frozen):
     """The dependency folders of a checkout, and a cheap digest that shows whether git must be asked again."""
 
     paths: tuple[str, ...] = ()

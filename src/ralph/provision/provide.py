@@ -7,11 +7,12 @@ import glob
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
 from ralph.provision import commands, discover, python_env, stamp
 from ralph.provision.destination import Destination, is_own
@@ -24,8 +25,7 @@ SETTINGS = ("link", "copy")
 CORRECT = "Fix worktrees.{key} in ralph.config.json."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Provided:
+class Provided(Frozen):
     """What a working copy has been given."""
 
     paths: frozenset[str]  # git paths below its top: never part of an agent's work
@@ -34,8 +34,7 @@ class Provided:
     found: Dependency = field(default_factory=Dependency)  # the dependency folders of the person's checkout
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProvisionRequest:
+class ProvisionRequest(Frozen):
     """One path that a working copy should have."""
 
     path: str

@@ -6,10 +6,10 @@ import asyncio
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
 from ralph.process.spawn import ExitKind as Exit
 from ralph.provision import commands, stamp
@@ -26,8 +26,7 @@ OFFLINE = (
 """Folders that a package manager can create from a lock file and its own cache."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Done:
+class Done(Frozen):
     """How a path came into the copy, and a note for the person."""
 
     how: Method

@@ -38,7 +38,7 @@ OURS = frozenset((Method.COPIED, Method.LINKED, Method.MADE))
 class Put(BaseModel):
     """One path that Ralph put into a working copy."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     how: Method
     state: str  # its state in the person's checkout
@@ -49,7 +49,7 @@ class Put(BaseModel):
 class Stamp(BaseModel):
     """Everything about one working copy."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     places: tuple[str, str] = ("", "")
     found: tuple[str, ...] = ()

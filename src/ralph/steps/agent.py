@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -13,12 +13,13 @@ from pydantic import Field
 
 from ralph import safe_files
 from ralph.agent import call
-from ralph.agent.call import AgentCall, AgentResult
+from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.dialects import takes_context
 from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.config import NamedProvider, Provider
+from ralph.frozen import Frozen
 from ralph.journal.events import STOPPED, AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
 from ralph.plan.attempt import StepResult
 from ralph.plan.prompting import PromptRequest
@@ -30,7 +31,6 @@ from ralph.protect.protection import Protection, Violations, undo_protected
 from ralph.steps import base
 from ralph.steps.agent_failures import failure, not_committed, permission_hint, refused, silence, unclaimed
 from ralph.steps.base import Context, Step
-from ralph.steps.recorder import make_recorded
 from ralph.values import Duration
 
 MAX_TOUCHED = 8
@@ -58,8 +58,7 @@ class AgentSettings(CallSettings):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inspection:
+class Inspection(Frozen):
     """What an inspection of the working copy after a call found."""
 
     violations: tuple[str, ...] = ()
@@ -200,7 +199,9 @@ class AgentStep(Step):
             with host.temporary() as temporary, host.temporary() as private:
                 variables = {**_variables(context), "TMPDIR": str(temporary)}
                 request = replace(request, variables=variables, private=private)
-                heard = await make_recorded(context, request, step=self.spec.label, role=self.role(context.work))
+                labels = (self.spec.label, self.role(context.work))
+                recorder = host.recorder
+                heard = await (recorder.make(context, request, *labels) if recorder else make(request))
         except asyncio.CancelledError:
             self._tell_stopped(context, time.monotonic() - began)
             return None

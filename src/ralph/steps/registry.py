@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 from ralph import plugins
 from ralph.errors import RalphError
@@ -19,6 +19,9 @@ from ralph.steps.role import RoleStep
 from ralph.steps.screenshot import ScreenshotStep
 from ralph.steps.verify import VerifyStep
 from ralph.validation import nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 STEPS: dict[str, type[Step]] = {
     "agent": AgentStep,

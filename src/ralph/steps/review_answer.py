@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ralph.frozen import Frozen
 from ralph.plan.model import Finding, Severity
 from ralph.stores.fields import Choice, ListOf, Part, given
 from ralph.stores.findings import FINDING, SHORT
@@ -16,8 +17,7 @@ MAX_FINDINGS = 100
 SEVERITIES = tuple(severity.value for severity in Severity)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(Frozen):
     """The file that a reviewer writes."""
 
     verdict: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from ralph.frozen import Frozen
 from ralph.plan.model import TaskState
 
 T = TypeVar("T")
@@ -14,8 +15,7 @@ Value = Any  # its kind says which type it has, and the codec checks it
 NO_LIMIT = 1 << 62
 
 
-@dataclass(frozen=True, kw_only=True)
-class Text:
+class Text(Frozen):
     """Text, optionally with a pattern and a length."""
 
     pattern: str = ""
@@ -26,8 +26,7 @@ class Text:
 TEXT = Text()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Number:
+class Number(Frozen):
     """A number; if `rounded`, a fraction is written with three digits."""
 
     whole: bool = True
@@ -56,8 +55,7 @@ class Maybe:
     none: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListOf:
+class ListOf(Frozen):
     """A list of one kind; `by_rule`: the schema states the minimum, and a rule reports it."""
 
     of: Kind
@@ -67,8 +65,7 @@ class ListOf:
     into: Callable[[Iterable[Value]], Value] = tuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableOf:
+class TableOf(Frozen):
     """Values of one kind under any names."""
 
     of: Kind
@@ -85,8 +82,7 @@ Kind = Text | Number | Flag | Choice | Maybe | ListOf | TableOf | Part[Value]
 ONLY_CHECKED, ITS_FIELDS = "-", "*"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
+class Field(Frozen):
     """One field of a part."""
 
     name: str  # in snake case, whatever the format's own style
@@ -128,8 +124,7 @@ def own(name: str, kind: Kind = TEXT, attr: str = "", about: str = "", **more: V
     return Field(name=name, kind=kind, attr=attr or name, about=about, own=True, **more)
 
 
-@dataclass(frozen=True, kw_only=True)
-class States:
+class States(Frozen):
     """How a format stores a task's state: the fields for it, and their values in each state."""
 
     fields: tuple[str, ...] = ("status",)

@@ -18,7 +18,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class RecordingPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class RecordingHead(RecordingPart):

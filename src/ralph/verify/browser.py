@@ -9,7 +9,6 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -39,10 +38,7 @@ PATIENCE = 5.0  # seconds that a browser may take to close
 
 def playwright_version() -> str:
     """Return the version of Playwright; "" if it is not installed."""
-    try:
-        return version("playwright")
-    except PackageNotFoundError:
-        return ""
+    return installation.version_of("playwright")
 
 
 def find_chromium(settings: config.BrowserSettings) -> str:

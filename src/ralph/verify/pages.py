@@ -7,12 +7,13 @@ import re
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ralph import config, safe_files
+from ralph.frozen import Frozen
 from ralph.plan.model import PageFinding, PageResult
 from ralph.process.redaction import Secrets
 from ralph.verify.browser import Browser
@@ -35,8 +36,7 @@ IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallb
 GITIGNORE = b"*\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shots:
+class Shots(Frozen):
     """Where screenshots go; they are named after a task and its attempt."""
 
     root: Path  # the project root
@@ -60,8 +60,7 @@ class Shots:
                 file.write(GITIGNORE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageVisit:
+class PageVisit(Frozen):
     """One visit to all pages of a story."""
 
     pages: tuple[Page, ...]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ralph.frozen import Frozen
 from ralph.plan.model import Gate, GateResult, PageResult
 from ralph.verify import gates, pages
 from ralph.verify.gates import GateRun
@@ -11,8 +12,7 @@ from ralph.verify.pages import PageVisit
 from ralph.verify.services import ServiceFailure, Services
 
 
-@dataclass(frozen=True, kw_only=True)
-class UiWork:
+class UiWork(Frozen):
     """What UI work needs besides the gates of all work."""
 
     services: Services
@@ -20,8 +20,7 @@ class UiWork:
     look: PageVisit | None = None  # None: no browser is needed
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteResult:
+class SuiteResult(Frozen):
     """The result of a check."""
 
     results: tuple[GateResult, ...]

@@ -36,7 +36,7 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class ReportPart(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(defer_build=True, extra="forbid")
 
 
 class Now(ReportPart):

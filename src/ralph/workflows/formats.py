@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from ralph.frozen import Frozen
 from ralph.plan.model import (
     Failure,
     FinalReview,
@@ -273,8 +274,7 @@ REQUEST_STATES = States(pending=("pending",), begun=("in_progress",), passed=("c
 REQUEST_CODEC = Codec(states=REQUEST_STATES)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestState:
+class RequestState(Frozen):
     """What state.json says of a plan."""
 
     request: str

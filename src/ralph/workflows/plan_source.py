@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.read import Branch
 from ralph.workspace import Workspace
@@ -13,8 +13,7 @@ BRANCH_PREFIX = "ralph/"
 PENDING = "refs/ralph/pending"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanSource:
+class PlanSource(Frozen):
     """A plan's files, from any source. Paths are relative to the project's root."""
 
     root: Path  # the project, where git commands work

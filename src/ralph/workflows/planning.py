@@ -20,8 +20,8 @@ from ralph.config import Config
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.host import LocalHost
 from ralph.engine.loop import attempt_of
+from ralph.engine.orphans import end_orphans
 from ralph.engine.plan_files import plan_files
-from ralph.engine.recovery import end_orphans
 from ralph.engine.run import Run
 from ralph.engine.settle import Policy
 from ralph.engine.ticking import Tick, ticking

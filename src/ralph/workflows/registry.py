@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.read import one_moment
 from ralph.plan.model import Plan, Task
 from ralph.validation import nearest
@@ -53,8 +53,7 @@ class _Entry(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkflowType:
+class WorkflowType(Frozen):
     """One of the five workflows, as commands see it."""
 
     name: str

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from ralph.agent.dialects import isolation
 from ralph.agent.dialects.isolation import Isolation
+from ralph.frozen import Frozen
 
 ALL_ALLOWED = "it runs every command and changes every file without asking"
 MODEL_KEYS = ("ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "AZURE_*", "AWS_*", "OLLAMA_*")
@@ -15,8 +16,7 @@ MODEL_ARGS = ("--model", "{model}")
 QUIET_LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # it fetches a price list otherwise
 
 
-@dataclass(frozen=True, kw_only=True)
-class AcpProgram:
+class AcpProgram(Frozen):
     """How an agent speaks the Agent Client Protocol: its own program, or an adapter for it."""
 
     command: str
@@ -28,8 +28,7 @@ class AcpProgram:
     counts_last_answer: bool = False  # the tokens that it reports are those of the last answer only
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownAgent:
+class KnownAgent(Frozen):
     """An agent for which Ralph can write a configuration."""
 
     name: str

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from ralph.agent.dialects.fields import Json
 from ralph.agent.dialects.lines import JsonLines
 from ralph.agent.failure import CallFailure
 from ralph.agent.speech import Speech
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 MAX_KEPT = 1_000
@@ -44,8 +45,7 @@ def _name(call: object) -> str:
     return call[:MAX_NAME] if isinstance(call, str) else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DialectReport:
+class DialectReport(Frozen):
     """What the agent's output says about the call itself."""
 
     failure: CallFailure | None = None

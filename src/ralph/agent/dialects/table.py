@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 from ralph import plugins
 from ralph.agent.dialects import api_errors
@@ -24,15 +24,18 @@ from ralph.agent.dialects.qwen import QwenReader
 from ralph.agent.dialects.text import TextReader
 from ralph.agent.speech import Speech
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.validation import nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "ralph.dialects"
 ACP = "acp"  # chosen by provider.protocol, never by name
 STREAMED_IDLE = 900.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
+class Dialect(Frozen):
     """How an agent's output is read."""
 
     name: str

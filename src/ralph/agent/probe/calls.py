@@ -12,6 +12,7 @@ from ralph.agent.failure import CallFailure, FailureKind, refusal
 from ralph.agent.probe.place import IDENT, ProbePlace
 from ralph.agent.remedy import permission_hint
 from ralph.config import Provider
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 from ralph.process import tree
 from ralph.process.redaction import Secrets
@@ -35,8 +36,7 @@ Run this shell command in the foreground, in the current folder, and wait until 
 CHECK_EVERY = 0.05
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkProbe:
+class WorkProbe(Frozen):
     """What came of the call that writes a file."""
 
     heard: AgentResult
@@ -54,8 +54,7 @@ class WorkProbe:
         return CallFailure(kind=FailureKind.NO_WRITE_PERMISSION)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EndProbe:
+class EndProbe(Frozen):
     """What came of the call that is interrupted."""
 
     seconds: float  # from the interrupt until nothing ran any more

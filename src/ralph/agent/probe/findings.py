@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.agent.call import check_installed
-from ralph.agent.dialects import dialect_of, known
+from ralph.agent.dialects import dialect_of
 from ralph.agent.failure import CallFailure, FailureKind, Response
 from ralph.agent.installed import version_of
 from ralph.agent.probe.calls import DONE, EndProbe, WorkProbe, probe_end, probe_work
@@ -17,6 +16,7 @@ from ralph.agent.probe.place import make_repository, probe_place
 from ralph.agent.remedy import permission_hint, remedy_of
 from ralph.config import Provider
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 SECONDS = 180.0
@@ -24,8 +24,7 @@ LAST_WORDS = 300
 FATAL_LOGIN = (FailureKind.AUTHENTICATION, FailureKind.UNUSABLE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbeFinding:
+class ProbeFinding(Frozen):
     """One thing that was found out about an agent."""
 
     check: str  # found, version, authenticated, answers, writes, dialect, usage, ends, cost
@@ -41,12 +40,6 @@ def label_of(provider: Provider) -> str:
     """Return how an agent is called in a probe's lines."""
     name = Path(provider.command).name
     return f"{name} ({provider.model})" if provider.model else name
-
-
-def is_probed(provider: Provider) -> bool:
-    """Return whether a probe can say anything: the scripted agent only does what its script says."""
-    agent = known(provider)
-    return agent is None or agent.name != "scripted"
 
 
 def placed(provider: Provider, folder: Path) -> Provider:

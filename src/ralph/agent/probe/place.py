@@ -6,10 +6,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.process import environment
 from ralph.process.spawn import capture
 
@@ -22,8 +22,7 @@ IDENT = {
 SETTINGS = f"[commit]\n\tgpgsign = false\n[core]\n\thooksPath = {os.devnull}\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbePlace:
+class ProbePlace(Frozen):
     """The folders of one probe; nothing outside of them is touched."""
 
     top: Path

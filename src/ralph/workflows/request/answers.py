@@ -21,7 +21,7 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$", max_length=2000)]
 class RequestAnswerPart(BaseModel):
     """A part of a file; unknown fields are kept."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(defer_build=True, extra="allow")
 
 
 class Source(RequestAnswerPart):

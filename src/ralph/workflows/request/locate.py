@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.read import Branch
 from ralph.validation import Json, Mistakes, parse_object
@@ -18,8 +18,7 @@ NAME = f"{BRANCH_PREFIX}request"
 OURS = re.compile(rf"{NAME}(-\d+)?")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocatedRequest:
+class LocatedRequest(Frozen):
     """A request, and where its plan's current version is."""
 
     files: Files

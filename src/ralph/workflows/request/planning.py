@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeVar
 
 from ralph.validation import Json, Mistakes
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.workflows.plan_rules import task_rules
 from ralph.workflows.planning import Planner
 from ralph.workflows.prompt_text import gate_list, quoted

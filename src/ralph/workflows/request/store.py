@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.journal.writer import now
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.stores import atomic
@@ -88,8 +89,7 @@ def moved(phase: Phase, to: Phase) -> Phase:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Read:
+class Read(Frozen):
     """A request's files: their documents, and the plan that they contain."""
 
     document: Json

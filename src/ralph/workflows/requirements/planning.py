@@ -10,6 +10,7 @@ from pydantic_core import to_json
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.events import Noted
 from ralph.stores import atomic
@@ -30,8 +31,7 @@ NUMBERED = re.compile(r"T-(\d{1,4000})")
 OWN = ("id", "title", "description", "acceptance_criteria", "depends_on")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Added:
+class Added(Frozen):
     """The result of `ralph add`."""
 
     tasks: list[Json]
@@ -129,8 +129,7 @@ class TaskMaker:
         return {ref.task for ref in git_read.attempts(self.repository / app, TARGET)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Archive:
+class Archive(Frozen):
     """`.ralph/prd_archive.json`: every done task that was moved out of the plan."""
 
     path: Path

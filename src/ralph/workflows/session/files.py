@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ralph.frozen import Frozen
 from ralph.plan.select import cycle
 from ralph.validation import Mistakes
 from ralph.workflows.session.router import Mark, ProgressItem
@@ -31,8 +31,7 @@ MARKS |= {"x": Mark.DONE, "X": Mark.DONE}
 MAX_FILE_BYTES = 4_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskEntry:
+class TaskEntry(Frozen):
     """A task as tasks.md describes it."""
 
     id: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ralph.frozen import Frozen
 from ralph.stores.task_codec import entries
 from ralph.validation import Json, nearest
 from ralph.workflows.formats import SPEC, SPEC_TASK, SPECS
@@ -15,8 +16,7 @@ TASK_STATE, SPEC_STATE = SPECS.codec.owned(SPEC_TASK), SPECS.codec.owned(SPEC)
 CLOSED = ("completed", "blocked")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Merged:
+class Merged(Frozen):
     """The merged document, the answer's mistakes, and the changes."""
 
     document: Json

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from ralph import validation
+from ralph.frozen import Frozen
 from ralph.journal.writer import now
 from ralph.plan.model import Plan, TaskState
 from ralph.stores import atomic
@@ -26,8 +27,7 @@ from ralph.workspace import SPECS_PLAN
 MAX_PROMPT = 200_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlannedSpecs:
+class PlannedSpecs(Frozen):
     """A plan that was written, and how it differs from the previous one."""
 
     plan: Plan

@@ -7,11 +7,11 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.workflows.plan_rules import MAX_ID
 from ralph.workflows.specs.spec_headings import HeadingRole
 from ralph.workflows.specs.spec_lists import Listed, ListItem, outline
@@ -27,8 +27,7 @@ HOW_TO = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpecFile:
+class SpecFile(Frozen):
     """One spec on disk."""
 
     file: str

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ralph.frozen import Frozen
 from ralph.workflows.specs.spec_headings import HeadingRole, role_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ BREAKS = ("softbreak", "hardbreak")
 BOLD_LINE, LINE_WITH_COLON = 7, 8  # used instead of a heading, and below every heading
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listed:
+class Listed(Frozen):
     """One item of a list: its text without Markdown's marks."""
 
     text: str
@@ -29,8 +29,7 @@ class Listed:
     done: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListItem:
+class ListItem(Frozen):
     """A listed item with the headings above it."""
 
     listed: Listed
