@@ -27,7 +27,7 @@ from ralph.plan.usage import Usage
 from ralph.process import environment, spawn
 from ralph.process.child import Child
 from ralph.process.redaction import Redactor, Secrets
-from ralph.process.spawn import Limits, ProcessEnd, Talk
+from ralph.process.spawn import Limits, OpenInput, ProcessEnd
 
 if TYPE_CHECKING:
     from ralph.agent.conversation import AcpConversation
@@ -184,7 +184,7 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
             cwd=call.cwd,
             env=env,
             owner=call.owner,
-            stdin=Talk() if conversation else call.prompt,
+            stdin=OpenInput() if conversation else call.prompt,
             out=out.take,
             err=err.take,
             limits=limits,

@@ -140,7 +140,7 @@ class AcpConversation:
             self._break_off(_unanswered())
         self._cancelled = True
         if self._session:
-            cancel = _plain(CancelNotification(session_id=self._session))
+            cancel = _as_json(CancelNotification(session_id=self._session))
             await self._connection.send_notification(AGENT_METHODS["session_cancel"], cancel)
             await asyncio.wait({self._task}, timeout=STOP)
 
@@ -222,7 +222,7 @@ class AcpConversation:
             self._reader.end_turn(result)
 
     async def _ask(self, name: str, request: BaseModel) -> Json:
-        return an_object(await self._connection.send_request(AGENT_METHODS[name], _plain(request)))
+        return an_object(await self._connection.send_request(AGENT_METHODS[name], _as_json(request)))
 
     async def _asked(self, method: str, params: Any, is_notification: bool) -> BaseModel:
         """Answer a request of the agent; the only one that Ralph offers is for a permission."""
@@ -256,7 +256,7 @@ def _unanswered() -> CallFailure:
     return CallFailure(kind=FailureKind.NOT_STARTED, said="it did not answer the first request of ACP")
 
 
-def _plain(request: BaseModel) -> dict[str, Any]:
+def _as_json(request: BaseModel) -> dict[str, Any]:
     return request.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

@@ -52,7 +52,7 @@ class Speech:
         self._echoes = _marker_lines_with_context(prompt)
         self._watcher = watcher  # gets a line now and then
         self._listener = listener  # gets everything, in whole lines
-        self._told = 0.0
+        self._notified = 0.0
         self._partial = b""
         self._skipping = False
         self._tail = b""
@@ -147,10 +147,10 @@ class Speech:
                 self.markers.append(marker)
 
     def _tell(self, block: bytes) -> None:
-        if self._watcher and time.monotonic() - self._told >= PAUSE:
+        if self._watcher and time.monotonic() - self._notified >= PAUSE:
             line = _last_line(block)
             if line:
-                self._told = time.monotonic()
+                self._notified = time.monotonic()
                 self._watcher(line)
 
 

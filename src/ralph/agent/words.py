@@ -12,7 +12,7 @@ from ralph.ansi import strip_ansi
 from ralph.errors import RalphError
 from ralph.process.redaction import Redactor
 
-MOST = 1 << 20
+MAX_BYTES = 1 << 20
 """The maximum size of the file in bytes: a full file is started again, because the log has everything."""
 PACE = 1 << 18
 """Approximate bytes a second: of too much output, only the first lines of each second are written."""
@@ -60,7 +60,7 @@ class Words:
         if not data or not self._file:
             return
         with suppress(OSError, RalphError):
-            if self._size + len(data) > MOST:
+            if self._size + len(data) > MAX_BYTES:
                 old, self._file = self._file, safe_files.open_new(self._path, buffering=0)
                 old.close()
                 self._size = self._file.write(SKIPPED) or 0

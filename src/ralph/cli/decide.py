@@ -30,7 +30,7 @@ class OpenQuestion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deciding:
+class DecisionOptions:
     """How to ask a person."""
 
     answers: dict[str, str] | None = None

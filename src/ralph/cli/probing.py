@@ -17,7 +17,7 @@ from ralph.agent.dialects import known
 from ralph.agent.failure import RULES, CallFailure, FailureKind, Response
 from ralph.agent.probe.calls import WorkProbe, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, is_probed, label_of, of_work, placed
-from ralph.agent.probe.place import make_repository, probe_place
+from ralph.agent.probe.folders import make_repository, probe_folders
 from ralph.agent.probe.remembered import digest_of, is_remembered, remember
 from ralph.cli.running_options import RunFlags
 from ralph.config import Config, Provider
@@ -146,10 +146,10 @@ def _works(provider: Provider, folder: Path, *, must_write: bool, is_silent: boo
 
 
 async def _one_call(provider: Provider) -> WorkProbe:
-    with probe_place() as place:
-        await make_repository(place, commit=False)
+    with probe_folders() as folders:
+        await make_repository(folders, commit=False)
         limited = provider.model_copy(update={"timeout": min(provider.timeout, SECONDS)})
-        return await probe_work(limited, place, commit=False)
+        return await probe_work(limited, folders, commit=False)
 
 
 def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) -> RalphError:

@@ -39,7 +39,7 @@ verified, 4 stopped at a limit, 5 another run is active, 130 interrupted."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watching:
+class ViewOptions:
     """How to show a run."""
 
     quiet: bool = False
@@ -51,7 +51,7 @@ def run_request(
     config: Config,
     request: RunRequest,
     options: Options,
-    watching: Watching,
+    watching: ViewOptions,
     *,
     silent: bool = False,
 ) -> RunEnded:

@@ -78,7 +78,7 @@ def tell_begin(
     record: Record,
     *,
     failures: int,
-    most: int,
+    max_failures: int,
     resumed: bool = False,
     race: tuple[str, ...] = (),
 ) -> None:
@@ -89,7 +89,7 @@ def tell_begin(
             title=work.title,
             attempt=record.number,
             failures=failures,
-            max_failures=most,
+            max_failures=max_failures,
             base=record.base,
             resumed=resumed,
             agent=record.agent,

@@ -19,7 +19,7 @@ from ralph.engine.baseline import check_baseline
 from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.loop import work_through
-from ralph.engine.pending import take_back
+from ralph.engine.pending import drop_reopened
 from ralph.engine.recovery import end_orphans, prove_again, recover, rescue
 from ralph.engine.run import Run
 from ralph.engine.settle import reopen_review, resume
@@ -92,7 +92,7 @@ async def run_plan(
             journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
         for name in workspace.own_files:
-            atomic.sweep(workspace.root / name)
+            atomic.remove_temporary(workspace.root / name)
         opened, known_tip = await _open(workspace, wanted, config, run_id, secrets)
         try:
             workflow = make(opened.project)
@@ -171,7 +171,7 @@ async def _drive(
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
     await check_ui(run)
     assert run.branch
-    taken_back = await take_back(run)
+    dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)
     await _forget_stale_verification(run, run.branch, unclean=since is not None)
@@ -183,7 +183,7 @@ async def _drive(
     _note(run, opened, orphans)
     if edited:
         run.emit(Noted(text=edited, warning=True))
-    for text in taken_back:
+    for text in dropped:
         run.emit(Noted(text=text))
     try:
         await hold_limits(run, is_over=False)
@@ -303,7 +303,7 @@ def _started(run: Run, branch: TargetBranch, options: Options, follower: str) ->
         accepted=run.plan.accepted,
         blocked=run.plan.count(TaskState.BLOCKED),
         branch=branch.name,
-        place=str(run.workspace.slots),
+        slots=str(run.workspace.slots),
         agent=", ".join(Path(agent.provider.command).name for agent in run.config.agents_for("executor")),
         gates=tuple(gate.command for gate in run.workflow.gates(None)),
         model=options.model or run.config.provider_for("executor").model or "",

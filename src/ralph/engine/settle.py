@@ -32,7 +32,6 @@ class Policy:
     max_failures: int = 3  # attempts without success before a task is blocked; 0: no limit
     max_idle: int = 0  # attempts in a row without a change before a task counts as stuck; 0: not checked
     max_setup_failures: int = 3
-    holds: bool = False  # passed work and its state stay pending until the whole spec is committed
     halts: bool = False  # once a task is blocked, nothing else starts
     max_rounds: int = 2  # how often a review may send a task back before it is blocked
     blocking: frozenset[Severity] = frozenset({Severity.CRITICAL, Severity.MAJOR})  # findings that send a task back

@@ -27,7 +27,7 @@ class RunStarted(Event):
     passed: int
     blocked: int
     branch: str
-    place: str
+    slots: str
     agent: str
     gates: tuple[str, ...]
     model: str = ""

@@ -23,9 +23,9 @@ PACKED = re.compile(rb"#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs/.+")
 class RepositorySnapshot:
     """What determines how a repository works: configuration, hooks, `info/`, refs and the checked-out branches."""
 
-    places: dict[str, dict[str, SavedFile]]  # the files of the repository (""), its submodules and its worktrees
+    git_dirs: dict[str, dict[str, SavedFile]]  # the files of the repository (""), its submodules and its worktrees
     refs: dict[str, str]  # commits, or "ref: " with another ref
-    heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `places`
+    heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `git_dirs`
     links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself creates none
     broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files without a valid value
     packed: bytes | None = b""  # the content of `packed-refs`; None: it is not a file
@@ -33,17 +33,18 @@ class RepositorySnapshot:
     @classmethod
     def of(cls, git_dir: Path, own: Path, known: RepositorySnapshot | None = None) -> RepositorySnapshot:
         """Read the snapshot, without Ralph's own worktrees, which are in `own`; only what differs from `known`."""
-        before = known.places if known else {}
+        before = known.git_dirs if known else {}
         worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
-        places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
+        git_dirs = [git_dir, *_modules(git_dir / "modules"), *worktrees]
         refs, links, broken = _refs(git_dir)
         packed = git_dir / "packed-refs"
         return cls(
-            places={
-                name: dict(_files(git_dir / name, before.get(name))) for name in (_name(one, git_dir) for one in places)
+            git_dirs={
+                name: dict(_files(git_dir / name, before.get(name)))
+                for name in (_name(one, git_dir) for one in git_dirs)
             },
             refs=refs,
-            heads={_name(place, git_dir): _text(place / "HEAD") for place in (git_dir, *worktrees)},
+            heads={_name(folder, git_dir): _text(folder / "HEAD") for folder in (git_dir, *worktrees)},
             links=links,
             broken=broken,
             packed=_bytes(packed) if packed.is_file() or not os.path.lexists(packed) else None,
@@ -96,12 +97,12 @@ def _modules(folder: Path) -> Iterator[Path]:
             yield from _modules(path)
 
 
-def _files(place: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
-    is_repository = (place / "objects").is_dir()
+def _files(folder: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
+    is_repository = (folder / "objects").is_dir()
     more = ("config", "hooks", "objects/info/alternates", "shallow", "commondir") if is_repository else ()
     for name in ("config.worktree", "info", *more):
-        for path in below(str(place / name)):
-            relative = os.path.relpath(path, place)
+        for path in below(str(folder / name)):
+            relative = os.path.relpath(path, folder)
             with suppress(OSError):
                 saved = save(path, None if known is None else known.get(relative, NOTHING))
                 if saved and not (saved.is_file and GENERATED.fullmatch(relative)):

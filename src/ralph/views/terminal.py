@@ -129,8 +129,8 @@ class TerminalView:
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
         name = event.title if event.kind is not WorkKind.TASK else f"{event.work} {event.title}"
-        most = f" of {event.max_failures}" if event.max_failures else ""
-        tries = f", try {event.failures + 1}{most}" if event.failures else ""
+        limit = f" of {event.max_failures}" if event.max_failures else ""
+        tries = f", try {event.failures + 1}{limit}" if event.failures else ""
         again = ", resumed" if event.resumed else ""
         self._living.end("")
         self._found.discard(event.work)

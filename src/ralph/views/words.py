@@ -70,10 +70,10 @@ def first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def telling(output: str, most: int = 3) -> list[str]:
+def telling(output: str, max_lines: int = 3) -> list[str]:
     """The most useful lines of a red gate's output: those that name an error, else the last ones."""
     lines = [line for line in output.splitlines() if line.strip(" -=_.")]
-    return [line for line in lines if ERROR.search(line)][:most] or lines[-most:]
+    return [line for line in lines if ERROR.search(line)][:max_lines] or lines[-max_lines:]
 
 
 def cut(text: str, width: int) -> str:

@@ -488,7 +488,7 @@ FINISHABLE = (Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED)
 @st.composite
 def specs_to_finish(draw: st.DrawFn) -> tuple[Plan, Policy]:
     """A spec `a` whose tasks are all settled, beside another one."""
-    policy = Policy(max_failures=draw(st.integers(1, 4)), holds=True)
+    policy = Policy(max_failures=draw(st.integers(1, 4)))
     made = []
     for name in ("a-1", "a-2", "a-3", "b-1")[draw(st.integers(0, 2)) :]:
         task = draw(tasks(name, policy.max_failures))

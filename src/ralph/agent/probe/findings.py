@@ -13,7 +13,7 @@ from ralph.agent.dialects import dialect_of, known
 from ralph.agent.failure import CallFailure, FailureKind, Response
 from ralph.agent.installed import version_of
 from ralph.agent.probe.calls import DONE, EndProbe, WorkProbe, probe_end, probe_work
-from ralph.agent.probe.place import make_repository, probe_place
+from ralph.agent.probe.folders import make_repository, probe_folders
 from ralph.agent.remedy import permission_hint, remedy_of
 from ralph.config import Provider
 from ralph.errors import RalphError
@@ -67,19 +67,19 @@ async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFindin
     yield ProbeFinding(check="found", state="good", what=f"found ({found.command})", seconds=time.monotonic() - began)
     began = time.monotonic()
     version = await asyncio.to_thread(version_of, found.command, provider, folder)
-    told = f"version {version}" if version else "it does not tell its version"
+    what = f"version {version}" if version else "it does not tell its version"
     yield ProbeFinding(
-        check="version", state="good" if version else "note", what=told, seconds=time.monotonic() - began
+        check="version", state="good" if version else "note", what=what, seconds=time.monotonic() - began
     )
     limited = found.model_copy(update={"timeout": min(found.timeout, SECONDS)})
-    with probe_place() as place:
-        await make_repository(place, commit=True)
-        worked = await probe_work(limited, place, commit=True)
+    with probe_folders() as folders:
+        await make_repository(folders, commit=True)
+        worked = await probe_work(limited, folders, commit=True)
         for finding in of_work(worked, provider):
             yield finding
         used = worked.heard.report.usage
         if worked.failure(provider) is None:
-            ended = await probe_end(limited, place, limited.timeout)
+            ended = await probe_end(limited, folders, limited.timeout)
             used += ended.usage
             yield of_end(ended)
     yield ProbeFinding(check="cost", state="good", what="", usage=used)

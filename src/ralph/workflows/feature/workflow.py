@@ -23,7 +23,7 @@ from ralph.workspace import Feature
 FINAL = "final"
 
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
-UI_STEPS = (StepSpec(type="look"), *STORY_STEPS)
+UI_STEPS = (StepSpec(type="screenshot"), *STORY_STEPS)
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
     StepSpec(type="final-review", name="review"),
@@ -131,8 +131,8 @@ class FeatureWorkflow(WorkflowDefaults):
 
     def _pages(self, task: Task) -> str:
         """The pages that the browser will check, as the story names them."""
-        looks = "ui" in task.tags and self._config.browser.enabled
-        return ", ".join(f"`{page.address}`" for page in pages_in(task.criteria)) if looks else ""
+        opens_pages = "ui" in task.tags and self._config.browser.enabled
+        return ", ".join(f"`{page.address}`" for page in pages_in(task.criteria)) if opens_pages else ""
 
     def _final_variables(self, plan: Plan, earlier: tuple[StepResult, ...]) -> dict[str, object]:
         gates = [gate for result in earlier for gate in result.gates]

@@ -26,7 +26,7 @@ MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Founding:
+class Scaffold:
     """What to create, checked before any agent is called."""
 
     workspace: Workspace
@@ -35,7 +35,7 @@ class Founding:
     app: str  # relative to the root; empty: the root itself
 
     @classmethod
-    def check(cls, workspace: Workspace, source: Path, app: str | None) -> Founding:
+    def check(cls, workspace: Workspace, source: Path, app: str | None) -> Scaffold:
         if (workspace.root / PLAN).exists():
             raise RalphError(
                 f"A plan already exists: {PLAN}.",
