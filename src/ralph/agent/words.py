@@ -1,4 +1,4 @@
-"""Writes an agent's speech to a file that another process can read while the agent runs."""
+"""Writes an agent's transcript to a file that another process can read while the agent runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SKIPPED = b"[\xe2\x80\xa6]\n"
 
 
 class Words:
-    """Takes whole lines of an agent's speech and removes secrets and terminal codes."""
+    """Takes whole lines of an agent's transcript and removes secrets and terminal codes."""
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self._path = path

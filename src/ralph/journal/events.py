@@ -102,13 +102,13 @@ class AgentStarted(AttemptEvent):
     command: str
     prompt_chars: int
     log: str  # the file with its whole output, complete when the call has ended
-    words: str = ""  # the file with its speech, line by line while it runs
+    words: str = ""  # the file with its transcript, line by line while it runs
     agent: str = ""  # its name in the configuration
 
 
 @event
 class AgentSpoke(AttemptEvent):
-    """A line of the agent's speech, for live views."""
+    """A line of the agent's transcript, for live views."""
 
     kept: ClassVar[bool] = False
     text: str

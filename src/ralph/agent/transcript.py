@@ -1,4 +1,4 @@
-"""An agent's speech and the markers in it: whole lines of its own text, not of anything it quotes."""
+"""An agent's transcript and the markers in it: whole lines of its own text, not of anything it quotes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Marker:
     text: str = ""
 
 
-class Speech:
-    """Parses the agent's speech as it arrives, in pieces of any size and in constant memory.
+class Transcript:
+    """Parses the agent's transcript as it arrives, in pieces of any size and in constant memory.
 
     A marker counts if it is a whole line, is not inside a quoted block, and does not echo the prompt. A fenced block
     that contains only markers is not a quotation.
@@ -77,7 +77,7 @@ class Speech:
             self._take(block)
 
     def close(self) -> None:
-        """End the speech: an unterminated line counts as a line, and an unclosed fence is ignored."""
+        """End the transcript: an unterminated line counts as a line, and an unclosed fence is ignored."""
         if self._partial:
             self._take(self._partial + b"\n")
             self._partial = b""
