@@ -54,7 +54,7 @@ def race_mistakes(agents: Sequence[str], names: Iterable[str]) -> Iterable[str]:
     """What is wrong with the agents of a race; the same agent twice makes two attempts, which is fine."""
     known = list(names)
     if len(agents) == 1:
-        yield f"a race needs two agents or more, and {agents[0]!r} is one"
+        yield f"a race needs two agents or more, but only {agents[0]!r} is named"
     for name in dict.fromkeys(agents):
         if name not in known:
             yield f"{name!r} is not among providers{validation.nearest(name, known)}"
@@ -113,9 +113,9 @@ def _start(where: str, provider: validation.Json) -> Iterable[str]:
 def _protocol(where: str, provider: validation.Json) -> Iterable[str]:
     """What one way to talk to an agent has and the other has not."""
     if provider.get("protocol") == "acp" and provider.get("dialect") is not None:
-        yield f'{where}.dialect: has no meaning with "protocol": "acp"; leave it out'
+        yield f'{where}.dialect: is not used with "protocol": "acp"; leave it out'
     if provider.get("protocol", "cli") == "cli" and "permissions" in provider:
-        yield f'{where}.permissions: has a meaning only with "protocol": "acp"; leave it out'
+        yield f'{where}.permissions: is used only with "protocol": "acp"; leave it out'
 
 
 def _misplaced(path: str) -> str:

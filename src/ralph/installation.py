@@ -17,7 +17,7 @@ PACKAGE = "ralph-run"
 
 
 class InstallKind(Enum):
-    """What looks after the folder that Ralph runs from."""
+    """The tool that manages the folder that Ralph runs from."""
 
     PIPX = "installed with pipx"
     UV_TOOL = "installed with uv"

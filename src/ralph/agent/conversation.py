@@ -48,7 +48,7 @@ OUT = "→ ".encode()
 
 
 class _Stopped(Exception):
-    """The conversation cannot go on."""
+    """The conversation cannot continue."""
 
     def __init__(self, failure: CallFailure) -> None:
         super().__init__(failure.said)
@@ -79,7 +79,7 @@ class _Wire:
         self._log(OUT + line)
         self._input.write(line)
         if "method" not in message and self._input.waiting > MAX_UNREAD:
-            self._break_off(CallFailure(kind=FailureKind.ERROR, said="it asks, but does not read the answers"))
+            self._break_off(CallFailure(kind=FailureKind.ERROR, said="it does not read the answers to its requests"))
 
     async def close(self) -> None:
         self.end()
@@ -133,7 +133,7 @@ class AcpConversation:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._child.exited(), LEAVE)
         elif self._child.code == 0:
-            self._break_off(CallFailure(kind=FailureKind.CRASH, said="exit code 0 before it had answered"))
+            self._break_off(CallFailure(kind=FailureKind.CRASH, said="exit code 0 before it answered"))
 
     async def _cancel(self) -> None:
         if not self._greeted:
@@ -201,7 +201,7 @@ class AcpConversation:
         if not wanted or takes_model(self._provider):
             return a_text(option.get("currentValue")) or _current_model(an_object(opened.get("models")))
         if not name:
-            said = f"it offers no choice of models, and the model {wanted!r} is configured"
+            said = f"it offers no choice of models, but the model {wanted!r} is configured"
             raise _Stopped(CallFailure(kind=FailureKind.UNUSABLE, said=said))
         request = SetSessionConfigOptionSelectRequest(config_id=name, session_id=session, value=wanted)
         try:
@@ -209,7 +209,7 @@ class AcpConversation:
         except RequestError as error:
             said = rpc_failure(error.code, str(error), error.data).said
             raise _Stopped(
-                CallFailure(kind=FailureKind.UNUSABLE, said=f"it does not take the model {wanted!r} ({said})")
+                CallFailure(kind=FailureKind.UNUSABLE, said=f"it rejected the model {wanted!r} ({said})")
             ) from None
         return wanted
 
@@ -253,7 +253,7 @@ class AcpConversation:
 
 
 def _unanswered() -> CallFailure:
-    return CallFailure(kind=FailureKind.NOT_STARTED, said="it did not answer the first request of ACP")
+    return CallFailure(kind=FailureKind.NOT_STARTED, said="it did not answer the first ACP request")
 
 
 def _as_json(request: BaseModel) -> dict[str, Any]:

@@ -108,7 +108,7 @@ def probe_new(workspace: Workspace, config: Config, kind: WorkflowType, flags: R
     writers = config.providers_for(role for role in roles if role != ONLY_READS)
     for provider in distinct((*writers, *config.providers_for(roles))):
         if known(provider) is None or not is_probed(provider):
-            continue  # nobody knows how it should behave
+            continue  # its behaviour is not specified
         program, must_write = workspace.root / check_installed(provider, workspace.root), provider in writers
         digest = digest_of(provider, program, must_write=must_write)
         if is_remembered(digest):
@@ -136,7 +136,7 @@ def _works(provider: Provider, folder: Path, *, must_write: bool, is_silent: boo
     worked = _wait(_one_call(placed(provider, folder)))
     failed = worked.failure(provider) if must_write else worked.heard.failure
     if failed and (failed.response is Response.WAIT or failed.kind in UNDECIDED):
-        say(f"it could not be tried out. {failed.text}")
+        say(f"Ralph could not try it. {failed.text}")
         return False
     if failed or (must_write and not worked.wrote):
         say("failed")
@@ -158,7 +158,7 @@ def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) 
     return RalphError(
         f"{label_of(provider)} cannot work here: {found.what}",
         details=tuple(said.splitlines()[-3:]),
-        remedy=f"{found.remedy} `ralph doctor --probe` tries out everything; --no-probe runs it anyway.",
+        remedy=f"{found.remedy} `ralph doctor --probe` tests everything; --no-probe runs it anyway.",
     )
 
 

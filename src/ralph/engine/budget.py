@@ -27,7 +27,7 @@ class Spending:
     target: str
     budget: Budget
     clock: Callable[[], float]
-    written: Callable[[Path], None] = lambda _: None  # told about each write of the file
+    written: Callable[[Path], None] = lambda _: None  # called after each write of the file
     began: float = 0.0
     attempts: int = 0  # of this run
     usage: Usage = field(default_factory=Usage)  # of this run

@@ -15,7 +15,7 @@ SETTINGS = ".claude/settings.json"
 COMMAND = "ralph verify --stop-hook"
 HOOK = {"type": "command", "command": COMMAND, "timeout": 3600}
 MAX_BLOCKS = 8
-"""How often one session is held in a row; a gate that cannot become green must not hold it for ever."""
+"""How many times in a row a session is kept from stopping; a gate that can never pass must not keep it for ever."""
 MAX_REASON = 4000
 MAX_INPUT = 1 << 20
 

@@ -68,7 +68,7 @@ class AttemptStarted(AttemptEvent):
     max_failures: int
     base: str
     resumed: bool = False
-    agent: str = ""  # the agent that must do the work; empty: whoever is free
+    agent: str = ""  # the agent that must do the work; empty: any agent that is free
     race: tuple[str, ...] = ()  # all agents of its race
     tasks: int = 0
     passed: int = 0

@@ -104,7 +104,7 @@ class Secrets:
         return _mapped(data, GLUE, lambda text: _all_of(hits, text)) if hits else []
 
     def open_at(self, data: bytes) -> int:
-        """Return where a secret begins that may go on after the end of `data`; its length if there is none."""
+        """Return where a secret begins that may continue after the end of `data`; its length if there is none."""
         last = data[-MAX_COLOUR:]
         if b"\x1b" in last or b"\\" in last:
             cut_off = CUT_OFF.search(last)

@@ -1,4 +1,4 @@
-"""What every attempt used, kept over all runs: one event for each in `.ralph/run/spending.jsonl`, whatever logs go."""
+"""What every attempt used, kept over all runs: one event for each in `.ralph/run/spending.jsonl`."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def state_of(task: Task) -> str:
 def passed(number: int, accepted: int, total: int | None = None) -> str:
     """How many tasks passed their gates, and how many a person accepted."""
     of = "" if total is None else f" of {total}"
-    return f"{number}{of} passed" + (f", {accepted} accepted by hand" if accepted else "")
+    return f"{number}{of} passed" + (f", {accepted} accepted manually" if accepted else "")
 
 
 def in_place(task: Task) -> str:

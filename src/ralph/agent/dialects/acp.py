@@ -18,9 +18,9 @@ from ralph.plan.usage import Usage
 UPDATE = "session/update"
 OVER = ("completed", "failed")
 STOPS = {
-    "max_tokens": "the model reached its limit of tokens (max_tokens)",
+    "max_tokens": "the model reached its token limit (max_tokens)",
     "max_turn_requests": "it reached its limit of requests to the model (max_turn_requests)",
-    "refusal": "the model refused to go on (refusal)",
+    "refusal": "the model refused to continue (refusal)",
     "cancelled": "its turn was cancelled",
 }
 AUTHENTICATION_REQUIRED = -32000

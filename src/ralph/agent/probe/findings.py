@@ -67,7 +67,7 @@ async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFindin
     yield ProbeFinding(check="found", state="good", what=f"found ({found.command})", seconds=time.monotonic() - began)
     began = time.monotonic()
     version = await asyncio.to_thread(version_of, found.command, provider, folder)
-    what = f"version {version}" if version else "it does not tell its version"
+    what = f"version {version}" if version else "it does not report its version"
     yield ProbeFinding(
         check="version", state="good" if version else "note", what=what, seconds=time.monotonic() - began
     )
@@ -137,8 +137,8 @@ def _dialect(worked: WorkProbe, provider: Provider) -> ProbeFinding:
     return ProbeFinding(
         check="dialect",
         state="bad",
-        what=f"no claim was read in its output, which is taken for {how}",
-        remedy="Set provider.dialect to how it really prints, or use a model that follows instructions.",
+        what=f"Ralph found no claim in its output, which it reads as {how}",
+        remedy="Set provider.dialect to the format that it prints, or use a model that follows instructions.",
     )
 
 
@@ -150,14 +150,14 @@ def _usage(usage: Usage) -> ProbeFinding:
 def of_end(ended: EndProbe) -> ProbeFinding:
     """Return what the second call tells."""
     if ended.failure and not ended.begun:
-        what, kind = f"it could not be tested whether it ends: {ended.failure.text}", ended.failure.kind.value
+        what, kind = f"Ralph could not test whether it ends: {ended.failure.text}", ended.failure.kind.value
         return ProbeFinding(check="ends", state="note", what=what, kind=kind, seconds=ended.seconds)
     if not ended.begun:
-        what = "it did not run the command that was to be interrupted, so that is not tested"
+        what = "it did not run the command that Ralph wanted to interrupt, so this is not tested"
         return ProbeFinding(check="ends", state="note", what=what, seconds=ended.seconds)
     if ended.left:
-        what = f"it left {ended.left} processes running when it was told to end"
+        what = f"it left {ended.left} processes running when Ralph interrupted it"
         return ProbeFinding(check="ends", state="bad", what=what, remedy="Please report this.", seconds=ended.seconds)
     return ProbeFinding(
-        check="ends", state="good", what="ends when told, and leaves nothing running", seconds=ended.seconds
+        check="ends", state="good", what="ends when interrupted, and leaves nothing running", seconds=ended.seconds
     )
