@@ -11,6 +11,8 @@ from ralph.workspace import RALPH, is_inside
 
 DEFAULT = "default"
 """How a role names the default provider; the name of its program works too."""
+OTHER_VARIABLE = re.compile(r"\$\{(?!RALPH_PORT\})\w*\}|\$RALPH_PORT\b")
+"""What looks like a variable in `ready` and is not `${RALPH_PORT}`."""
 
 
 def mistakes_in(document: validation.Json) -> Iterable[str]:
@@ -76,6 +78,9 @@ def _services(document: validation.Json) -> Iterable[str]:
             yield from _pattern(f"services[{index}].ready", ready.removeprefix("log:"))
             if not item.get("start"):
                 yield f"services[{index}].ready: only the output of a service with a start command can be read"
+        elif isinstance(ready, str):
+            for name in OTHER_VARIABLE.findall(ready):
+                yield f"services[{index}].ready: {name} is not replaced; only ${{RALPH_PORT}} is"
 
 
 def _ignored(document: validation.Json) -> Iterable[str]:

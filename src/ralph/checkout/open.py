@@ -54,6 +54,14 @@ class OpenCheckout:
         else:
             await self.plans.remove()
 
+    async def cancel(self, *, committed: bool) -> None:
+        """Close after a run that was refused: a branch that this run created is deleted, so the plan stays editable."""
+        if self.plans.is_new:
+            await self.plans.remove()
+            await self.branch.repo.move((self.branch.ref, "", await self.branch.committed()))
+        else:
+            await self.close(committed=committed)
+
 
 async def open_checkout(
     workspace: Workspace,

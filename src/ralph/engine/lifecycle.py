@@ -98,7 +98,7 @@ async def run_plan(
             workflow = make(opened.project)
             plan = workflow.store.load()
         except RalphError:
-            await opened.close(committed=config.commits.prd_changes)
+            await opened.cancel(committed=config.commits.prd_changes)
             raise
         async with Browser(config.browser, run_id, _noting(journal)) as browser:
             run = Run(
@@ -156,7 +156,8 @@ async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> Non
     has_begun = bool(run.branch and run.branch.expected)
     if not has_begun and (opened.plans.was_left or crash_file.tip_of(run.workspace, wanted.target)):
         return  # the run was refused at the start: leave a killed run's plan for the next run
-    await opened.close(committed=run.config.commits.prd_changes)
+    close = opened.close if has_begun else opened.cancel
+    await close(committed=run.config.commits.prd_changes)
     crash_copies.forget(run.workspace, wanted.target)
 
 

@@ -323,9 +323,10 @@ def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
     """Return short summaries of the last unsuccessful attempts, for the agents of later attempts."""
     if outcome.verdict not in UNSUCCESSFUL:
         return task.tried
-    said = outcome.reason.strip().split("\n", 1)[0]
+    said = words.cut(outcome.reason.strip().split("\n", 1)[0], MAX_TRIED_LINE)
+    said += "." if said and said[-1] not in ".…!?:" else ""
     files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."
-    line = " ".join(f"Attempt {outcome.number}: {words.cut(said, MAX_TRIED_LINE)}{files}".split())
+    line = " ".join(f"Attempt {outcome.number}: {said}{files}".split())
     return (*task.tried, line)[-MAX_TRIED:]
 
 

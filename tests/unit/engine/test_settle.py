@@ -670,6 +670,18 @@ def test_what_was_tried_is_one_short_line_whatever_a_gate_printed_and_files_are_
     assert ("It changed nothing." in line) is not bool(touched)
 
 
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("exit code 1: no proof", "Attempt 1: exit code 1: no proof. It changed a.py."),
+        ("It gave up.", "Attempt 1: It gave up. It changed a.py."),
+    ],
+)
+def test_what_was_tried_is_in_sentences(reason: str, line: str) -> None:
+    task = after_all([outcome_of(1, Verdict.FAILED, reason=reason, touched=("a.py",))], Policy())
+    assert task.tried == (line,)
+
+
 def test_what_a_person_accepts_has_no_files_that_go_back() -> None:
     """Its own work was given back when it was blocked; what others made since is not its to take along."""
     task = Task(id="a", title="A", state=TaskState.BLOCKED, failures=3, base="b0", notes="n")
