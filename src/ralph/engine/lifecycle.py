@@ -214,7 +214,7 @@ def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], 
         return ""
     wishes = [{task.id: task.wish for task in one} for one in (plan, theirs)]
     names = sorted({task_id for task_id, _ in wishes[0].items() ^ wishes[1].items()})
-    if not names:
+    if not names or not theirs.tasks:  # a session's tasks are only ever on its branch
         return ""
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
     branch = opened.branch.name

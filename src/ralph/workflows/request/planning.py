@@ -63,7 +63,7 @@ class RequestPlanner:
         def read(data: bytes) -> Research:
             return parse_research(data, needed=always)
 
-        found = await self._ask("research", "ResearchMode", {"always": always}, read)
+        found = await self._ask("research", "Researching", {"always": always}, read)
         self.draft.keep_research(found)
 
     def _decide(self, check: Callable[[list[Decision]], object], decide: Decide) -> None:
