@@ -170,7 +170,7 @@ def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, f
         if not config.exists():
             config.write_text(_config(agent, verify, follow=follow), encoding="utf-8")
             made.append(configuration.NAME)
-        if workspace.keep_out_of_git():
+        if workspace.keep_out_of_git(shared=True):
             made.append(".ralph/.gitignore")
         schema = workspace.root / SCHEMA
         if not schema.exists():

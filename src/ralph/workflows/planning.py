@@ -94,7 +94,7 @@ class Planner:
         if outcome.verdict is Verdict.PASSED:
             return answers[-1]
         raise RalphError(
-            f"The agent gave no usable answer in {ASKED_AGAIN.max_retries + 1} tries ({title.lower()}).",
+            f"The agent gave no usable answer in {ASKED_AGAIN.max_retries + 1} tries ({title[0].lower()}{title[1:]}).",
             details=tuple(filter(None, outcome.reason.splitlines()[:20])),
             remedy=f"Nothing was changed. The agent's output is in {self.run.logs}",
         )
