@@ -116,9 +116,8 @@ class Project:
         return self.git("log", "--format=%s", revision).splitlines()
 
     def status(self) -> list[str]:
-        """What git calls changed or untracked, beside the `.gitignore` that Ralph makes for itself."""
-        lines = self.git("status", "--porcelain").splitlines()
-        return [line for line in lines if line != "?? .ralph/.gitignore"]
+        """What git calls changed or untracked."""
+        return self.git("status", "--porcelain").splitlines()
 
     # ralph
 

@@ -90,7 +90,7 @@ class RoleSettings(ConfigSection):
         default=(),
         description="Several names, in order: while one is limited or down, the next one works. default: provider.",
     )
-    model: str | None = Field(default=None, description="The model of the first of them.")
+    model: str | None = Field(default=None, description="The model of the first provider.")
 
 
 class RaceSettings(ConfigSection):
@@ -100,7 +100,7 @@ class RaceSettings(ConfigSection):
         default=(), description="The agents that race: two or more names from providers, or default; [] is no race."
     )
     after_failures: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=0, description="Race only when a task has failed this often; 0: from the first attempt."
+        default=0, description="Race only after a task has failed this many times; 0: from the first attempt."
     )
 
 

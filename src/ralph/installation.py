@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 PACKAGE = "ralph-run"
 
 
-class Manner(Enum):
-    """What looks after the folder that Ralph runs from."""
+class InstallKind(Enum):
+    """The tool that manages the folder that Ralph runs from."""
 
     PIPX = "installed with pipx"
     UV_TOOL = "installed with uv"
@@ -32,7 +32,7 @@ class Manner(Enum):
 class Installation(Frozen):
     """What is known about it."""
 
-    manner: Manner
+    manner: InstallKind
     python: str
     source: str = ""  # a folder, or what git or pip takes as an address; empty: an index
     requirements: tuple[str, ...] = ()  # of the package with all of its extras, as its metadata has them
@@ -42,11 +42,11 @@ class Installation(Frozen):
         """The command that installs an extra into this installation."""
         packages = shlex.join(self._packages(name))
         match self.manner:
-            case Manner.PIPX:
+            case InstallKind.PIPX:
                 return f"pipx inject {PACKAGE} {packages}"
-            case Manner.UV_TOOL:
+            case InstallKind.UV_TOOL:
                 return f"uv tool install --with {packages} {shlex.quote(self.source or PACKAGE)}"
-            case Manner.CLONE:
+            case InstallKind.CLONE:
                 return f"{self._pip} -e {shlex.quote(f'{self.source}[{name}]')}"
             case _:
                 return f"{self._pip} {packages}"
@@ -57,11 +57,11 @@ class Installation(Frozen):
         pull = (f"git -C {shlex.quote(folder)} pull",) if folder else ()
         source = shlex.quote(self.source or PACKAGE)
         match self.manner:
-            case Manner.PIPX:
+            case InstallKind.PIPX:
                 return (*pull, f"pipx install --force {source}") if self.source else (f"pipx upgrade {PACKAGE}",)
-            case Manner.UV_TOOL:
+            case InstallKind.UV_TOOL:
                 return (*pull, f"uv tool upgrade --reinstall {PACKAGE}")
-            case Manner.CLONE:
+            case InstallKind.CLONE:
                 return (*pull, f"{self._pip} -e {source}")
             case _:
                 return (*pull, f"{self._pip} --upgrade {source}")
@@ -85,11 +85,11 @@ def read(prefix: Path, python: str, metadata: Distribution | None, *, has_pip: b
     """What a folder with a Python environment and the package's metadata say."""
     source, is_editable = _source(metadata)
     if (prefix / "pipx_metadata.json").is_file():
-        manner = Manner.PIPX
+        manner = InstallKind.PIPX
     elif (prefix / "uv-receipt.toml").is_file():
-        manner = Manner.UV_TOOL
+        manner = InstallKind.UV_TOOL
     else:
-        manner = Manner.CLONE if is_editable else Manner.PIP
+        manner = InstallKind.CLONE if is_editable else InstallKind.PIP
     requirements = tuple(metadata.requires or ()) if metadata else ()
     return Installation(manner=manner, python=python, source=source, requirements=requirements, has_pip=has_pip)
 

@@ -74,10 +74,11 @@ class Workspace(Frozen):
         specs = (SPECS_PLAN, PROGRESS) if (self.root / SPECS_PLAN).is_file() else ()
         return (f"{SESSIONS}/", *specs)
 
-    def keep_out_of_git(self) -> bool:
+    def keep_out_of_git(self, *, shared: bool = False) -> bool:
         """Make `.ralph/.gitignore`, so that locks, logs and screenshots never reach a commit; False: it is there.
 
-        The largest folders also have one of their own: on a branch without the first they stay out of git as well.
+        `shared`: the person commits the file; otherwise it also ignores itself. The largest folders have their own
+        file, so that they stay out of git on a branch without the first one too.
         """
         for folder in (self.worktrees, self.slots, self.review_copies, self.clean_copies):
             if folder.is_symlink():
@@ -90,7 +91,7 @@ class Workspace(Frozen):
         if path.exists():
             return False
         with safe_files.open_new(path) as file:
-            file.write(("\n".join(IGNORED) + "\n").encode())
+            file.write(("\n".join((*IGNORED, *(() if shared else (".gitignore",)))) + "\n").encode())
         return True
 
     def features(self) -> list[Feature]:

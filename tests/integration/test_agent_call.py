@@ -15,7 +15,7 @@ import pytest
 from ralph.agent import call
 from ralph.agent.call import AgentCall, AgentResult
 from ralph.agent.failure import FailureKind
-from ralph.agent.words import MOST
+from ralph.agent.words import MAX_BYTES
 from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.plan.usage import Usage
@@ -447,6 +447,6 @@ def test_only_what_a_structured_agent_says_is_among_its_words(tmp_path: Path) ->
 
 def test_a_flood_of_words_takes_a_bounded_file_and_the_log_has_all_of_it(tmp_path: Path) -> None:
     ask(tmp_path, agent(tmp_path, "yes 0123456789012345678901234567890123456789 | head -c 20000000; echo; echo Bye"))
-    assert (tmp_path / "agent.words.txt").stat().st_size <= MOST
+    assert (tmp_path / "agent.words.txt").stat().st_size <= MAX_BYTES
     assert "[…]\n" in words(tmp_path)
     assert (tmp_path / "agent.log").stat().st_size > 20_000_000

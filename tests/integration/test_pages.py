@@ -21,7 +21,7 @@ from ralph.plan.model import PageResult
 from ralph.process import spawn, tree
 from ralph.process.redaction import Secrets
 from ralph.verify.browser import Browser, check_installed, find_chromium
-from ralph.verify.pages import PageVisit, Shots, explain, visit_pages
+from ralph.verify.pages import PageVisit, ScreenshotFolder, explain, visit_pages
 from ralph.verify.urls import Page
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, in_the_background
@@ -73,7 +73,7 @@ async def seen(browser: Browser, folder: Path, base: str, *pages: Page | str) ->
     look = PageVisit(
         pages=tuple(page if isinstance(page, Page) else Page(page) for page in pages),
         browser=browser,
-        shots=Shots(root=folder, folder=folder / "shots", work="US-001", attempt="2"),
+        shots=ScreenshotFolder(root=folder, folder=folder / "shots", work="US-001", attempt="2"),
         seen=lambda result: None,
         secrets=Secrets([SECRET]),
     )

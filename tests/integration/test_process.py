@@ -684,7 +684,7 @@ def test_a_program_is_written_to_while_it_runs(tmp_path: Path) -> None:
         child.input.end()
         child.input.write(b"too late")
 
-    ended, said = shell(tmp_path, "sleep 0.1; wc -c; echo bye", stdin=spawn.Talk(), started=begin)
+    ended, said = shell(tmp_path, "sleep 0.1; wc -c; echo bye", stdin=spawn.OpenInput(), started=begin)
 
     assert said.split() == [b"3000000", b"bye"]
     assert ended.code == 0
@@ -696,8 +696,8 @@ def test_a_program_that_does_not_read_is_no_problem(tmp_path: Path) -> None:
         assert child.input
         child.input.write(b"x" * 3_000_000)
 
-    deaf, _ = shell(tmp_path, f"exec sleep {FOREVER}", stdin=spawn.Talk(), started=begin, limits=Limits(total=0.2))
-    closed, said = shell(tmp_path, "exec 0<&-; sleep 0.1; echo bye", stdin=spawn.Talk(), started=begin)
+    deaf, _ = shell(tmp_path, f"exec sleep {FOREVER}", stdin=spawn.OpenInput(), started=begin, limits=Limits(total=0.2))
+    closed, said = shell(tmp_path, "exec 0<&-; sleep 0.1; echo bye", stdin=spawn.OpenInput(), started=begin)
 
     assert deaf.how is ExitKind.TIMED_OUT
     assert (closed.code, said) == (0, b"bye\n")

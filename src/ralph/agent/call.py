@@ -18,7 +18,7 @@ from ralph.agent.dialects.base import DialectReport, Reader
 from ralph.agent.failure import CallFailure
 from ralph.agent.isolated import CleanStart, isolated
 from ralph.agent.prices import estimated
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.agent.words import Words
 from ralph.config import Provider
 from ralph.errors import RalphError
@@ -27,7 +27,7 @@ from ralph.plan.usage import Usage
 from ralph.process import environment, spawn
 from ralph.process.child import Child
 from ralph.process.redaction import Redactor, Secrets
-from ralph.process.spawn import Limits, ProcessEnd, Talk
+from ralph.process.spawn import Limits, OpenInput, ProcessEnd
 
 if TYPE_CHECKING:
     from ralph.agent.conversation import AcpConversation
@@ -63,7 +63,7 @@ class AgentCall(Frozen):
     context: str = ""  # system text, for an agent that supports it
     tools: str = ""  # the tools it may use, for an agent with such an option
     log: Path
-    words: Path  # the file that receives its speech while it runs
+    words: Path  # the file that receives its transcript while it runs
     cwd: Path
     copy: Path | None = None  # the working copy, in which `cwd` is; None: `cwd` itself
     private: Path | None = None  # an empty folder for its state; None: it is not isolated
@@ -153,9 +153,9 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
     dialect = dialect_of(call.provider)
     words = Words(call.words, call.secrets.stream())
     prompt = call.prompt.read_text(encoding="utf-8")
-    speech = Speech(prompt, call.watcher, words.feed)
-    reader = dialect.reader(speech)
-    errors = Speech()
+    transcript = Transcript(prompt, call.watcher, words.feed)
+    reader = dialect.reader(transcript)
+    errors = Transcript()
     children: list[Child] = []
 
     def listen(data: bytes) -> None:
@@ -182,7 +182,7 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
             cwd=call.cwd,
             env=env,
             owner=call.owner,
-            stdin=Talk() if conversation else call.prompt,
+            stdin=OpenInput() if conversation else call.prompt,
             out=out.take,
             err=err.take,
             limits=limits,
@@ -194,7 +194,7 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
         report = reader.close()
     errors.close()
     report = replace(report, usage=_known(report.usage, call.provider))
-    result = _heard(ended, speech, errors, report, out.size + err.size)
+    result = _result(ended, transcript, errors, report, out.size + err.size)
     failure = failure_of(ended, report, dialect, limits, said=result.tail, errors=result.errors)
     spoke_last = dialect.is_structured and failure is None  # then standard error has only noise
     last = result.tail or result.errors if spoke_last else result.errors or result.tail
@@ -259,11 +259,11 @@ def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]
         asked, printed = prompt.read_text(encoding="utf-8"), log.read_bytes()
     except OSError:
         return ()
-    speech = Speech(asked)
-    reader = dialect_of(provider).reader(speech)
+    transcript = Transcript(asked)
+    reader = dialect_of(provider).reader(transcript)
     reader.feed(printed)
     reader.close()
-    return speech.texts("LEARNING")
+    return transcript.texts("LEARNING")
 
 
 class _Tap:
@@ -286,17 +286,19 @@ class _Tap:
         self._feed(data)
 
 
-def _heard(ended: ProcessEnd, speech: Speech, errors: Speech, report: DialectReport, size: int) -> AgentResult:
+def _result(
+    ended: ProcessEnd, transcript: Transcript, errors: Transcript, report: DialectReport, size: int
+) -> AgentResult:
     reset = tuple(
-        dict.fromkeys(name for text in speech.texts("RESET") for name in text.replace(",", " ").split() if name)
+        dict.fromkeys(name for text in transcript.texts("RESET") for name in text.replace(",", " ").split() if name)
     )
     return AgentResult(
         ended=ended,
-        claims=frozenset(marker.kind for marker in speech.markers),
-        learnings=speech.texts("LEARNING"),
+        claims=frozenset(marker.kind for marker in transcript.markers),
+        learnings=transcript.texts("LEARNING"),
         reset=reset,
-        reason=" ".join((*speech.texts("REASON"), *filter(None, speech.texts("BLOCKED")))),
-        tail=speech.tail,
+        reason=" ".join((*transcript.texts("REASON"), *filter(None, transcript.texts("BLOCKED")))),
+        tail=transcript.tail,
         errors=errors.tail,
         last_words="",
         failure=None,

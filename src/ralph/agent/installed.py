@@ -37,10 +37,10 @@ def provider_of(agent: KnownAgent) -> Provider:
 def survey(folder: Path) -> list[InstalledAgent]:
     """Look for every known agent and ask each one that is installed for its version, several at a time."""
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        return list(pool.map(lambda agent: _look(agent, folder), AGENTS.values()))
+        return list(pool.map(lambda agent: _find_agent(agent, folder), AGENTS.values()))
 
 
-def _look(agent: KnownAgent, folder: Path) -> InstalledAgent:
+def _find_agent(agent: KnownAgent, folder: Path) -> InstalledAgent:
     provider = provider_of(agent)
     dialect = dialect_of(provider)
     path = shutil.which(agent.command) or ""

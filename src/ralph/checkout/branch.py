@@ -19,7 +19,7 @@ class TargetBranch:
     repo: Repo
     name: str
     target: str
-    defers: bool = False  # passed work stays on a pending ref until its whole spec has passed
+    defers_commit: bool = False  # passed work stays on a pending ref until its whole spec has passed
     expected: str = ""  # the tip as Ralph left it; empty: not known yet
     _left: dict[str, str] = field(default_factory=dict)  # each of its refs as Ralph left it
 
@@ -33,7 +33,7 @@ class TargetBranch:
 
     async def tip(self) -> str:
         """Return the base of the next work: the pending commits if there are any, else the branch."""
-        pending = await self._at(self.pending_ref) if self.defers else ""
+        pending = await self._at(self.pending_ref) if self.defers_commit else ""
         return pending or await self._at(self.ref)
 
     async def committed(self) -> str:
@@ -47,13 +47,13 @@ class TargetBranch:
 
     @property
     def _refs(self) -> tuple[str, ...]:
-        return (self.ref, self.pending_ref) if self.defers else (self.ref,)
+        return (self.ref, self.pending_ref) if self.defers_commit else (self.ref,)
 
     async def land(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
         """Move to `commit` if the tip is still `old`."""
-        ref = self.pending_ref if self.defers else self.ref
+        ref = self.pending_ref if self.defers_commit else self.ref
         known = await self._at(ref)
-        source = known if known == old or self.defers else old
+        source = known if known == old or self.defers_commit else old
         if not await self.repo.move((ref, commit, source), *moves):
             return False
         self.expected = self._left[ref] = commit
@@ -67,7 +67,7 @@ class TargetBranch:
         if tree == await self.repo.tree_of(parent):
             return True
         commit = self.repo.write_commit(tree, (parent,), message)
-        return await (self.land(commit, tip) if waits or not self.defers else self.close(commit, base))
+        return await (self.land(commit, tip) if waits or not self.defers_commit else self.close(commit, base))
 
     async def close(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
         """Move the branch itself and drop the pending commits, which `commit` contains."""

@@ -26,7 +26,7 @@ class CheckoutRequest(Frozen):
     branch: str
     carry: tuple[str, ...] = ()  # files of an uncommitted plan, relative to the project root
     own_files: tuple[str, ...] = ()  # Ralph's files outside `.ralph/`, relative to the project root; folders end in "/"
-    defers: bool = False  # passed work stays pending until its spec is complete
+    defers_commit: bool = False  # passed work stays pending until its spec is complete
     folder: str = ""  # the application's folder, relative to the project root; it may be a repository of its own
 
     @property
@@ -51,6 +51,14 @@ class OpenCheckout(Frozen):
             self.plans.release()
         else:
             await self.plans.remove()
+
+    async def cancel(self, *, committed: bool) -> None:
+        """Close after a run that was refused: a branch that this run created is deleted, so the plan stays editable."""
+        if self.plans.is_new:
+            await self.plans.remove()
+            await self.branch.repo.move((self.branch.ref, "", await self.branch.committed()))
+        else:
+            await self.close(committed=committed)
 
 
 async def open_checkout(
@@ -78,7 +86,7 @@ async def open_checkout(
             "This repository has no commits yet.", remedy="Create the first commit: git add . && git commit"
         )
     own = _own_files(workspace, repo, wanted)
-    branch = TargetBranch(repo=repo, name=wanted.branch, target=wanted.target, defers=wanted.defers)
+    branch = TargetBranch(repo=repo, name=wanted.branch, target=wanted.target, defers_commit=wanted.defers_commit)
     plans = PlanWorktree(
         repo=repo, folder=workspace.worktrees / wanted.name, branch=branch, own=own, committed=committed
     )

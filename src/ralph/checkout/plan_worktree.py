@@ -55,14 +55,14 @@ class PlanWorktree:
         was_here = (self.folder / ".git").is_file() and await self._attach()
         self.was_left = was_here and self.committed
         if was_here:
-            self._sweep()
+            self._remove_temporary()
         else:
             await self._add()
         tip = await self.branch.tip()
         if not was_here or (self.committed and not known_tip):
             await self.load(tip)
 
-    def _sweep(self) -> None:
+    def _remove_temporary(self) -> None:
         """Remove temporary files of a killed run; in a plan that is a folder, they would count as plan files."""
         for path in self.own.on_disk(self.root):
             if atomic.is_temporary(Path(path).name):

@@ -241,7 +241,7 @@ class WorkingCopy(OwnFolder):
             reader = replace(self, index_file=Path(shutil.copy2(self.index, scratch)), _own_index=None)
             return (await reader.take(await self.repo.head(), f"Seen in {self.folder}")).tree
 
-    async def holds(self, commit: str) -> bool:
+    async def has_files_of(self, commit: str) -> bool:
         """Return whether the files at the last reset or take are those of a commit."""
         return self.index.exists() and await self._write_tree(commit) == await self.repo.tree_of(commit)
 

@@ -28,7 +28,7 @@ class OpenQuestion(Frozen):
     why: str = ""
 
 
-class Deciding(Frozen):
+class DecisionOptions(Frozen):
     """How to ask a person."""
 
     answers: dict[str, str] | None = None

@@ -155,7 +155,7 @@ def _agents(workspace: Workspace, config: Config, *, probe: bool) -> Iterator[Ch
         except RalphError as error:
             yield Check("bad", error.what, error.remedy)
             continue
-        how = f"read as {dialect_of(provider).name}" if provider.protocol == "cli" else "spoken to over ACP"
+        how = f"read as {dialect_of(provider).name}" if provider.protocol == "cli" else "used over ACP"
         yield Check("good", f"agent {provider.command} ({path}), {how}")
         yield from _acp_arguments(provider)
         script = provider.args[1] if provider.args[:1] == ("scripted",) and len(provider.args) > 1 else ""

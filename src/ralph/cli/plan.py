@@ -14,7 +14,7 @@ from ralph.errors import RalphError
 from ralph.views.lines import say
 from ralph.workflows.feature import locate as features
 from ralph.workflows.registry import WORKFLOWS
-from ralph.workflows.request.planning import Researching
+from ralph.workflows.request.planning import ResearchMode
 from ralph.workflows.session import ids as session_ids
 from ralph.workflows.session import locate as sessions
 from ralph.workspace import FEATURE_NAME, TARGETS, Workspace, check_name
@@ -56,7 +56,7 @@ Planning builds nothing. Read the plan, then start it with `ralph run`."""
 @click.option("--from", "source", type=click.Path(path_type=Path), help="A file, or the folder specs/.")
 @click.option(
     "--research",
-    type=click.Choice([one.value for one in Researching]),
+    type=click.Choice([one.value for one in ResearchMode]),
     default="auto",
     show_default=True,
     help="Research before planning; auto: the agent decides.",
@@ -102,7 +102,7 @@ def command(
         _check_options(ctx, "a feature", "answers")
         return _feature(words, answers, yes=yes)
     if style == "quick":
-        research = Researching.NEVER.value
+        research = ResearchMode.NEVER.value
     flags = PlanFlags(
         research=research,
         answers=answers,

@@ -13,7 +13,7 @@ import click
 from ralph.agent.failure import RULES, CallFailure, FailureKind, Response
 from ralph.agent.probe.calls import WorkProbe, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, label_of, of_work, placed
-from ralph.agent.probe.place import make_repository, probe_place
+from ralph.agent.probe.folders import make_repository, probe_folders
 from ralph.agent.probe.remembered import is_probed
 from ralph.config import Provider
 from ralph.engine.interrupt import Interrupt
@@ -93,7 +93,7 @@ def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool
     worked = _wait(_one_call(placed(provider, folder)))
     failed = worked.failure(provider) if must_write else worked.heard.failure
     if failed and (failed.response is Response.WAIT or failed.kind in UNDECIDED):
-        say(f"it could not be tried out. {failed.text}")
+        say(f"Ralph could not try it. {failed.text}")
         return False
     if failed or (must_write and not worked.wrote):
         say("failed")
@@ -103,10 +103,10 @@ def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool
 
 
 async def _one_call(provider: Provider) -> WorkProbe:
-    with probe_place() as place:
-        await make_repository(place, commit=False)
+    with probe_folders() as folders:
+        await make_repository(folders, commit=False)
         limited = provider.model_copy(update={"timeout": min(provider.timeout, SECONDS)})
-        return await probe_work(limited, place, commit=False)
+        return await probe_work(limited, folders, commit=False)
 
 
 def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) -> RalphError:
@@ -115,7 +115,7 @@ def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) 
     return RalphError(
         f"{label_of(provider)} cannot work here: {found.what}",
         details=tuple(said.splitlines()[-3:]),
-        remedy=f"{found.remedy} `ralph doctor --probe` tries out everything; --no-probe runs it anyway.",
+        remedy=f"{found.remedy} `ralph doctor --probe` tests everything; --no-probe runs it anyway.",
     )
 
 

@@ -37,7 +37,7 @@ EXIT_CODES = """Exit codes: 0 all done and verified, 1 error, 3 a task is blocke
 verified, 4 stopped at a limit, 5 another run is active, 130 interrupted."""
 
 
-class Watching(Frozen):
+class ViewOptions(Frozen):
     """How to show a run."""
 
     quiet: bool = False
@@ -49,7 +49,7 @@ def run_request(
     config: Config,
     request: RunRequest,
     options: Options,
-    watching: Watching,
+    watching: ViewOptions,
     *,
     silent: bool = False,
 ) -> RunEnded:

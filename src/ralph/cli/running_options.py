@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from ralph.cli.budget_option import parse_budget
-from ralph.cli.running import Watching
+from ralph.cli.running import ViewOptions
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
@@ -74,8 +74,8 @@ class RunFlags(Frozen):
     as_json: bool = False
 
     @property
-    def watching(self) -> Watching:
-        return Watching(quiet=self.quiet, as_json=self.as_json)
+    def watching(self) -> ViewOptions:
+        return ViewOptions(quiet=self.quiet, as_json=self.as_json)
 
     def options(self, config: str = "") -> Options:
         return Options(

@@ -225,11 +225,8 @@ def _show_figures(found: Figures) -> None:
     """How much agents had to read, and how often the gates were green at the first try."""
     if found.prompts:
         average, largest = sum(found.prompts) // len(found.prompts), max(found.prompts)
-        say(
-            f"  prompts {average:,} characters on average, {largest:,} at most"
-            f" · gates green at the first attempt: {found.at_first} of {found.tasks}",
-            dim=True,
-        )
+        first = f" · gates green at the first attempt: {found.at_first} of {found.tasks}" if found.tasks else ""
+        say(f"  prompts {average:,} characters on average, {largest:,} at most{first}", dim=True)
 
 
 def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:

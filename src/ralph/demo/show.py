@@ -33,7 +33,7 @@ def prepare(folder: Path) -> Demo:
     (project / feature.prd_md).parent.mkdir(parents=True)
     shutil.copy(HERE / "prd.md", project / feature.prd_md)
     shutil.copy(HERE / "prd.json", project / feature.prd_json)
-    Workspace(root=project).keep_out_of_git()
+    Workspace(root=project).keep_out_of_git(shared=True)
     (project / "ralph.config.json").write_text(json.dumps(_config(folder, agent), indent=2) + "\n", encoding="utf-8")
     _commit(project)
     return Demo(project=project, agent=agent)

@@ -99,7 +99,7 @@ async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
 
 def _named(branch: TargetBranch, work: Work, commit: str) -> str:
     """Return the commit to write into the plan; a pending commit is not named before its spec is committed."""
-    return "" if branch.defers and work.kind is not WorkKind.FINISH else commit
+    return "" if branch.defers_commit and work.kind is not WorkKind.FINISH else commit
 
 
 def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:

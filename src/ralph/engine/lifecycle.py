@@ -18,7 +18,7 @@ from ralph.config import IN_PLACE, Budget, Config
 from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.orphans import end_orphans
-from ralph.engine.pending import take_back
+from ralph.engine.pending import drop_reopened
 from ralph.engine.run import Run
 from ralph.engine.settle import reopen_review, resume
 from ralph.engine.workflow import Workflow
@@ -87,13 +87,13 @@ async def run_plan(
             journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
         for name in workspace.own_files:
-            atomic.sweep(workspace.root / name)
+            atomic.remove_temporary(workspace.root / name)
         opened, known_tip = await _open(workspace, wanted, config, run_id, secrets)
         try:
             workflow = make(opened.project)
             plan = workflow.store.load()
         except RalphError:
-            await opened.close(committed=config.commits.prd_changes)
+            await opened.cancel(committed=config.commits.prd_changes)
             raise
         async with Browser(config.browser, run_id, _noting(journal)) as browser:
             run = Run(
@@ -151,7 +151,8 @@ async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> Non
     has_begun = bool(run.branch and run.branch.expected)
     if not has_begun and (opened.plans.was_left or crash_file.tip_of(run.workspace, wanted.target)):
         return  # the run was refused at the start: leave a killed run's plan for the next run
-    await opened.close(committed=run.config.commits.prd_changes)
+    close = opened.close if has_begun else opened.cancel
+    await close(committed=run.config.commits.prd_changes)
     crash_copies.forget(run.workspace, wanted.target)
 
 
@@ -169,7 +170,7 @@ async def _drive(
 
         await check_ui(run)
     assert run.branch
-    taken_back = await take_back(run)
+    dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)
     await _forget_stale_verification(run, run.branch, unclean=since is not None)
@@ -181,7 +182,7 @@ async def _drive(
     _note(run, opened, orphans)
     if edited:
         run.emit(Noted(text=edited, warning=True))
-    for text in taken_back:
+    for text in dropped:
         run.emit(Noted(text=text))
     try:
         await hold_limits(run, is_over=False)
@@ -211,7 +212,7 @@ def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], 
         return ""
     wishes = [{task.id: task.wish for task in one} for one in (plan, theirs)]
     names = sorted({task_id for task_id, _ in wishes[0].items() ^ wishes[1].items()})
-    if not names:
+    if not names or not theirs.tasks:  # a session's tasks are only ever on its branch
         return ""
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
     branch = opened.branch.name
@@ -291,7 +292,7 @@ def _started(run: Run, branch: TargetBranch, options: Options, follower: str) ->
         accepted=run.plan.accepted,
         blocked=run.plan.count(TaskState.BLOCKED),
         branch=branch.name,
-        place=str(run.workspace.slots),
+        slots=str(run.workspace.slots),
         agent=", ".join(Path(agent.provider.command).name for agent in run.config.agents_for("executor")),
         gates=tuple(gate.command for gate in run.workflow.gates(None)),
         model=options.model or run.config.provider_for("executor").model or "",

@@ -97,5 +97,5 @@ def entrants(run: Run, work: Work) -> tuple[str, ...]:
     if not able:
         limit = run.limits.in_the_way(agents, "")
         return (limit.agent if limit else agents[0].name,)
-    most = run.spending.attempts_left(work.id)
-    return tuple(able if most is None else able[: max(most, 1)])
+    allowed = run.spending.attempts_left(work.id)
+    return tuple(able if allowed is None else able[: max(allowed, 1)])

@@ -9,7 +9,7 @@ from ralph.agent.call import learnings_in
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
 from ralph.engine.loop import attempt, close, winner_of
-from ralph.engine.pending import take_back
+from ralph.engine.pending import drop_reopened
 from ralph.engine.run import Run
 from ralph.engine.settle import is_settled, name_commit, open_spec_of, reopen_review
 from ralph.engine.verdict import conclude
@@ -92,7 +92,7 @@ async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> N
 async def _recover(run: Run, slots: WorktreePool, record: Record) -> Outcome | None:
     work = run.workflow.work(run.plan, record.kind, record.work)
     if work is None or is_settled(run.plan, work, record.number):
-        if work and run.branch and not (run.branch.defers and work.kind is WorkKind.TASK):
+        if work and run.branch and not (run.branch.defers_commit and work.kind is WorkKind.TASK):
             await _name(run, run.branch, work, record)
         run.forget(record)
         return None
@@ -166,14 +166,14 @@ async def prove_again(run: Run, since: str) -> None:
     else:
         run.emit(Noted(text=f"The gates fail, so Ralph reopened {names}.", warning=True))
         run.save(reopened(run.plan, suspects, explain(checked.results)))
-        await take_back(run)
+        await drop_reopened(run)
         await run.branch.watch()
     run.secure()
 
 
 async def _landed(run: Run, branch: TargetBranch) -> set[str] | None:
     """Return the tasks whose commits are on the branch; None if this branch has no commit for each task."""
-    if branch.defers:
+    if branch.defers_commit:
         return None
     prefix = f"{TRAILER}: {run.plan.target}/"
     out = await branch.repo.git("log", "--fixed-strings", f"--grep={prefix}", "--format=%B", await branch.tip())

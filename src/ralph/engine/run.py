@@ -276,21 +276,23 @@ class Run:
         """Return what is checked beside the gates; None if this is not UI work."""
         if not self.workflow.is_ui(self.plan, task):
             return None
-        from ralph.verify.pages import PageVisit, Shots
+        from ralph.verify.pages import PageVisit, ScreenshotFolder
         from ralph.verify.suite import UiWork
 
-        look = None
+        visit = None
         tasks = self.ui_tasks(task)
         if self.browser and tasks:
             folder = self.workspace.root / self.config.browser.screenshot_dir
-            look = PageVisit(
+            visit = PageVisit(
                 pages=_pages(tasks),
                 browser=self.browser,
-                shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")),
+                shots=ScreenshotFolder(
+                    root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")
+                ),
                 seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
                 secrets=self.secrets,
             )
-        return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)
+        return UiWork(services=services, gates=self.workflow.ui_gates(task), visit=visit)
 
     def ui_tasks(self, task: Task | None) -> list[Task]:
         """Return the tasks whose pages are opened: the given task, or all UI tasks."""

@@ -117,9 +117,9 @@ class Verifier:
         """Open the pages of UI work at a commit, for screenshots only."""
         async with self.clean_copy(commit) as clean, self._services:
             made = self.run.ui_work(clean.services, task, work, 0)
-            if made and made.look:
+            if made and made.visit:
                 await clean.services.prepare()
-                await visit_pages(made.look, clean.services.url)
+                await visit_pages(made.visit, clean.services.url)
 
     @asynccontextmanager
     async def clean_copy(self, commit: str) -> AsyncIterator[GateEnvironment]:
@@ -137,7 +137,7 @@ class Verifier:
     async def _in_slot(self, commit: str, slot: WorkingCopy | None) -> AsyncIterator[GateEnvironment]:
         """Yield the agent's slot with everything the agent left there; without one, a spare slot with this commit."""
         copy = slot or await self._spare_slot()
-        if not await copy.holds(commit):
+        if not await copy.has_files_of(commit):
             await copy.reset(commit)
             await copy.clean(ignored=False)
         if copy.folder not in self._in_slots:

@@ -14,7 +14,7 @@ from ralph.git.files import remove
 from ralph.git.objects import Ident, commit_object, loose_tree, packs, write_object
 from ralph.git.parse import Status, parse_scoped, parse_status
 from ralph.process.environment import for_git
-from ralph.process.spawn import Captured, capture
+from ralph.process.spawn import ProgramOutput, capture
 
 OLDEST = "2.38"
 """The first version with `git merge-tree --write-tree`, which merges without a checkout."""
@@ -83,7 +83,7 @@ class Repo:
         literal: bool = True,
         seconds: float = 120,
         borrows: Path | None = None,
-    ) -> Captured:
+    ) -> ProgramOutput:
         """Run git and return its result, even if it fails; `borrows` is a folder with more objects."""
         env = {
             **self.environment,
@@ -265,14 +265,16 @@ class Repo:
     async def head(self) -> str:
         """Return the commit that the person has checked out; "" before the first commit."""
         done = await capture(
-            ["git", *SEALED, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd=self.top, env=self._plain
+            ["git", *SEALED, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"],
+            cwd=self.top,
+            env=self._checkout_environment,
         )
         return done.out.decode().strip()
 
     async def current(self) -> str:
         """Return the branch that the person has checked out; "" if HEAD is detached."""
         done = await capture(
-            ["git", *SEALED, "symbolic-ref", "--quiet", "--short", "HEAD"], cwd=self.top, env=self._plain
+            ["git", *SEALED, "symbolic-ref", "--quiet", "--short", "HEAD"], cwd=self.top, env=self._checkout_environment
         )
         return done.out.decode(errors="surrogateescape").strip()
 
@@ -281,14 +283,14 @@ class Repo:
         done = await capture(
             ["git", *SEALED, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"],
             cwd=self.top,
-            env=self._plain,
+            env=self._checkout_environment,
         )
         if done.code:
             raise failed(("status",), self.top, done)
         return parse_status(done.out.decode(errors="surrogateescape"))
 
     @property
-    def _plain(self) -> dict[str, str]:
+    def _checkout_environment(self) -> dict[str, str]:
         """The environment in which git finds the person's checkout by itself."""
         return {**self.environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
@@ -308,7 +310,7 @@ class Repo:
         return folder if any(os.access(folder / name, os.X_OK) for name in names) else None
 
 
-def failed(args: Iterable[str], where: Path, done: Captured) -> RalphError:
+def failed(args: Iterable[str], where: Path, done: ProgramOutput) -> RalphError:
     """Return the error for a git command that must not fail."""
     verb = next((arg for arg in args if not arg.startswith("-") and "=" not in arg), "")
     message = done.err.decode(errors="replace").strip() or done.out.decode(errors="replace").strip()
@@ -334,7 +336,9 @@ async def commit_first(repo: Repo, message: str) -> None:
     """Create an empty first commit as a base for work; what the person has staged stays staged."""
     tree = (await repo.git("mktree", stdin=b"")).strip()
     await capture(
-        ["git", *SEALED, "update-ref", "HEAD", repo.write_commit(tree, (), message)], cwd=repo.top, env=repo._plain
+        ["git", *SEALED, "update-ref", "HEAD", repo.write_commit(tree, (), message)],
+        cwd=repo.top,
+        env=repo._checkout_environment,
     )
 
 

@@ -25,7 +25,7 @@ class RunStarted(Event):
     passed: int
     blocked: int
     branch: str
-    place: str
+    slots: str
     agent: str
     gates: tuple[str, ...]
     model: str = ""
@@ -62,7 +62,7 @@ class AttemptStarted(AttemptEvent):
     max_failures: int
     base: str
     resumed: bool = False
-    agent: str = ""  # the agent that must do the work; empty: whoever is free
+    agent: str = ""  # the agent that must do the work; empty: any agent that is free
     race: tuple[str, ...] = ()  # all agents of its race
     tasks: int = 0
     passed: int = 0
@@ -92,12 +92,12 @@ class AgentStarted(AttemptEvent):
     command: str
     prompt_chars: int
     log: str  # the file with its whole output, complete when the call has ended
-    words: str = ""  # the file with its speech, line by line while it runs
+    words: str = ""  # the file with its transcript, line by line while it runs
     agent: str = ""  # its name in the configuration
 
 
 class AgentSpoke(AttemptEvent):
-    """A line of the agent's speech, for live views."""
+    """A line of the agent's transcript, for live views."""
 
     kept: ClassVar[bool] = False
     text: str

@@ -54,11 +54,11 @@ class ProcessEnd(Frozen):
     seconds: float
 
 
-class Talk(Frozen):
+class OpenInput(Frozen):
     """A standard input that stays open: `Child.input` writes to it while the program runs."""
 
 
-class Captured(Frozen):
+class ProgramOutput(Frozen):
     """A short program's exit code and output."""
 
     code: int
@@ -103,7 +103,7 @@ async def spawn(
     owner: str,
     out: Sink,
     err: Sink | None = None,
-    stdin: Path | Talk | None = None,
+    stdin: Path | OpenInput | None = None,
     grace: float = 5.0,
 ) -> AsyncIterator[Child]:
     """Start a program; when the block ends in any way, end its whole tree."""
@@ -126,7 +126,7 @@ async def run(
     owner: str,
     out: Sink,
     err: Sink | None = None,
-    stdin: Path | Talk | None = None,
+    stdin: Path | OpenInput | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     started: Callable[[Child], None] | None = None,
     parting: Callable[[], Coroutine[Any, Any, None]] | None = None,
@@ -154,7 +154,7 @@ async def capture(
     stdin: bytes = b"",
     seconds: float = 120,
     owner: str = "",
-) -> Captured:
+) -> ProgramOutput:
     """Run a short program of Ralph's own (git) and return its whole output."""
     out, err = bytearray(), bytearray()
     source = _as_file(stdin) if stdin else None
@@ -176,7 +176,7 @@ async def capture(
         child.drain()
         if isinstance(source, int):
             os.close(source)
-    return Captured(code=code, out=bytes(out), err=bytes(err))
+    return ProgramOutput(code=code, out=bytes(out), err=bytes(err))
 
 
 def _start(
@@ -184,7 +184,7 @@ def _start(
     cwd: Path,
     env: Mapping[str, str],
     mark: str,
-    stdin: Path | Talk | int | None,
+    stdin: Path | OpenInput | int | None,
     *,
     separate: bool,
 ) -> tuple[Child, tuple[int, int]]:
@@ -215,9 +215,9 @@ def _start(
     return Child(popen, mark, None if into is None else ProgramInput(into)), (out_read, err_read)
 
 
-def _source(stdin: Path | Talk | int | None) -> tuple[int, int | None]:
+def _source(stdin: Path | OpenInput | int | None) -> tuple[int, int | None]:
     """Return the descriptor that a program reads, and the one that writes to it, if it is a pipe."""
-    if isinstance(stdin, Talk):
+    if isinstance(stdin, OpenInput):
         return os.pipe()
     return stdin if isinstance(stdin, int) else _opened(stdin or Path(os.devnull)), None
 

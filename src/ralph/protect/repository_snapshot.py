@@ -25,9 +25,9 @@ PACKED = re.compile(rb"#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs/.+")
 class RepositorySnapshot:
     """What determines how a repository works: configuration, hooks, `info/`, refs and the checked-out branches."""
 
-    places: dict[str, dict[str, SavedFile]]  # the files of the repository (""), its submodules and its worktrees
+    git_dirs: dict[str, dict[str, SavedFile]]  # the files of the repository (""), its submodules and its worktrees
     refs: dict[str, str]  # commits, or "ref: " with another ref
-    heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `places`
+    heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `git_dirs`
     links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself creates none
     broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files without a valid value
     packed: bytes | None = b""  # the content of `packed-refs`; None: it is not a file
@@ -35,17 +35,18 @@ class RepositorySnapshot:
     @classmethod
     def of(cls, git_dir: Path, own: Path, known: RepositorySnapshot | None = None) -> RepositorySnapshot:
         """Read the snapshot, without Ralph's own worktrees, which are in `own`; only what differs from `known`."""
-        before = known.places if known else {}
+        before = known.git_dirs if known else {}
         worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
-        places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
+        git_dirs = [git_dir, *_modules(git_dir / "modules"), *worktrees]
         refs, links, broken = _refs(git_dir)
         packed = git_dir / "packed-refs"
         return cls(
-            places={
-                name: dict(_files(git_dir / name, before.get(name))) for name in (_name(one, git_dir) for one in places)
+            git_dirs={
+                name: dict(_files(git_dir / name, before.get(name)))
+                for name in (_name(one, git_dir) for one in git_dirs)
             },
             refs=refs,
-            heads={_name(place, git_dir): _text(place / "HEAD") for place in (git_dir, *worktrees)},
+            heads={_name(folder, git_dir): _text(folder / "HEAD") for folder in (git_dir, *worktrees)},
             links=links,
             broken=broken,
             packed=_bytes(packed) if packed.is_file() or not os.path.lexists(packed) else None,
@@ -98,8 +99,8 @@ def _modules(folder: Path) -> Iterator[Path]:
             yield from _modules(path)
 
 
-def _files(place: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
-    top = f"{place}/"
+def _files(folder: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
+    top = f"{folder}/"
     more = REPOSITORY if os.path.isdir(f"{top}objects") else ()
     for name in ("config.worktree", "info", *more):
         for path in below(top + name):

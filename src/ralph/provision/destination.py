@@ -11,7 +11,7 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.process.environment import for_git
 from ralph.process.redaction import Secrets
-from ralph.process.spawn import Captured, capture
+from ralph.process.spawn import ProgramOutput, capture
 
 MAX_BYTES = 2 * 1024**3
 """The size in bytes above which Ralph does not copy a dependency folder by itself."""
@@ -51,6 +51,6 @@ def is_own(path: str) -> bool:
     return not OWN.isdisjoint(path.split("/"))
 
 
-def _git_failed(verb: str, folder: Path, done: Captured) -> RalphError:
+def _git_failed(verb: str, folder: Path, done: ProgramOutput) -> RalphError:
     lines = done.err.decode(errors="replace").strip().splitlines() or ["no message"]
     return RalphError(f"git {verb} failed in {folder}: {lines[0]}", details=tuple(lines[1:6]))

@@ -35,7 +35,7 @@ class Method(Enum):
 OURS = frozenset((Method.COPIED, Method.LINKED, Method.MADE))
 
 
-class Put(BaseModel):
+class ProvidedPath(BaseModel):
     """One path that Ralph put into a working copy."""
 
     model_config = ConfigDict(defer_build=True, frozen=True)
@@ -55,7 +55,7 @@ class Stamp(BaseModel):
     found: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     seen: str = ""
-    items: dict[str, Put] = {}
+    items: dict[str, ProvidedPath] = {}
     set_up_at: int = 0  # nanoseconds: when the set-up last ran
     setup: tuple[str, ...] = ()  # digests of the lock files and commands before and after it ran
     made: tuple[str, ...] = ()  # by the set-up

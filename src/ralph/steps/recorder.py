@@ -213,7 +213,7 @@ class CallRecorder:
     def _file(self, name: str, *, is_new: bool, room: int) -> RecordedFile:
         path = self._top / name
         if readable(name) != name:
-            return RecordedFile(path=readable(name), change="changed", left_out="its name is not text")
+            return RecordedFile(path=readable(name), change="changed", left_out="its name is not UTF-8")
         if not os.path.lexists(path):
             return RecordedFile(path=name, change="deleted")
         status = path.lstat()

@@ -30,7 +30,7 @@ STEPS: dict[str, type[Step]] = {
     "answer": AnswerStep,
     "review": ReviewStep,
     "role": RoleStep,
-    "look": ScreenshotStep,
+    "screenshot": ScreenshotStep,
     "final-review": FinalReviewStep,
     "git-commit": GitCommitStep,
     "readme-check": ReadmeCheckStep,

@@ -47,7 +47,7 @@ ANSWER = Format(
             about="qualified: the work is good enough; failed: it must change.",
             required=True,
         ),
-        given("findings", ListOf(of=FINDING, longest=MAX_FINDINGS), required=True),
+        given("findings", ListOf(of=FINDING, max_length=MAX_FINDINGS), required=True),
         given("summary", SHORT, about="A summary of the review, in one or two sentences.", required=True),
     ),
 )

@@ -19,8 +19,8 @@ class Text(Frozen):
     """Text, optionally with a pattern and a length."""
 
     pattern: str = ""
-    shortest: int = 0
-    longest: int = NO_LIMIT
+    min_length: int = 0
+    max_length: int = NO_LIMIT
 
 
 TEXT = Text()
@@ -48,7 +48,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Maybe:
+class Nullable:
     """A value of another kind, or null, which is read as `none`."""
 
     of: Kind
@@ -59,8 +59,8 @@ class ListOf(Frozen):
     """A list of one kind; `by_rule`: the schema states the minimum, and a rule reports it."""
 
     of: Kind
-    shortest: int = 0
-    longest: int = NO_LIMIT
+    min_length: int = 0
+    max_length: int = NO_LIMIT
     by_rule: bool = False
     into: Callable[[Iterable[Value]], Value] = tuple
 
@@ -78,7 +78,7 @@ class Part(Generic[T]):
         self.name, self.about, self.into, self.fields = name, about, into, fields
 
 
-Kind = Text | Number | Flag | Choice | Maybe | ListOf | TableOf | Part[Value]
+Kind = Text | Number | Flag | Choice | Nullable | ListOf | TableOf | Part[Value]
 ONLY_CHECKED, ITS_FIELDS = "-", "*"
 
 
@@ -108,7 +108,7 @@ class Field(Frozen):
                 return False
             case ListOf():
                 return []
-            case Maybe():
+            case Nullable():
                 return None
             case _:
                 return {}

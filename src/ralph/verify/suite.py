@@ -17,7 +17,7 @@ class UiWork(Frozen):
 
     services: Services
     gates: tuple[Gate, ...] = ()
-    look: PageVisit | None = None  # None: no browser is needed
+    visit: PageVisit | None = None  # None: no browser is needed
 
 
 class SuiteResult(Frozen):
@@ -41,8 +41,8 @@ async def check(default: tuple[Gate, ...], bench: GateRun, ui: UiWork | None = N
         return SuiteResult(results=results)
     try:
         await ui.services.prepare()
-        if ui.look:
-            seen = await pages.visit_pages(ui.look, ui.services.url)
+        if ui.visit:
+            seen = await pages.visit_pages(ui.visit, ui.services.url)
         ui.services.check_alive()
         with_ports = replace(bench, environment={**bench.environment, **bench.ui_variables})
         results += await gates.run_all(ui.gates, with_ports, first=len(results) + 1)

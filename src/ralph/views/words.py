@@ -70,10 +70,10 @@ def first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def telling(output: str, most: int = 3) -> list[str]:
+def telling(output: str, max_lines: int = 3) -> list[str]:
     """The most useful lines of a red gate's output: those that name an error, else the last ones."""
     lines = [line for line in output.splitlines() if line.strip(" -=_.")]
-    return [line for line in lines if ERROR.search(line)][:most] or lines[-most:]
+    return [line for line in lines if ERROR.search(line)][:max_lines] or lines[-max_lines:]
 
 
 def cut(text: str, width: int) -> str:
@@ -111,7 +111,7 @@ def state_of(task: Task) -> str:
 def passed(number: int, accepted: int, total: int | None = None) -> str:
     """How many tasks passed their gates, and how many a person accepted."""
     of = "" if total is None else f" of {total}"
-    return f"{number}{of} passed" + (f", {accepted} accepted by hand" if accepted else "")
+    return f"{number}{of} passed" + (f", {accepted} accepted manually" if accepted else "")
 
 
 def in_place(task: Task) -> str:

@@ -44,14 +44,14 @@ class PlanSource(Frozen):
         here = self.folder / folder
         if here.is_symlink() or not here.is_dir():
             return {}
-        return {path.name: path.read_bytes() for path in sorted(here.iterdir()) if _is_plain(path)}
+        return {path.name: path.read_bytes() for path in sorted(here.iterdir()) if _is_regular_file(path)}
 
     @property
     def where(self) -> str:
         return str(self.folder) if self.folder else f"branch {self.branch.name if self.branch else self.revision}"
 
 
-def _is_plain(path: Path) -> bool:
+def _is_regular_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 

@@ -61,7 +61,7 @@ class WorkflowType(Frozen):
     default_config: str = ""  # `--config`: its steps come from a file, by default this one
     can_race: bool = True  # `--race`: several agents can attempt the same task
     can_halt: bool = False  # `--on-failure`: the first failed task ends the run
-    more_roles: tuple[RoleName, ...] = ()  # who is needed for a run, beside those who do and review tasks
+    more_roles: tuple[RoleName, ...] = ()  # other roles that a run needs, besides those that do and review tasks
 
     @property
     def targets(self) -> _Targets:

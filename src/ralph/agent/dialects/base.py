@@ -9,7 +9,7 @@ from typing import TypeVar
 from ralph.agent.dialects.fields import Json
 from ralph.agent.dialects.lines import JsonLines
 from ralph.agent.failure import CallFailure
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
@@ -57,10 +57,10 @@ class DialectReport(Frozen):
 
 
 class Reader(ABC):
-    """Turns an agent's standard output into speech and a report."""
+    """Turns an agent's standard output into a transcript and a report."""
 
-    def __init__(self, speech: Speech) -> None:
-        self.speech = speech
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
         self.finished = False  # the agent has said its last word
 
     @property
@@ -72,15 +72,15 @@ class Reader(ABC):
     def feed(self, data: bytes) -> None: ...
 
     def close(self) -> DialectReport:
-        self.speech.close()
+        self.transcript.close()
         return DialectReport(usage=self.usage)
 
 
 class JsonReader(Reader):
     """Reads one JSON object a line. A subclass handles the events that it knows and ignores all others."""
 
-    def __init__(self, speech: Speech) -> None:
-        super().__init__(speech)
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript)
         self.failure: CallFailure | None = None
         self.refused: list[str] = []
         self.complete = False
@@ -107,7 +107,7 @@ class JsonReader(Reader):
     def close(self) -> DialectReport:
         for event in self._lines.close():
             self.take(event)
-        self.speech.close()
+        self.transcript.close()
         return DialectReport(
             failure=self.failure,
             usage=self.usage,
@@ -122,7 +122,7 @@ class JsonReader(Reader):
         self.end_piece()
         self.heard()
         if text:
-            self.speech.feed(text.encode(errors="replace") + b"\n")
+            self.transcript.feed(text.encode(errors="replace") + b"\n")
 
     def say_piece(self, text: str, message: str) -> None:
         """Take a piece of a message; pieces of the same message are joined."""
@@ -130,11 +130,11 @@ class JsonReader(Reader):
             self.end_piece()
         self._piece = message
         self.heard()
-        self.speech.feed(text.encode(errors="replace"))
+        self.transcript.feed(text.encode(errors="replace"))
 
     def end_piece(self) -> None:
         if self._piece:
-            self.speech.feed(b"\n")
+            self.transcript.feed(b"\n")
         self._piece = ""
 
     def heard(self) -> None:

@@ -14,7 +14,7 @@ TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search", "col
 
 
 class CodexReader(JsonReader):
-    """Only `agent_message` items are speech. An item of type `error` is a warning; only the turn can fail."""
+    """Only `agent_message` items belong to the transcript. An item of type `error` is a warning; only turns fail."""
 
     def take(self, event: Json) -> None:
         match event.get("type"):

@@ -22,7 +22,7 @@ from ralph.agent.dialects.opencode import OpenCodeReader
 from ralph.agent.dialects.pi import PiReader
 from ralph.agent.dialects.qwen import QwenReader
 from ralph.agent.dialects.text import TextReader
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.validation import nearest
@@ -39,7 +39,7 @@ class Dialect(Frozen):
     """How an agent's output is read."""
 
     name: str
-    reader: Callable[[Speech], Reader]
+    reader: Callable[[Transcript], Reader]
     idle: float | None = None  # seconds of silence after which the agent is considered stuck
     errors: tuple[re.Pattern[str], ...] = ()  # the lines with which the program ends after an error; group 1 is kept
     speaks_errors: bool = False  # as plain text, such a line may be on standard output, where the answer is

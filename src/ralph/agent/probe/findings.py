@@ -12,7 +12,7 @@ from ralph.agent.dialects import dialect_of
 from ralph.agent.failure import CallFailure, FailureKind, Response
 from ralph.agent.installed import version_of
 from ralph.agent.probe.calls import DONE, EndProbe, WorkProbe, probe_end, probe_work
-from ralph.agent.probe.place import make_repository, probe_place
+from ralph.agent.probe.folders import make_repository, probe_folders
 from ralph.agent.remedy import permission_hint, remedy_of
 from ralph.config import Provider
 from ralph.errors import RalphError
@@ -60,19 +60,19 @@ async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFindin
     yield ProbeFinding(check="found", state="good", what=f"found ({found.command})", seconds=time.monotonic() - began)
     began = time.monotonic()
     version = await asyncio.to_thread(version_of, found.command, provider, folder)
-    told = f"version {version}" if version else "it does not tell its version"
+    what = f"version {version}" if version else "it does not report its version"
     yield ProbeFinding(
-        check="version", state="good" if version else "note", what=told, seconds=time.monotonic() - began
+        check="version", state="good" if version else "note", what=what, seconds=time.monotonic() - began
     )
     limited = found.model_copy(update={"timeout": min(found.timeout, SECONDS)})
-    with probe_place() as place:
-        await make_repository(place, commit=True)
-        worked = await probe_work(limited, place, commit=True)
+    with probe_folders() as folders:
+        await make_repository(folders, commit=True)
+        worked = await probe_work(limited, folders, commit=True)
         for finding in of_work(worked, provider):
             yield finding
         used = worked.heard.report.usage
         if worked.failure(provider) is None:
-            ended = await probe_end(limited, place, limited.timeout)
+            ended = await probe_end(limited, folders, limited.timeout)
             used += ended.usage
             yield of_end(ended)
     yield ProbeFinding(check="cost", state="good", what="", usage=used)
@@ -130,8 +130,8 @@ def _dialect(worked: WorkProbe, provider: Provider) -> ProbeFinding:
     return ProbeFinding(
         check="dialect",
         state="bad",
-        what=f"no claim was read in its output, which is taken for {how}",
-        remedy="Set provider.dialect to how it really prints, or use a model that follows instructions.",
+        what=f"Ralph found no claim in its output, which it reads as {how}",
+        remedy="Set provider.dialect to the format that it prints, or use a model that follows instructions.",
     )
 
 
@@ -143,14 +143,14 @@ def _usage(usage: Usage) -> ProbeFinding:
 def of_end(ended: EndProbe) -> ProbeFinding:
     """Return what the second call tells."""
     if ended.failure and not ended.begun:
-        what, kind = f"it could not be tested whether it ends: {ended.failure.text}", ended.failure.kind.value
+        what, kind = f"Ralph could not test whether it ends: {ended.failure.text}", ended.failure.kind.value
         return ProbeFinding(check="ends", state="note", what=what, kind=kind, seconds=ended.seconds)
     if not ended.begun:
-        what = "it did not run the command that was to be interrupted, so that is not tested"
+        what = "it did not run the command that Ralph wanted to interrupt, so this is not tested"
         return ProbeFinding(check="ends", state="note", what=what, seconds=ended.seconds)
     if ended.left:
-        what = f"it left {ended.left} processes running when it was told to end"
+        what = f"it left {ended.left} processes running when Ralph interrupted it"
         return ProbeFinding(check="ends", state="bad", what=what, remedy="Please report this.", seconds=ended.seconds)
     return ProbeFinding(
-        check="ends", state="good", what="ends when told, and leaves nothing running", seconds=ended.seconds
+        check="ends", state="good", what="ends when interrupted, and leaves nothing running", seconds=ended.seconds
     )

@@ -22,7 +22,7 @@ from ralph.workspace import Feature
 FINAL = "final"
 
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
-UI_STEPS = (StepSpec(type="look"), *STORY_STEPS)
+UI_STEPS = (StepSpec(type="screenshot"), *STORY_STEPS)
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
     StepSpec(type="final-review", name="review"),

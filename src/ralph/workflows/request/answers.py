@@ -32,7 +32,7 @@ class Source(RequestAnswerPart):
 class ResearchFinding(RequestAnswerPart):
     topic: Text
     finding: Text
-    sources: list[Url] = Field(default=[], description="The URLs of the sources that say so.")
+    sources: list[Url] = Field(default=[], description="The URLs of the sources that support it.")
 
 
 class Research(RequestAnswerPart):

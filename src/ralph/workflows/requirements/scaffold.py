@@ -25,7 +25,7 @@ STEPS_SCHEMA = f"{RALPH}/steps.schema.json"
 MAX_BYTES = 1 << 20
 
 
-class Founding(Frozen):
+class Scaffold(Frozen):
     """What to create, checked before any agent is called."""
 
     workspace: Workspace
@@ -34,7 +34,7 @@ class Founding(Frozen):
     app: str  # relative to the root; empty: the root itself
 
     @classmethod
-    def check(cls, workspace: Workspace, source: Path, app: str | None) -> Founding:
+    def check(cls, workspace: Workspace, source: Path, app: str | None) -> Scaffold:
         if (workspace.root / PLAN).exists():
             raise RalphError(
                 f"A plan already exists: {PLAN}.",

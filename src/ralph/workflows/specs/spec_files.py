@@ -14,9 +14,9 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.workflows.plan_rules import MAX_ID
 from ralph.workflows.specs.spec_headings import HeadingRole
-from ralph.workflows.specs.spec_lists import Listed, ListItem, outline
+from ralph.workflows.specs.spec_lists import ListEntry, ListItem, outline
 
-__all__ = ["FOLDER", "Listed", "SpecFile", "parse", "read_all", "spec_paths"]
+__all__ = ["FOLDER", "ListEntry", "SpecFile", "parse", "read_all", "spec_paths"]
 
 FOLDER = "specs"
 MAX_BYTES = 1 << 20
@@ -33,8 +33,8 @@ class SpecFile(Frozen):
     file: str
     id: str
     name: str
-    tasks: tuple[Listed, ...]
-    criteria: tuple[Listed, ...]
+    tasks: tuple[ListEntry, ...]
+    criteria: tuple[ListEntry, ...]
     text: str
 
 
@@ -81,7 +81,7 @@ def parse(text: str, file: str) -> SpecFile:
     )
 
 
-def _tasks(items: list[ListItem]) -> tuple[Listed, ...]:
+def _tasks(items: list[ListItem]) -> tuple[ListEntry, ...]:
     """The items listed as tasks, else as steps, else every item with a box that no heading makes something else."""
     for role in (HeadingRole.TASKS, HeadingRole.STEPS, None):
         listed = tuple(item.listed for item in items if item.role is role and (role or item.has_box))
