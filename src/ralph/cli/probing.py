@@ -14,7 +14,7 @@ import click
 from ralph.agent.call import check_installed
 from ralph.agent.costs import refuse_unknown_costs
 from ralph.agent.dialects import known
-from ralph.agent.failure import RULES, CallFailure, FailureKind, Response
+from ralph.agent.failure import RULES, FailureKind, Response
 from ralph.agent.probe.calls import WorkProbe, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, is_probed, label_of, of_work, placed
 from ralph.agent.probe.place import make_repository, probe_place
@@ -140,7 +140,7 @@ def _works(provider: Provider, folder: Path, *, must_write: bool, is_silent: boo
         return False
     if failed or (must_write and not worked.wrote):
         say("failed")
-        raise _refused(worked, failed, provider)
+        raise _refused(worked, provider)
     say(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
     return True
 
@@ -152,12 +152,10 @@ async def _one_call(provider: Provider) -> WorkProbe:
         return await probe_work(limited, place, commit=False)
 
 
-def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) -> RalphError:
+def _refused(worked: WorkProbe, provider: Provider) -> RalphError:
     found = next(finding for finding in of_work(worked, provider) if finding.state == "bad")
-    said = worked.heard.last_words.strip()[-300:] if failed and failed.kind is FailureKind.CRASH else ""
     return RalphError(
         f"{label_of(provider)} cannot work here: {found.what}",
-        details=tuple(said.splitlines()[-3:]),
         remedy=f"{found.remedy} `ralph doctor --probe` tries out everything; --no-probe runs it anyway.",
     )
 

@@ -25,7 +25,7 @@ class TargetSpent:
     tasks: dict[str, Spent] = field(default_factory=dict)
 
     def add(self, event: AttemptEnded) -> None:
-        spent = Spent(usage=event.usage, attempts=1, seconds=event.seconds)
+        spent = Spent(usage=event.usage, attempts=int(event.counts), seconds=event.seconds)
         self.total += spent
         self.tasks[event.work] = self.tasks.get(event.work, Spent()) + spent
 

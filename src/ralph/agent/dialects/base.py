@@ -62,6 +62,7 @@ class Reader(ABC):
     def __init__(self, speech: Speech) -> None:
         self.speech = speech
         self.finished = False  # the agent has said its last word
+        self.failure: CallFailure | None = None  # what went wrong last, until the agent says something again
 
     @property
     def usage(self) -> Usage:
@@ -81,7 +82,6 @@ class JsonReader(Reader):
 
     def __init__(self, speech: Speech) -> None:
         super().__init__(speech)
-        self.failure: CallFailure | None = None
         self.refused: list[str] = []
         self.complete = False
         self._lines = JsonLines(self.lost)
