@@ -252,6 +252,16 @@ def test_an_agent_that_takes_too_long_is_ended_with_its_helpers(tmp_path: Path) 
     assert not [pid for pid in pids if alive(pid)]
 
 
+def test_an_agent_that_cannot_reach_its_model_is_not_let_try_without_end(tmp_path: Path) -> None:
+    trouble = {"type": "error", "message": "Reconnecting... waiting for network (error sending request)"}
+    script = f"while :; do echo '{json.dumps(trouble)}'; sleep 0.1; done"
+
+    heard = ask(tmp_path, agent(tmp_path, script, dialect="codex", idleTimeout=1, timeout=60))
+
+    assert heard.ended.how is ExitKind.GAVE_UP
+    assert heard.failure and heard.failure.kind is FailureKind.NETWORK
+
+
 def test_an_agent_that_falls_silent_is_ended(tmp_path: Path) -> None:
     heard = ask(tmp_path, agent(tmp_path, f"echo thinking; exec sleep {FOREVER}", idle_timeout=0.5, timeout=60))
 

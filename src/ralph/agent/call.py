@@ -15,7 +15,7 @@ from ralph.agent.conclusion import failure_of
 from ralph.agent.dialects import ACP, DIALECTS, arguments, dialect_of, known
 from ralph.agent.dialects.acp import AcpReader
 from ralph.agent.dialects.base import DialectReport, Reader
-from ralph.agent.failure import CallFailure
+from ralph.agent.failure import CallFailure, Response
 from ralph.agent.isolated import CleanStart, isolated
 from ralph.agent.prices import estimated
 from ralph.agent.transcript import Transcript
@@ -36,6 +36,8 @@ Feed = Callable[[bytes], None]
 Stream = Literal["out", "err"]
 PASSED_ON = ("RALPH_*",)
 MAX_FIRST_LINE = 4096
+MAX_TROUBLE = 300.0
+"""Seconds that a program may try to reach its model after it said that it cannot; then Ralph waits instead of it."""
 ACP_LIBRARY = "agent-client-protocol"
 
 
@@ -168,10 +170,13 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
             raise _broken(dialect.name, error) from error
         if call.meter and reader.usage != before:
             call.meter(_known(reader.usage, call.provider))
+        for child in children:
+            child.in_trouble(reader.failure is not None and reader.failure.response is Response.WAIT)
         if reader.finished and children:
             children.pop().last_word()
 
-    limits = Limits(total=call.provider.timeout, idle=call.provider.idle_timeout or dialect.idle)
+    idle = call.provider.idle_timeout or dialect.idle
+    limits = Limits(total=call.provider.timeout, idle=idle, trouble=min(idle or MAX_TROUBLE, MAX_TROUBLE))
     with safe_files.open_new(call.log, buffering=1 << 16) as log, closing(words):
         out = _Tap(log, call.secrets.stream(), _also(call.tap, "out", listen))
         err = _Tap(log, call.secrets.stream(), _also(call.tap, "err", errors.feed))

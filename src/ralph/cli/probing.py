@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from ralph.agent.failure import RULES, CallFailure, FailureKind, Response
+from ralph.agent.failure import RULES, FailureKind, Response
 from ralph.agent.probe.calls import WorkProbe, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, label_of, of_work, placed
 from ralph.agent.probe.folders import make_repository, probe_folders
@@ -97,7 +97,7 @@ def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool
         return False
     if failed or (must_write and not worked.wrote):
         say("failed")
-        raise _refused(worked, failed, provider)
+        raise _refused(worked, provider)
     say(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
     return True
 
@@ -109,12 +109,10 @@ async def _one_call(provider: Provider) -> WorkProbe:
         return await probe_work(limited, folders, commit=False)
 
 
-def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) -> RalphError:
+def _refused(worked: WorkProbe, provider: Provider) -> RalphError:
     found = next(finding for finding in of_work(worked, provider) if finding.state == "bad")
-    said = worked.heard.last_words.strip()[-300:] if failed and failed.kind is FailureKind.CRASH else ""
     return RalphError(
         f"{label_of(provider)} cannot work here: {found.what}",
-        details=tuple(said.splitlines()[-3:]),
         remedy=f"{found.remedy} `ralph doctor --probe` tests everything; --no-probe runs it anyway.",
     )
 

@@ -173,6 +173,9 @@ def _is_put_off(
     if result.verdict is Verdict.LIMITED:
         step = "" if result.agent else result.step
         limits.add(result.reason, agent=result.agent, step=step, began=began, retry_at=result.retry_at)
+        substitute = limits.free(agents) if result.agent else None
+        if substitute:
+            context.note(f"{result.reason.rstrip('.')}. Meanwhile {substitute.name} works.", warning=True)
         return True
     others = [agent for agent in agents if agent.name != result.agent]
     is_spared = not host.may_wait or any(limits.free([agent]) for agent in others)

@@ -57,7 +57,7 @@ class Spending:
             case AttemptEnded() if event.kind is not WorkKind.FINISH:
                 self._begun.discard((event.work, event.attempt))
                 self._ended.pop((event.work, event.attempt), None)
-                self.attempts += 1
+                self.attempts += event.counts
                 self._known.add(event)
                 self.written(spending.append(self.folder, self.run, self.target, event))
 

@@ -183,6 +183,12 @@ class AttemptEnded(AttemptEvent):
     accepted: int = 0
     no_page: str = ""  # why no page was opened, although it is UI work
 
+    @property
+    def counts(self) -> bool:
+        """Whether it is one of the attempts that a budget allows: not if it only waited for an agent."""
+        waited = self.verdict is Verdict.LIMITED or (self.verdict is Verdict.INTERRUPTED and not self.usage.calls)
+        return not waited
+
 
 class TaskBlocked(AttemptEvent):
     reason: str

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -36,13 +37,15 @@ class ExitKind(Enum):
     SILENT = "silent"
     LINGERED = "lingered"  # it had reported its end but did not exit
     ANSWERED = "answered"  # it had done what it was started for, and Ralph ended it
+    GAVE_UP = "gave up"  # it could not reach what it needs for too long, and Ralph ended it
 
 
 class Limits(Frozen):
-    """How long a program may run, stay silent, and take to exit after a signal."""
+    """How long a program may run, stay silent, be in trouble, and take to exit after a signal."""
 
     total: float | None = None
     idle: float | None = None
+    trouble: float | None = None  # from `Child.in_trouble(True)` on
     grace: float = 5.0
 
 
@@ -266,6 +269,9 @@ class _Deadlines:
         child.watch(lambda: self._over(ExitKind.EXITED))
         child.on_last_word = lambda: self._later(LINGER, ExitKind.LINGERED)
         child.on_answer = lambda: self._over(ExitKind.ANSWERED)
+        self._trouble: asyncio.TimerHandle | None = None
+        if limits.trouble:
+            child.on_trouble = partial(self._in_trouble, limits.trouble)
         if limits.total:
             self._later(limits.total, ExitKind.TIMED_OUT)
         if limits.idle:
@@ -273,6 +279,13 @@ class _Deadlines:
 
     def _later(self, seconds: float, how: ExitKind) -> None:
         self._timers.append(self._loop.call_later(seconds, self._over, how))
+
+    def _in_trouble(self, seconds: float, is_in_trouble: bool) -> None:
+        if is_in_trouble and self._trouble is None:
+            self._trouble = self._loop.call_later(seconds, self._over, ExitKind.GAVE_UP)
+        elif not is_in_trouble and self._trouble:
+            self._trouble.cancel()
+            self._trouble = None
 
     def _check_silence(self, idle: float) -> None:
         left = self._child.last_output + idle - self._loop.time()
@@ -286,7 +299,7 @@ class _Deadlines:
             self.ending.set_result(how)
 
     def cancel(self) -> None:
-        for timer in self._timers:
+        for timer in (*self._timers, *filter(None, [self._trouble])):
             timer.cancel()
 
 

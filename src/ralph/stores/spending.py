@@ -25,7 +25,7 @@ class TargetSpending:
     tasks: dict[str, AmountSpent] = field(default_factory=dict)
 
     def add(self, event: AttemptEnded) -> None:
-        spent = AmountSpent(usage=event.usage, attempts=1, seconds=event.seconds)
+        spent = AmountSpent(usage=event.usage, attempts=int(event.counts), seconds=event.seconds)
         self.total += spent
         self.tasks[event.work] = self.tasks.get(event.work, AmountSpent()) + spent
 

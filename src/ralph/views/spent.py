@@ -20,7 +20,7 @@ def summary(records: Path, target: str) -> str:
 
 
 def used(usage: Usage) -> str:
-    return f"{words.tokens(usage)} · {words.cost(usage)}"
+    return f"{words.tokens(usage)} · {words.cost(usage)}" if usage.calls else "no agent was called"
 
 
 def as_json(records: Path, target: str) -> dict[str, object]:

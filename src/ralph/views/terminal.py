@@ -304,7 +304,7 @@ class TerminalView:
             f"time {words.duration(event.seconds)}",
             always=True,
         )
-        if event.attempts:
+        if event.attempts or event.usage.calls:
             self._line(f"  {used(event.usage)}", always=True)
         if event.total.calls > event.usage.calls:
             self._line(f"  in all runs: {used(event.total)}", always=True)

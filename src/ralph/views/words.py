@@ -61,9 +61,15 @@ def cost(usage: Usage) -> str:
     """The reported cost, and how many calls reported none; unknown is never 0."""
     if usage.cost_usd is None:
         return "cost unknown"
-    known = f"${usage.cost_usd:.2f}" if usage.cost_usd >= 0.005 or not usage.cost_usd else f"${usage.cost_usd:.4f}"
+    known = _dollars(usage.cost_usd)
     about = f"about {known}, estimated" if usage.estimated else known
     return f"{about} (unknown for {usage.unpriced} of {usage.calls} calls)" if usage.unpriced else about
+
+
+def _dollars(cost: float) -> str:
+    if not cost or cost >= 0.005:
+        return f"${cost:.2f}"
+    return f"${cost:.4f}" if cost >= 0.00005 else "less than $0.0001"
 
 
 def first_line(text: str) -> str:

@@ -37,6 +37,7 @@ class KnownAgent(Frozen):
     args: tuple[str, ...]
     install: str
     login: str = ""  # what a person does when it may not use its model
+    as_root: str = ""  # what a person does when it does not work as root
     env: tuple[str, ...] = ()  # the variables of the person's environment that it gets
     settings: Mapping[str, str] = field(default_factory=dict)  # variables it gets unless the person has set them
     model_args: tuple[str, ...] = MODEL_ARGS
@@ -63,6 +64,7 @@ ROWS = (
         args=("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
         install="npm install -g @anthropic-ai/claude-code",
         login="Run `claude` once and log in, or set ANTHROPIC_API_KEY.",
+        as_root="Run Ralph as another user. In a container you can set IS_SANDBOX=1 instead.",
         env=("ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"),
         # nothing may wake up after its last word; Ralph waits better than ten retries of its own do
         settings={"CLAUDE_CODE_DISABLE_CRON": "1", "CLAUDE_CODE_MAX_RETRIES": "2"},
@@ -86,7 +88,7 @@ ROWS = (
             *("--dangerously-bypass-approvals-and-sandbox", "-"),
         ),
         install="npm install -g @openai/codex",
-        login="Run `codex login`, or set OPENAI_API_KEY.",
+        login="Run `codex login`, or set CODEX_API_KEY.",
         env=("OPENAI_*", "CODEX_*", "AZURE_*"),
         context_args=("-c", "developer_instructions={context:json}"),
         permission=("--dangerously-bypass-approvals-and-sandbox",),
@@ -181,7 +183,7 @@ ROWS = (
         title="Goose",
         command="goose",
         args=("run", "--no-session", "--output-format", "stream-json", "-i", "-"),
-        install="npm install -g @aaif/goose",
+        install="see https://github.com/aaif-goose/goose",
         login="Run `goose configure`, or set GOOSE_PROVIDER and the key of that provider.",
         env=("GOOSE_*", *MODEL_KEYS),
         settings={"GOOSE_MODE": "auto", "GOOSE_TELEMETRY_ENABLED": "false"},

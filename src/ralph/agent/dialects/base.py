@@ -62,6 +62,7 @@ class Reader(ABC):
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
         self.finished = False  # the agent has said its last word
+        self.failure: CallFailure | None = None  # what went wrong last, until the agent says something again
 
     @property
     def usage(self) -> Usage:
@@ -81,7 +82,6 @@ class JsonReader(Reader):
 
     def __init__(self, transcript: Transcript) -> None:
         super().__init__(transcript)
-        self.failure: CallFailure | None = None
         self.refused: list[str] = []
         self.complete = False
         self._lines = JsonLines(self.lost)

@@ -72,10 +72,16 @@ DIALECTS = {
     dialect.name: dialect
     for dialect in (
         _dialect("text", TextReader),
-        _dialect("claude", ClaudeReader, r"(Invalid API key · .*)", r"API Error: (.*)", r"(Not logged in · .*)"),
+        _dialect(
+            *("claude", ClaudeReader, r"(Invalid API key · .*)", r"API Error: (.*)", r"(Not logged in · .*)"),
+            r"(\S+ cannot be used with root.*)",
+        ),
         _dialect("codex", CodexReader, r"ERROR: (.*)"),
         _dialect("opencode", OpenCodeReader, r"Error: (.*)"),
-        _dialect("gemini", GeminiReader, r"(Please set an Auth method .*)", r"Error when talking to Gemini API (.*)"),
+        _dialect(
+            *("gemini", GeminiReader, r"(Please set an Auth method .*)", r"Error when talking to Gemini API (.*)"),
+            r"(When using .+ you must specify .+)",
+        ),
         _dialect("qwen", QwenReader),
         _dialect("copilot", CopilotReader, r"Error: (.*)"),
         _dialect("goose", GooseReader),

@@ -99,10 +99,11 @@ def _failed(check: str, failed: CallFailure, worked: WorkProbe, provider: Provid
     otherwise = (
         "Try again later." if can_wait else f"Run `{Path(provider.command).name}` yourself to see what it needs."
     )
+    said = _last_words(worked) if failed.kind is FailureKind.CRASH else ""
     return ProbeFinding(
         check=check,
         state="bad",
-        what=failed.text,
+        what=failed.text + said,
         remedy=remedy_of(failed, provider) or otherwise,
         seconds=worked.heard.ended.seconds,
         kind=failed.kind.value,
@@ -116,10 +117,14 @@ def _written(worked: WorkProbe, provider: Provider) -> ProbeFinding:
     if worked.wrote:
         what = "writes a file, but did not commit it (Ralph commits its work itself)"
         return ProbeFinding(check="writes", state="note", what=what, seconds=seconds)
-    said = " ".join(worked.heard.last_words.split())[-LAST_WORDS:]
-    what = "it answers, but wrote no file" + (f". Its last words: {said}" if said else "")
+    what = f"it answers, but wrote no file.{_last_words(worked)}"
     remedy = permission_hint(provider) or "Check its permissions and its model."
     return ProbeFinding(check="writes", state="bad", what=what, remedy=remedy, seconds=seconds)
+
+
+def _last_words(worked: WorkProbe) -> str:
+    said = " ".join(worked.heard.last_words.split())[-LAST_WORDS:]
+    return f" Its last words: {said}" if said else ""
 
 
 def _dialect(worked: WorkProbe, provider: Provider) -> ProbeFinding:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from ralph.agent.failure import FailureKind
@@ -94,6 +96,25 @@ def test_a_program_that_waits_for_a_limit_says_how_long() -> None:
     failure = read("opencode", raw("opencode", "rate-limit-429")).report.failure
     assert failure
     assert failure.retry_at == pytest.approx(1_794_793_441.333 + 1), "the event's time and its retry-after header"
+
+
+@pytest.mark.parametrize("agent", ["codex", "qwen"])
+def test_a_key_that_is_missing_is_no_error_of_the_task(agent: str) -> None:
+    failure = read(agent, raw(agent, "no-key")).report.failure
+    assert failure and failure.kind is FailureKind.AUTHENTICATION
+    assert "OPENAI_API_KEY" in failure.said
+
+
+def test_codex_names_the_time_at_which_a_usage_limit_resets() -> None:
+    failure = read("codex", raw("codex", "usage-limit-429")).report.failure
+    assert failure and failure.kind is FailureKind.USAGE_LIMIT
+    assert failure.retry_at == datetime(2026, 11, 22, 3, 0).timestamp(), "2:59 AM of its local time is over"
+
+
+def test_codex_without_credit_does_not_wait_for_any() -> None:
+    failure = read("codex", raw("codex", "no-credit-429")).report.failure
+    assert failure and failure.kind is FailureKind.UNUSABLE
+    assert failure.said == "Quota exceeded. Check your plan and billing details."
 
 
 @pytest.mark.parametrize(("agent", "name"), [("codex", "rate-limit-429"), ("pi", "server-error-500")])
