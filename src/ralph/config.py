@@ -179,6 +179,21 @@ class Verify(ConfigSection):
     )
 
 
+Consequence = Literal["fail", "hold", "tell"]
+
+
+class Integrity(ConfigSection):
+    """What follows if work weakens the checks: fail the attempt, hold the work for approval, or only tell."""
+
+    vanished: Consequence = Field(default="fail", description="A test is gone, and nothing checks what it checked.")
+    skipped: Consequence = Field(default="fail", description="A test no longer runs.")
+    assertions: Consequence = Field(default="tell", description="A test checks less than before.")
+    definitions: Consequence = Field(
+        default="hold",
+        description="What a gate's command leads to was changed: scripts, settings, shadowing files.",
+    )
+
+
 class ReviewSettings(ConfigSection):
     """Another agent reviews each task's work when its gates pass, before it is committed."""
 
@@ -283,6 +298,7 @@ class Config(ConfigSection):
     protect: tuple[Line, ...] = Field(
         default=(), description="Globs of files that no agent may change, in git's syntax (** for any depth)."
     )
+    integrity: Integrity = Field(default_factory=Integrity, description="What follows if work weakens tests or gates.")
     race: RaceSettings = Field(
         default_factory=_section(RaceSettings), description="Several agents attempt the same task."
     )
