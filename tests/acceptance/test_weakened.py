@@ -9,7 +9,6 @@ from tests.conftest import VERIFIED, Project, does
 
 TEST = "def test_app():\n    assert open('app.txt').read() == 'app\\n'\n"
 MAKEFILE = "check:\n\tpython3 -c \"import sys; sys.path[:0] = ['.']; import test_app; test_app.test_app()\"\n"
-CHANGED = "Makefile:2: `make check` now runs `true`"
 
 
 def prepare(project: Project, **more: Any) -> None:
@@ -34,7 +33,7 @@ def test_a_gate_that_was_made_to_do_nothing_is_held_for_a_person(project: Projec
 
     done = project.ralph("run", "auth", code=3)
 
-    assert "needs approval: Makefile:2" in done.stdout
+    assert "needs approval: Makefile:1" in done.stdout
     assert "US-001 is held" in done.stdout
     assert "US-001 (held)" in done.stdout
     story = project.story()
@@ -53,7 +52,7 @@ def test_what_a_person_approves_lands_without_an_agent(project: Project) -> None
     calls = project.calls()
 
     said = project.ralph("approve", "auth", "US-001", "--yes").stdout
-    assert "approved: Makefile:2" in said
+    assert "approved: Makefile:1" in said
     project.ralph("run", "auth")
 
     assert project.calls() == calls + 1, "only the final verification"
@@ -91,12 +90,8 @@ def test_after_a_retry_an_agent_works_again(project: Project) -> None:
 
 def test_a_test_that_is_gone_fails_the_attempt_and_the_agent_is_told(project: Project) -> None:
     prepare(project)
-    gone = {
-        **cheats(test_app=""),
-        "write": {"one.txt": "x\n", "test_app.py": "def test_app():\n    pass\n"},
-        "times": 1,
-    }
-    gone["write"]["test_app.py"] = "def helper_app():\n    pass\ntest_app = helper_app\n"
+    aside = "def helper_app():\n    pass\n\n\ntest_app = helper_app\n"
+    gone = {**cheats(**{"test_app.py": aside}), "times": 1}
     project.script(gone, cheats(**{"test_app.py": TEST}), VERIFIED)
     project.ralph("run", "auth")
     assert "The work weakened the checks" in project.prompts()[1]
@@ -127,7 +122,7 @@ def test_consequences_can_be_chosen(project: Project) -> None:
     prepare(project, integrity={"definitions": "fail"}, maxRetries=1)
     project.script(cheats(**WEAKER))
     project.ralph("run", "auth", code=3)
-    assert "The work weakened the checks: Makefile:2" in project.story()["notes"]
+    assert "The work weakened the checks: Makefile:1" in project.story()["notes"]
     assert project.story()["retries"] == 1
 
 
@@ -144,9 +139,9 @@ def test_a_reviewer_decides_instead_of_a_person(project: Project) -> None:
     prepare(project, review={})
     answer = {"verdict": "qualified", "findings": [], "summary": "fine"}
     reviewer = {"match": "# Task Review", "answer": answer}
-    project.script(cheats(**WEAKER), reviewer, VERIFIED)
+    project.script(reviewer, cheats(**WEAKER), VERIFIED)
     project.ralph("run", "auth")
     [prompt] = [text for text in project.prompts() if "# Task Review" in text]
     assert "What Changed About the Checks" in prompt
-    assert "Makefile:2" in prompt
+    assert "Makefile:1" in prompt
     assert project.story()["passes"]
