@@ -47,7 +47,7 @@ Examples:
   ralph doctor           what is installed and configured; calls no agent
   ralph doctor --probe   also calls each configured agent twice, in a throw-away repository
 \b
-Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is in the way.""",
+Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is a problem.""",
 )
 @click.option("--probe", is_flag=True, help="Call each configured agent to find out whether it works here.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -116,7 +116,7 @@ def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace
             view.line(f"  `{git} merge {wanted.branch}`. Ralph never merges it. {request.more}".rstrip())
             _hint_untracked(view, workspace, wanted)
         case Ending.BLOCKED if not request.manual:
-            view.line(f"→ Read {request.artifacts}, fix what is in the way (a task, the plan, a gate), then run")
+            view.line(f"→ Read {request.artifacts}, fix the cause (a task, the plan, a gate), then run")
             view.line(f"  `{request.command}` to retry. If a task needs no work:")
             view.line(f'  `ralph accept {ended.target} TASK --why "…"`.')
         case Ending.BLOCKED:
