@@ -23,7 +23,7 @@ from ralph.agent.probe.findings import is_probed
 from ralph.cli.checks import show
 from ralph.cli.probing import ProbeCheck, probed
 from ralph.config import ROLES, Config, Provider
-from ralph.errors import EXIT_LIMIT, EXIT_WRONG, RalphError
+from ralph.errors import EXIT_ERROR, EXIT_LIMIT, RalphError
 from ralph.git import read as git_read
 from ralph.git.repo import open_repo
 from ralph.process.blocking import capture_now
@@ -65,7 +65,7 @@ def command(probe: bool, as_json: bool) -> int:
     bad = [check for check in checks if check.state == "bad"]
     if bad and all(isinstance(check, ProbeCheck) and check.can_wait for check in bad):
         return EXIT_LIMIT
-    return EXIT_WRONG if bad else 0
+    return EXIT_ERROR if bad else 0
 
 
 def _probe(tell: Callable[[Check], object]) -> list[Check]:

@@ -12,7 +12,7 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
-from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
+from ralph.errors import EXIT_DONE, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED
 from ralph.git import read as git_read
 from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
@@ -31,7 +31,7 @@ CODES = {
     Ending.HALTED: EXIT_UNFINISHED,
     Ending.LIMITED: EXIT_LIMIT,
     Ending.BUDGET: EXIT_LIMIT,
-    Ending.STOPPED: EXIT_WRONG,
+    Ending.STOPPED: EXIT_ERROR,
     Ending.INTERRUPTED: EXIT_INTERRUPTED,
 }
 EXIT_CODES = """Exit codes: 0 all done and verified, 1 error, 3 a task is blocked, failed, stuck, halted or not
