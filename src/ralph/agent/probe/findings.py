@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.agent.call import check_installed
-from ralph.agent.dialects import dialect_of, known
+from ralph.agent.dialects import dialect_of, is_scripted
 from ralph.agent.failure import CallFailure, FailureKind, Response
 from ralph.agent.installed import version_of
 from ralph.agent.probe.calls import DONE, EndProbe, WorkProbe, probe_end, probe_work
@@ -45,8 +45,7 @@ def label_of(provider: Provider) -> str:
 
 def is_probed(provider: Provider) -> bool:
     """Return whether a probe can say anything: the scripted agent only does what its script says."""
-    agent = known(provider)
-    return agent is None or agent.name != "scripted"
+    return not is_scripted(provider)
 
 
 def placed(provider: Provider, folder: Path) -> Provider:
