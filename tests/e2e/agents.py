@@ -35,6 +35,7 @@ class RealAgent:
     model: str = MODEL  # as its output names it; "" if it does not
     seconds: int = 25  # enough for one answer of the model, also on a busy machine
     adapts: str = ""  # it only speaks ACP, for the agent of this name; such a program does not tell its version
+    runs: bool = True  # False: only the files that Ralph installs for it are tested
 
     @property
     def folder(self) -> Path:
@@ -155,6 +156,19 @@ AGENTS = {
             model="gemini-2.5-flash",
         ),
         RealAgent(
+            name="copilot",
+            package="@github/copilot",
+            version="1.0.102",
+            env=lambda url: {
+                "COPILOT_AUTO_UPDATE": "false",
+                "COPILOT_MODEL": MODEL,
+                "COPILOT_OFFLINE": "true",
+                "COPILOT_PROVIDER_API_KEY": API_KEY,
+                "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+            },
+            runs=False,
+        ),
+        RealAgent(
             name="claude-agent-acp",
             package="@agentclientprotocol/claude-agent-acp",
             version="0.49.0",
@@ -176,7 +190,7 @@ AGENTS = {
 WANTED = os.environ.get("RALPH_TEST_AGENTS", "claude,codex")
 """The agents to test: names, or `all`. Two are part of every test run, because they start in a second."""
 NAMES = list(AGENTS) if WANTED == "all" else [name for name in AGENTS if name in WANTED.split(",")]
-TESTED = [name for name in NAMES if not AGENTS[name].adapts]
+TESTED = [name for name in NAMES if AGENTS[name].runs and not AGENTS[name].adapts]
 OVER_ACP = [name for name in NAMES if AGENTS[name].adapts or (name == "gemini" and WANTED == "all")]
 """Two adapters, and a program that speaks ACP itself."""
 

@@ -131,6 +131,17 @@ def test_a_person_who_watches_is_told_a_line_now_and_then(tmp_path: Path) -> Non
     assert len(lines) < 9, "now and then is often enough"
 
 
+def test_an_agent_that_takes_its_prompt_as_an_argument_finds_a_large_one_in_a_file(tmp_path: Path) -> None:
+    taking = {"args": ["-t", "{prompt}"]}
+    short = ask(tmp_path, agent(tmp_path, 'echo "got: $2"', **taking), prompt="Do it.")
+    long = ask(
+        tmp_path, agent(tmp_path, 'wc -c < "$(echo "$2" | grep -o "/.*prompt.md")"', **taking), prompt="é" * 10**5
+    )
+
+    assert short.tail == "got: Do it."
+    assert int(long.tail) == 2 * 10**5
+
+
 def test_a_whole_large_prompt_reaches_the_agent(tmp_path: Path) -> None:
     prompt = "A long story. é\n" * 200_000
 

@@ -38,6 +38,8 @@ PASSED_ON = ("RALPH_*",)
 MAX_FIRST_LINE = 4096
 MAX_TROUBLE = 300.0
 """Seconds that a program may try to reach its model after it said that it cannot; then Ralph waits instead of it."""
+MAX_ARGUMENT = 100_000  # bytes; Linux allows 128 KB for one argument
+IN_FILE = "Your task is too long to be given here. It is in the file {}. Read all of it first, then do what it says."
 ACP_LIBRARY = "agent-client-protocol"
 
 
@@ -183,7 +185,13 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
         sent = _Tap(log, call.secrets.stream(), lambda data: None)
         conversation = _conversation(call, prompt, reader, sent)
         ended = await spawn.run(
-            arguments(call.provider, prompt=prompt, context=call.context, tools=call.tools, more=added),
+            arguments(
+                call.provider,
+                prompt=_as_argument(prompt, call.prompt),
+                context=call.context,
+                tools=call.tools,
+                more=added,
+            ),
             cwd=call.cwd,
             env=env,
             owner=call.owner,
@@ -204,6 +212,11 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
     spoke_last = dialect.is_structured and failure is None  # then standard error has only noise
     last = result.tail or result.errors if spoke_last else result.errors or result.tail
     return replace(result, failure=failure, last_words=_without(prompt, last))
+
+
+def _as_argument(prompt: str, file: Path) -> str:
+    """Return a prompt for an agent that takes it as an argument: itself, or where it is if it is too long for one."""
+    return prompt if len(prompt.encode()) <= MAX_ARGUMENT else IN_FILE.format(file.resolve())
 
 
 def _conversation(call: AgentCall, prompt: str, reader: Reader, sent: _Tap) -> AcpConversation | None:

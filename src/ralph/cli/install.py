@@ -17,7 +17,7 @@ from ralph.integrations import FILES, FileChange, install, stop_hook
 Examples:
   ralph install claude               /ralph and /ralph-start in Claude Code, for this project
   ralph install claude --stop-hook   the same, and Claude Code may stop only when the gates are green
-  ralph install copilot              Ralph and its four roles as agents in VS Code, for this project
+  ralph install copilot              Ralph and its four roles as agents in VS Code and Copilot CLI
   ralph install skill                a skill for Claude Code, Codex, Gemini, OpenCode and others that read skills
   ralph uninstall claude             remove what was written
 \b

@@ -44,7 +44,7 @@ def used_up(allowed: SpendingLimits, spent: AmountSpent, whose: str) -> str:
     """Return the sentence that says which budget is used up; "" if none is."""
     usage = spent.usage
     if allowed.usd is not None and (usage.cost_usd or 0.0) >= allowed.usd:
-        return f"The budget of {whose} is used up: ${usage.cost_usd:.2f} of ${allowed.usd:.2f}."
+        return f"The budget of {whose} is used up: {_dollars(usage.cost_usd or 0.0)} of {_dollars(allowed.usd)}."
     if allowed.tokens is not None and usage.tokens >= allowed.tokens:
         return f"The budget of {whose} is used up: {usage.tokens:,} of {allowed.tokens:,} tokens."
     if allowed.hours is not None and spent.seconds >= allowed.hours * 3600:
@@ -52,3 +52,7 @@ def used_up(allowed: SpendingLimits, spent: AmountSpent, whose: str) -> str:
     if allowed.attempts is not None and spent.attempts >= allowed.attempts:
         return f"The budget of {whose} is used up: {spent.attempts} of {allowed.attempts} attempts."
     return ""
+
+
+def _dollars(amount: float) -> str:
+    return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"

@@ -63,7 +63,7 @@ def cost(usage: Usage) -> str:
     if usage.cost_usd is None:
         return "cost unknown"
     known = _dollars(usage.cost_usd)
-    about = f"about {known}, estimated" if usage.estimated else known
+    about = f"{'about ' if known.startswith('$') else ''}{known}, estimated" if usage.estimated else known
     return f"{about} (unknown for {usage.unpriced} of {usage.calls} calls)" if usage.unpriced else about
 
 

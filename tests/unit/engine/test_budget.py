@@ -48,6 +48,12 @@ def test_a_run_ends_when_its_budget_is_used_up(tmp_path: Path) -> None:
     assert spending.used_up() == "The budget of this run is used up: $1.00 of $1.00."
 
 
+def test_a_small_budget_is_told_in_full(tmp_path: Path) -> None:
+    spending = Counted(tmp_path, Budget(usd=0.001))
+    spending.call(dollars(0.0038))
+    assert spending.used_up() == "The budget of this run is used up: $0.0038 of $0.0010."
+
+
 def test_an_attempt_that_only_waited_for_an_agent_does_not_count(tmp_path: Path) -> None:
     budget = Budget(attempts=1, target=Allowance(attempts=1), task=Allowance(attempts=1))
     spending = Counted(tmp_path, budget)

@@ -17,7 +17,7 @@ from ralph.plan.usage import Usage
 __all__ = [
     "ACP", "AGENTS", "DIALECTS", "CallFailure", "Dialect", "DialectReport", "FailureKind", "Json", "JsonReader",
     "KnownAgent", "Reader", "Usage", "a_count", "a_list", "a_number", "a_text", "an_object", "arguments", "dialect_of",
-    "is_permitted", "known", "service_failure", "takes_context", "takes_model", "takes_tools",
+    "is_permitted", "is_scripted", "known", "service_failure", "takes_context", "takes_model", "takes_tools",
 ]  # fmt: skip
 
 
@@ -32,7 +32,12 @@ def known(provider: Provider) -> KnownAgent | None:
     if provider.dialect in AGENTS and provider.dialect != "scripted":
         return AGENTS[provider.dialect]
     found = next((agent for agent in AGENTS.values() if agent.command == name), None)
-    return None if found and found.name == "scripted" and provider.args[:1] != ("scripted",) else found
+    return None if found and found.name == "scripted" and not is_scripted(provider) else found
+
+
+def is_scripted(provider: Provider) -> bool:
+    """Return whether it is Ralph's own scripted agent, whose output may be in any dialect."""
+    return PurePath(provider.command).name == AGENTS["scripted"].command and provider.args[:1] == ("scripted",)
 
 
 def dialect_of(provider: Provider) -> Dialect:

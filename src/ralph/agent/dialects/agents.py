@@ -247,6 +247,7 @@ ROWS = (
             **QUIET_LITELLM,
             **{"MSWEA_CONFIGURED": "true", "MSWEA_SILENT_STARTUP": "1"},
             "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "3",  # 10 take six minutes
+            "COLUMNS": "2000",  # it divides a longer line, and a marker on it
         },
         model_args=("-m", "{model}"),
         permission=("-y",),

@@ -18,6 +18,7 @@ from ralph.agent.dialects.codex import CodexReader
 from ralph.agent.dialects.copilot import CopilotReader
 from ralph.agent.dialects.gemini import GeminiReader
 from ralph.agent.dialects.goose import GooseReader
+from ralph.agent.dialects.mini import MiniReader
 from ralph.agent.dialects.opencode import OpenCodeReader
 from ralph.agent.dialects.pi import PiReader
 from ralph.agent.dialects.qwen import QwenReader
@@ -48,7 +49,7 @@ class Dialect(Frozen):
 
     @property
     def is_structured(self) -> bool:
-        return self.reader is not TextReader
+        return not (isinstance(self.reader, type) and issubclass(self.reader, TextReader))
 
     def as_text(self) -> Dialect:
         """Return the dialect of the same program without the arguments that make its output structured."""
@@ -59,7 +60,7 @@ def _dialect(name: str, reader: type[Reader], *errors: str, answered: str = "") 
     return Dialect(
         name=name,
         reader=reader,
-        idle=None if reader is TextReader else STREAMED_IDLE,
+        idle=None if issubclass(reader, TextReader) else STREAMED_IDLE,
         errors=tuple(re.compile(error) for error in errors),
         speaks_errors=name in ("claude", "aider", "mini"),
         answered=re.compile(answered) if answered else None,
@@ -87,7 +88,7 @@ DIALECTS = {
         _dialect("goose", GooseReader),
         _dialect("pi", PiReader, r"(No API key found .*)", r"Error: (.*)"),
         _dialect("aider", TextReader, LITELLM, answered=r"Tokens: .+ sent, .+ received\..*"),
-        _dialect("mini", TextReader, LITELLM),
+        _dialect("mini", MiniReader, LITELLM),
     )
 }
 

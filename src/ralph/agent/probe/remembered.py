@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ralph import __version__
-from ralph.agent.dialects import known
+from ralph.agent.dialects import is_scripted, known
 from ralph.config import Provider
 from ralph.workspace import cache_folder
 
@@ -16,8 +16,7 @@ FOLDER = "probes"
 
 def is_probed(provider: Provider) -> bool:
     """Return whether a probe can say anything: the scripted agent only does what its script says."""
-    agent = known(provider)
-    return agent is None or agent.name != "scripted"
+    return not is_scripted(provider)
 
 
 def digest_of(provider: Provider, program: Path, *, must_write: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -12,12 +13,14 @@ from hypothesis import strategies as st
 from ralph.agent.dialects import AGENTS, arguments, dialect_of, is_permitted, known, takes_context
 from ralph.agent.dialects.acp import AcpReader, rpc_failure
 from ralph.agent.dialects.base import DialectReport
-from ralph.agent.transcript import Transcript
+from ralph.agent.transcript import Marker, Transcript
 from ralph.config import Provider
 from tests.unit.agent.dialects.recorded import DATA, lines
-from tests.unit.agent.dialects.test_hostile_output import VALUES
+from tests.unit.agent.dialects.test_hostile_output import NOISE, VALUES
 
 PROMPT = 2  # the number of the request with the prompt in the samples
+DONE = "<ralph>DONE</ralph>"
+RECORDED = [path.stem for path in sorted(DATA.glob("acp/*.jsonl"))]
 SPEAKING = [agent for agent in AGENTS.values() if agent.acp]
 
 
@@ -125,9 +128,6 @@ def chunk(text: str, **more: Any) -> dict[str, Any]:
     return update("agent_message_chunk", content={"type": "text", "text": text}, **more)
 
 
-DONE = "<ralph>DONE</ralph>"
-
-
 @pytest.mark.parametrize(
     ("agent", "events", "says"),
     [
@@ -168,6 +168,50 @@ def test_cached_tokens_are_counted_once() -> None:
     nothing = {"totalTokens": 0, "inputTokens": 0, "outputTokens": 0}
     end = {"id": PROMPT, "result": {"stopReason": "end_turn", "usage": nothing}}
     assert read("claude", lines(end))[0].usage.input_tokens is None
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_cut_anywhere_noise_and_unknown_messages_change_nothing(name: str) -> None:
+    agent, data = name.partition("-")[0], sample(name)
+    report, transcript = read(agent, data)
+    unknown = lines(
+        {"method": "session/update", "params": {"update": {"sessionUpdate": "brand_new", "content": {"text": DONE}}}},
+        {"method": "session/brand_new", "params": {"text": DONE}},
+        {"id": 99, "result": {"stopReason": "refusal", "text": DONE}},
+    )
+    for other, pieces in (
+        (data, 1),
+        (b"".join(json.dumps(json.loads(line), ensure_ascii=False).encode() + b"\n" for line in data.splitlines()), 1),
+        (data.replace(b"\n", b"\n" + b"".join(NOISE)), 4096),
+        (data.replace(b"\n", b"\n" + unknown), 4096),
+    ):
+        again, said = read(agent, other, pieces=pieces)
+        assert (again, said.markers, said.tail) == (report, transcript.markers, transcript.tail)
+    for end in range(0, len(data), max(len(data) // 200, 1)):
+        read(agent, data[:end])
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_the_first_end_of_a_turn_counts(name: str) -> None:
+    agent, data = name.partition("-")[0], sample(name)
+    assert read(agent, data + sample(f"{agent}-success"))[0].failure == read(agent, data)[0].failure
+
+
+@pytest.mark.parametrize("agent", SPEAKING, ids=[agent.name for agent in SPEAKING])
+def test_a_message_of_50_megabytes_is_passed_over_in_constant_memory(agent: Any) -> None:
+    said = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": f"\n{DONE}\n"}}
+    reader = dialect_of(provider(agent.name)).reader(transcript := Transcript(""))
+    piece = b"x" * (1 << 20)
+    tracemalloc.start()
+    reader.feed(b'{"method": "session/update", "params": {"update": {"content": {"text": "')
+    for _ in range(50):
+        reader.feed(piece)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    reader.feed(b'"}}}}\n' + lines({"method": "session/update", "params": {"update": said}}))
+    reader.close()
+    assert peak < 20_000_000
+    assert transcript.markers == [Marker("DONE")]
 
 
 @settings(max_examples=150, deadline=None)

@@ -54,6 +54,18 @@ def test_byte_by_byte_is_as_good_as_at_once(agent: str, name: str) -> None:
     assert same(read(agent, *(data[at : at + 1] for at in range(len(data)))), read(agent, data))
 
 
+@pytest.mark.parametrize("agent", STRUCTURED)
+def test_a_cut_in_the_middle_of_a_character_changes_nothing(agent: str) -> None:
+    learned = "Größe 漢字 🎉"
+    events = FORMATS[agent].says(f"Ärger.\n<ralph>LEARNING:{learned}</ralph>\n")
+    data = b"".join(json.dumps(event, ensure_ascii=False).encode() + b"\n" for event in events)
+    whole = read(agent, data)
+    assert whole.transcript.texts("LEARNING") == (learned,)
+    assert same(read(agent, *(data[at : at + 1] for at in range(len(data)))), whole)
+    for end in range(len(data)):
+        read(agent, data[:end])
+
+
 @pytest.mark.parametrize(("agent", "name"), SAMPLES, ids=IDS)
 def test_output_that_ends_anywhere_is_read_up_to_there(agent: str, name: str) -> None:
     data = raw(agent, name)
