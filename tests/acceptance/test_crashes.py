@@ -62,6 +62,7 @@ def check(project: Project) -> None:
         assert len(kept) >= 1
         assert story["attempts"] >= len(kept)
     assert processes_in(project.folder) == []
+    project.ralph("attest", "verify", "main..ralph/auth")
     records = list((project.path / ".ralph/run").glob("*/*.attempt.json"))
     assert records == []
 

@@ -22,6 +22,7 @@ SECTIONS = {
         "next": "Show which task comes next.",
         "attempts": "List every attempt with its diff, or restore one.",
         "logs": "Show what happened in a run; --follow one that is running.",
+        "attest": "Show or verify the receipts of commits, in any clone.",
         "learnings": "Show what agents learned along the way.",
     },
     "Decide": {

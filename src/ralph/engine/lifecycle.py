@@ -20,6 +20,7 @@ from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.loop import work_through
 from ralph.engine.pending import take_back
+from ralph.engine.receipts import open_receipts
 from ralph.engine.recovery import end_orphans, prove_again, recover, rescue
 from ralph.engine.run import Run
 from ralph.engine.settle import reopen_review, resume
@@ -171,6 +172,7 @@ async def _drive(
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
     await check_ui(run)
     assert run.branch
+    await open_receipts(run, run.branch)
     taken_back = await take_back(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)

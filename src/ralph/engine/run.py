@@ -39,6 +39,7 @@ from ralph.provision.destination import Destination
 from ralph.provision.discover import Dependency
 from ralph.provision.provide import provide, provided_so_far
 from ralph.provision.restore import restore
+from ralph.receipts.statement import AttemptFacts
 from ralph.steps.recorder import Recorder
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
@@ -87,6 +88,7 @@ class Run:
     guards: set[Guard] = field(default_factory=set)  # the guards that are watching now
     conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with other tasks' work
     verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # gate results by tree
+    pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None
@@ -162,6 +164,9 @@ class Run:
 
     def emit(self, event: Event) -> None:
         self.journal.emit(event)
+
+    def warn(self, text: str) -> None:
+        self.emit(Noted(text=text, warning=True))
 
     def working_copy(self, folder: Path) -> WorkingCopy:
         assert self.branch, "working copies belong to a branch"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -77,6 +78,7 @@ class AgentStep(Step):
     may_claim = True  # marks in the plan count as its claims
     _contract: ContractCheck | None = None  # kept between retries, which continue from what the agent has written
     _agent: NamedProvider | None = None  # chosen for each call
+    _prompt = ""  # the sha256 of the last prompt
     _used: Usage | None = None  # what the call has used so far, if its output says so
 
     def role(self, work: Work) -> str:
@@ -167,7 +169,8 @@ class AgentStep(Step):
         text = f"{STARTS_BELOW.format(provider.cwd, context.cwd)}\n\n{text}" if provider.cwd else text
         prompt = host.logs / f"{name}.prompt.md"
         with safe_files.open_new(prompt) as file:
-            file.write(text.encode(errors="replace"))
+            file.write(data := text.encode(errors="replace"))
+        self._prompt = hashlib.sha256(data).hexdigest()
         log, words = host.logs / f"{name}.log", host.logs / f"{name}.words.txt"
         host.emit(
             AgentStarted(
@@ -323,6 +326,7 @@ class AgentStep(Step):
             said=heard.reason,
             usage=heard.report.usage,
             agent=self._agent.name if self._agent else "",
+            prompt=self._prompt,
             commit=findings.commit,
             summary=findings.summary,
             changed=findings.moved,
