@@ -22,6 +22,7 @@ from ralph.views import words
 from ralph.views.lines import say
 from ralph.workspace import RALPH
 
+MAX_WORDS = 100
 ALLOWED = "gpg.ssh.allowedSignersFile"
 
 
@@ -73,6 +74,11 @@ def command(what: str, revisions: str, signers: tuple[Path, ...], as_json: bool)
     return 0 if checks and all(check.is_valid for check in checks) else EXIT_UNFINISHED
 
 
+def short(text: object) -> str:
+    """Return what anybody may have written as a short text without control characters."""
+    return words.cut(one_line(str(text)[:1_000]), MAX_WORDS)
+
+
 def _copies(folder: Path) -> Path | None:
     """Return the nearest `.ralph/receipts/`."""
     found = (above / RALPH / "receipts" for above in (folder, *folder.parents))
@@ -81,7 +87,7 @@ def _copies(folder: Path) -> Path | None:
 
 def _print(check: ReceiptCheck, *, whole: bool) -> None:
     mark, colour = ("✓", "green") if check.is_valid else ("✗", "red")
-    head = f"{click.style(mark, fg=colour)} {check.commit.commit[:12]} {words.cut(one_line(check.commit.subject), 60)}"
+    head = f"{click.style(mark, fg=colour)} {check.commit.commit[:12]} {words.cut(short(check.commit.subject), 60)}"
     say(f"{head}\n    {_said(check)}", hang=4)
     if whole and check.receipt:
         for line in _details(check.receipt):
@@ -101,7 +107,7 @@ def _said(check: ReceiptCheck) -> str:
 
 def _verified(receipt: ReadReceipt) -> str:
     passed = sum(test["result"] == "PASSED" for test in receipt.of_kind(TEST_RESULT))
-    evidence = dict.fromkeys(one_line(attempt["evidence"]) for attempt in receipt.of_kind(ATTEMPT))
+    evidence = dict.fromkeys(short(attempt["evidence"]) for attempt in receipt.of_kind(ATTEMPT))
     gates = f"{words.count(passed, 'gate')} passed" if passed else "no gate passed"
     return ", ".join((gates, *evidence))
 
@@ -109,9 +115,9 @@ def _verified(receipt: ReadReceipt) -> str:
 def _signed(check: SignatureCheck) -> str:
     match check.standing:
         case Standing.VERIFIED:
-            return f"signed by {one_line(check.by)}"
+            return f"signed by {short(check.by)}"
         case Standing.UNKNOWN_KEY:
-            return f"signed by an unknown key ({one_line(check.key) or 'unnamed'})"
+            return f"signed by an unknown key ({short(check.key) or 'unnamed'})"
         case _:
             return "unsigned"
 
@@ -121,25 +127,25 @@ def _details(receipt: ReadReceipt) -> Iterator[str]:
         gate = test["configuration"][0]
         notes = gate.get("annotations")
         command = notes.get("command", "") if isinstance(notes, dict) else ""
-        yield f"gate {one_line(gate['name'])}: {test['result'].lower()}  {words.cut(one_line(str(command)), 100)}"
-    known = [PROPERTIES.get(name, one_line(name)) for name in receipt.properties]
+        yield f"gate {short(gate['name'])}: {test['result'].lower()}  {short(command)}"
+    known = [PROPERTIES.get(name, short(name)) for name in receipt.properties]
     if receipt.of_kind(SUMMARY):
-        yield f"verified: {', '.join(known) or 'nothing'}"
+        yield f"verified: {words.cut(', '.join(known), 400) or 'nothing'}"
     for attempt in receipt.of_kind(ATTEMPT):
         yield ", ".join(filter(None, _attempt_words(attempt)))
 
 
 def _attempt_words(attempt: dict[str, Any]) -> Iterator[str]:
     number = f"/{attempt['attempt']}" if "attempt" in attempt else ""
-    yield one_line(f"{attempt['kind']} {attempt['work']}{number}")
-    yield one_line(":".join(str(attempt[name]) for name in ("agent", "model") if name in attempt))
+    yield short(f"{attempt['kind']} {attempt['work']}{number}")
+    yield short(":".join(str(attempt[name]) for name in ("agent", "model") if name in attempt))
     match attempt.get("tokens"):
         case dict() as tokens:
             yield f"{sum(count for count in tokens.values() if isinstance(count, int)):,} tokens"
     match attempt.get("cost"):
         case {"usd": int() | float() as usd, "source": source}:
-            yield one_line(f"${usd:.2f} ({source})")
-    yield one_line(attempt["evidence"])
+            yield short(f"${usd:.2f} ({source})")
+    yield short(attempt["evidence"])
 
 
 def _conclude(folder: Path, checks: list[ReceiptCheck]) -> None:

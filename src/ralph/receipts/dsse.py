@@ -66,9 +66,13 @@ def parse(line: bytes) -> Envelope:
 def parse_json(data: bytes) -> object:
     """Parse JSON from an untrusted source; raise `UnreadableReceipt` for anything that cannot be parsed."""
     try:
-        return json.loads(data)
+        return json.loads(data, parse_constant=_no_number)
     except (ValueError, RecursionError):
         raise UnreadableReceipt("it is not valid JSON") from None
+
+
+def _no_number(name: str) -> object:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _signature(entry: object) -> Signature:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from ralph.receipts.statement import (
 )
 
 MAX_LINES = 1_000
+NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 RESULTS = ("PASSED", "WARNED", "FAILED")
 
 
@@ -110,7 +112,7 @@ def _statement(envelope: Envelope) -> ReadStatement:
         raise UnreadableReceipt("its payload is not an in-toto statement")
     subjects, kind, predicate = (document.get(name) for name in ("subject", "predicateType", "predicate"))
     match subjects:
-        case [{"digest": {"gitCommit": str(commit), "gitTree": str(tree)}} as subject]:
+        case [{"digest": {"gitCommit": commit, "gitTree": tree}} as subject] if _are_names(commit, tree):
             name = subject.get("name")
             about = Subject(branch=name if isinstance(name, str) else "", commit=commit, tree=tree)
         case _:
@@ -127,12 +129,17 @@ def _is_well_formed(kind: str, predicate: dict[str, Any]) -> bool:
             return result in RESULTS
         case str(), {"properties": list(names), "inputAttestations": list(inputs)} if kind == SUMMARY:
             return all(isinstance(name, str) for name in names) and all(map(_is_input, inputs))
-        case str(), {"base": {"gitCommit": str(), "gitTree": str()}, "paths": list(paths)} if kind == STATE:
-            return all(isinstance(path, str) for path in paths)
+        case str(), {"base": {"gitCommit": commit, "gitTree": tree}} if kind == STATE:
+            return _are_names(commit, tree)
         case str(), {"work": str(), "kind": str(), "evidence": str()} if kind == ATTEMPT:
             return True
         case _:
             return kind not in (TEST_RESULT, SUMMARY, STATE, ATTEMPT)
+
+
+def _are_names(*values: object) -> bool:
+    """Return whether these are names of git objects; git is asked about them."""
+    return all(isinstance(value, str) and NAME.fullmatch(value) for value in values)
 
 
 def _is_input(entry: object) -> bool:

@@ -70,6 +70,15 @@ REFUSED = {
     "half a line": (receipt(*WHOLE)[:-300], "it is not valid JSON"),
     "deep": (b"[" * 500_000, "line 1: it is not valid JSON"),
     "a huge number": (b'{"payload": ' + b"9" * 10_000 + b"}", "line 1: it is not valid JSON"),
+    "no number": (b'{"payload": NaN}', "line 1: it is not valid JSON"),
+    "a name for git": (
+        receipt(changed(WHOLE[0], lambda d: d["subject"][0]["digest"].update(gitCommit="HEAD\nHEAD"))),
+        "it names no git commit and tree",
+    ),
+    "a base for git": (
+        receipt(changed(STATE_ONLY, lambda d: d["predicate"]["base"].update(gitTree="refs/heads/main"))),
+        "fields of its predicate are missing or wrong",
+    ),
     "another document": (b'["payload"]', "line 1: it is not a DSSE envelope"),
     "another type": (line(payloadType="text/plain"), "is not of the type application/vnd.in-toto+json"),
     "no Base64": (line(payload="%%%"), "invalid Base64"),
