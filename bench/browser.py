@@ -18,7 +18,7 @@ from ralph import config
 from ralph.errors import RalphError
 from ralph.process import tree
 from ralph.verify.browser import Browser, check_installed
-from ralph.verify.pages import PageVisit, Shots, visit_pages
+from ralph.verify.pages import PageVisit, ScreenshotFolder, visit_pages
 from ralph.verify.urls import Page
 
 ROUNDS, WARM_UP, LIMIT = 21, 3, 1.3
@@ -62,7 +62,7 @@ async def _measure(place: Path, url: str) -> dict[str, float]:
         look = PageVisit(
             pages=(Page(url),),
             browser=browser,
-            shots=Shots(root=place, folder=place / "shots", work="US-001", attempt="1"),
+            shots=ScreenshotFolder(root=place, folder=place / "shots", work="US-001", attempt="1"),
             seen=lambda result: None,
         )
         for number in range(ROUNDS + WARM_UP):

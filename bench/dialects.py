@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.measure import folder, seconds
 from bench.table import Row
 from ralph.agent.dialects import DIALECTS
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 
 SIZE, PIECE, ROUNDS = 20_000_000, 1 << 18, 5
 SAMPLES = Path(__file__).parents[1] / "tests" / "data"
@@ -55,7 +55,7 @@ def _times(name: str, path: Path) -> tuple[float, float]:
 
 
 def _read(name: str, path: Path) -> None:
-    reader = DIALECTS[name].reader(Speech())
+    reader = DIALECTS[name].reader(Transcript())
     _pieces(path, reader.feed)
     reader.close()
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path, PurePath
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from ralph import config_rules, validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 
 NAME = "ralph.config.json"
+IN_PLACE = "slot"
+"""`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
 ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
 
 Seconds = Annotated[float, Field(gt=0, le=7 * 24 * 3600)]
@@ -27,7 +30,17 @@ SeverityName = Literal["critical", "major", "minor"]
 class ConfigSection(BaseModel):
     """A part of the file: camelCase keys, nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid", alias_generator=to_camel, frozen=True, populate_by_name=True)
+    model_config = ConfigDict(
+        defer_build=True, extra="forbid", alias_generator=to_camel, frozen=True, populate_by_name=True
+    )
+
+
+S = TypeVar("S", bound=ConfigSection)
+
+
+def _section(of: type[S], **values: object) -> Callable[[], S]:
+    """Makes a section that the file leaves out. It has no mistakes, so it needs no validator of its own."""
+    return lambda: cast(S, of.model_construct(None, **values))
 
 
 class Provider(ConfigSection):
@@ -77,7 +90,7 @@ class RoleSettings(ConfigSection):
         default=(),
         description="Several names, in order: while one is limited or down, the next one works. default: provider.",
     )
-    model: str | None = Field(default=None, description="The model of the first of them.")
+    model: str | None = Field(default=None, description="The model of the first provider.")
 
 
 class RaceSettings(ConfigSection):
@@ -87,7 +100,7 @@ class RaceSettings(ConfigSection):
         default=(), description="The agents that race: two or more names from providers, or default; [] is no race."
     )
     after_failures: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=0, description="Race only when a task has failed this often; 0: from the first attempt."
+        default=0, description="Race only after a task has failed this many times; 0: from the first attempt."
     )
 
 
@@ -103,15 +116,14 @@ class Allowance(ConfigSection):
 class Budget(Allowance):
     """What one run may spend, and what a plan and a task may spend in all runs together."""
 
-    target: Allowance = Field(default_factory=Allowance, description="For all runs of a plan together.")
-    task: Allowance = Field(default_factory=Allowance, description="For all attempts of one task together.")
+    target: Allowance = Field(default_factory=_section(Allowance), description="For all runs of a plan together.")
+    task: Allowance = Field(default_factory=_section(Allowance), description="For all attempts of one task together.")
     hard: bool = Field(
         default=False, description="true: end running agents when it is used up; false: let them finish their attempt."
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class NamedProvider:
+class NamedProvider(Frozen):
     """An agent and its name in the configuration."""
 
     name: str
@@ -257,24 +269,28 @@ class Config(ConfigSection):
     )
     services: tuple[Service, ...] = ()
     verify: Verify = Field(
-        default_factory=lambda: Verify(default=()), description="The gates as plain commands; required without gates."
+        default_factory=_section(Verify, default=()),
+        description="The gates as plain commands; required without gates.",
     )
     gates: tuple[GateSetting, ...] | None = Field(
         default=None, description="The gates with names, instead of verify.default; null: verify.default."
     )
     review: ReviewSettings = Field(
-        default_factory=lambda: ReviewSettings(enabled=False), description="Reviews of each task; {} switches them on."
+        default_factory=_section(ReviewSettings, enabled=False),
+        description="Reviews of each task; {} switches them on.",
     )
     protect: tuple[Line, ...] = Field(
         default=(), description="Globs of files that no agent may change, in git's syntax (** for any depth)."
     )
-    race: RaceSettings = Field(default_factory=RaceSettings, description="Several agents attempt the same task.")
-    budget: Budget = Field(default_factory=Budget, description="What a run, a plan and a task may cost.")
-    worktrees: Worktrees = Field(default_factory=Worktrees)
-    session: SessionSettings = Field(default_factory=SessionSettings)
-    browser: BrowserSettings = Field(default_factory=BrowserSettings)
-    commits: Commits = Field(default_factory=Commits)
-    receipts: ReceiptSettings = Field(default_factory=ReceiptSettings)
+    race: RaceSettings = Field(
+        default_factory=_section(RaceSettings), description="Several agents attempt the same task."
+    )
+    budget: Budget = Field(default_factory=_section(Budget), description="What a run, a plan and a task may cost.")
+    worktrees: Worktrees = Field(default_factory=_section(Worktrees))
+    session: SessionSettings = Field(default_factory=_section(SessionSettings))
+    browser: BrowserSettings = Field(default_factory=_section(BrowserSettings))
+    commits: Commits = Field(default_factory=_section(Commits))
+    receipts: ReceiptSettings = Field(default_factory=_section(ReceiptSettings))
 
     @property
     def unused_gates(self) -> tuple[str, ...]:

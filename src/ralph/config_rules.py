@@ -11,6 +11,8 @@ from ralph.workspace import RALPH, is_inside
 
 DEFAULT = "default"
 """How a role names the default provider; the name of its program works too."""
+OTHER_VARIABLE = re.compile(r"\$\{(?!RALPH_PORT\})\w*\}|\$RALPH_PORT\b")
+"""What looks like a variable in `ready` and is not `${RALPH_PORT}`."""
 
 
 def mistakes_in(document: validation.Json) -> Iterable[str]:
@@ -54,7 +56,7 @@ def race_mistakes(agents: Sequence[str], names: Iterable[str]) -> Iterable[str]:
     """What is wrong with the agents of a race; the same agent twice makes two attempts, which is fine."""
     known = list(names)
     if len(agents) == 1:
-        yield f"a race needs two agents or more, and {agents[0]!r} is one"
+        yield f"a race needs two agents or more, but only {agents[0]!r} is named"
     for name in dict.fromkeys(agents):
         if name not in known:
             yield f"{name!r} is not among providers{validation.nearest(name, known)}"
@@ -76,6 +78,9 @@ def _services(document: validation.Json) -> Iterable[str]:
             yield from _pattern(f"services[{index}].ready", ready.removeprefix("log:"))
             if not item.get("start"):
                 yield f"services[{index}].ready: only the output of a service with a start command can be read"
+        elif isinstance(ready, str):
+            for name in OTHER_VARIABLE.findall(ready):
+                yield f"services[{index}].ready: {name} is not replaced; only ${{RALPH_PORT}} is"
 
 
 def _ignored(document: validation.Json) -> Iterable[str]:
@@ -113,9 +118,9 @@ def _start(where: str, provider: validation.Json) -> Iterable[str]:
 def _protocol(where: str, provider: validation.Json) -> Iterable[str]:
     """What one way to talk to an agent has and the other has not."""
     if provider.get("protocol") == "acp" and provider.get("dialect") is not None:
-        yield f'{where}.dialect: has no meaning with "protocol": "acp"; leave it out'
+        yield f'{where}.dialect: is not used with "protocol": "acp"; leave it out'
     if provider.get("protocol", "cli") == "cli" and "permissions" in provider:
-        yield f'{where}.permissions: has a meaning only with "protocol": "acp"; leave it out'
+        yield f'{where}.permissions: is used only with "protocol": "acp"; leave it out'
 
 
 def _misplaced(path: str) -> str:

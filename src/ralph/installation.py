@@ -6,18 +6,22 @@ import json
 import re
 import shlex
 import sys
-from dataclasses import dataclass
 from enum import Enum
-from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
+
+from ralph.frozen import Frozen
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
 
 PACKAGE = "ralph-run"
 
 
-class Manner(Enum):
-    """What looks after the folder that Ralph runs from."""
+class InstallKind(Enum):
+    """The tool that manages the folder that Ralph runs from."""
 
     PIPX = "installed with pipx"
     UV_TOOL = "installed with uv"
@@ -25,11 +29,10 @@ class Manner(Enum):
     PIP = "installed with pip"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Installation:
+class Installation(Frozen):
     """What is known about it."""
 
-    manner: Manner
+    manner: InstallKind
     python: str
     source: str = ""  # a folder, or what git or pip takes as an address; empty: an index
     requirements: tuple[str, ...] = ()  # of the package with all of its extras, as its metadata has them
@@ -39,11 +42,11 @@ class Installation:
         """The command that installs an extra into this installation."""
         packages = shlex.join(self._packages(name))
         match self.manner:
-            case Manner.PIPX:
+            case InstallKind.PIPX:
                 return f"pipx inject {PACKAGE} {packages}"
-            case Manner.UV_TOOL:
+            case InstallKind.UV_TOOL:
                 return f"uv tool install --with {packages} {shlex.quote(self.source or PACKAGE)}"
-            case Manner.CLONE:
+            case InstallKind.CLONE:
                 return f"{self._pip} -e {shlex.quote(f'{self.source}[{name}]')}"
             case _:
                 return f"{self._pip} {packages}"
@@ -54,11 +57,11 @@ class Installation:
         pull = (f"git -C {shlex.quote(folder)} pull",) if folder else ()
         source = shlex.quote(self.source or PACKAGE)
         match self.manner:
-            case Manner.PIPX:
+            case InstallKind.PIPX:
                 return (*pull, f"pipx install --force {source}") if self.source else (f"pipx upgrade {PACKAGE}",)
-            case Manner.UV_TOOL:
+            case InstallKind.UV_TOOL:
                 return (*pull, f"uv tool upgrade --reinstall {PACKAGE}")
-            case Manner.CLONE:
+            case InstallKind.CLONE:
                 return (*pull, f"{self._pip} -e {source}")
             case _:
                 return (*pull, f"{self._pip} --upgrade {source}")
@@ -75,25 +78,33 @@ class Installation:
 
 def this() -> Installation:
     """The installation that is running."""
-    return read(Path(sys.prefix), sys.executable, _metadata(), has_pip=find_spec("pip") is not None)
+    return read(Path(sys.prefix), sys.executable, _metadata(PACKAGE), has_pip=find_spec("pip") is not None)
 
 
 def read(prefix: Path, python: str, metadata: Distribution | None, *, has_pip: bool = True) -> Installation:
     """What a folder with a Python environment and the package's metadata say."""
     source, is_editable = _source(metadata)
     if (prefix / "pipx_metadata.json").is_file():
-        manner = Manner.PIPX
+        manner = InstallKind.PIPX
     elif (prefix / "uv-receipt.toml").is_file():
-        manner = Manner.UV_TOOL
+        manner = InstallKind.UV_TOOL
     else:
-        manner = Manner.CLONE if is_editable else Manner.PIP
+        manner = InstallKind.CLONE if is_editable else InstallKind.PIP
     requirements = tuple(metadata.requires or ()) if metadata else ()
     return Installation(manner=manner, python=python, source=source, requirements=requirements, has_pip=has_pip)
 
 
-def _metadata() -> Distribution | None:
+def version_of(package: str) -> str:
+    """The installed version of a package; "" if it is not installed."""
+    metadata = _metadata(package)
+    return metadata.version if metadata else ""
+
+
+def _metadata(package: str) -> Distribution | None:
+    from importlib.metadata import PackageNotFoundError, distribution  # slow to import, and rarely asked
+
     try:
-        return distribution(PACKAGE)
+        return distribution(package)
     except PackageNotFoundError:
         return None
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
 
 from ralph.errors import RalphError
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 
 def added(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group, by name."""
+    from importlib.metadata import entry_points  # slow to import, and most runs use only Ralph's own
+
     return {point.name: point for point in entry_points(group=group)}
 
 

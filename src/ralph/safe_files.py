@@ -27,7 +27,7 @@ def folder(path: Path) -> Iterator[int]:
 
     A link below `.ralph` is removed, because it would stop every later run; its target stays.
     """
-    base, parts = _trusted(path)
+    base, parts = _split_at_own(path)
     handle = _base(base, path)
     theirs = _theirs(parts)
     try:
@@ -88,8 +88,8 @@ def open_old(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read(path: Path, most: int = MAX_BYTES) -> bytes | None:
-    """The content of a plain file of at most `most` bytes; None for anything else, such as a link or a pipe."""
+def read(path: Path, max_bytes: int = MAX_BYTES) -> bytes | None:
+    """The content of a plain file of at most `max_bytes` bytes; None for anything else, such as a link or a pipe."""
     try:
         try:
             file = open_old(path)
@@ -97,10 +97,10 @@ def read(path: Path, most: int = MAX_BYTES) -> bytes | None:
             make_writable(path)
             file = open_old(path)
         with file:
-            data = file.read(most + 1)
+            data = file.read(max_bytes + 1)
     except OSError:
         return None
-    return data if len(data) <= most else None
+    return data if len(data) <= max_bytes else None
 
 
 def is_file(path: Path) -> bool:
@@ -195,7 +195,7 @@ def _allow(path: str, status: os.stat_result, wanted: int) -> None:
         os.chmod(path, stat.S_IMODE(status.st_mode) | wanted)  # noqa: PTH101 - as fast as the walk
 
 
-def _trusted(path: Path) -> tuple[Path, tuple[str, ...]]:
+def _split_at_own(path: Path) -> tuple[Path, tuple[str, ...]]:
     """Split a path into the trusted folder and the parts below it, each of which is checked."""
     parts = path.parts
     at = next((index for index, part in enumerate(parts) if part in OWN), len(parts))

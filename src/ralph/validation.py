@@ -76,7 +76,7 @@ def parse_object(data: bytes, *, name: str) -> Json:
     if not isinstance(document, dict):
         raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"], "Write it as { … }.")
     if NUL in data:
-        mistakes = [f"{place(where)}: contains a NUL character" for where in _with_nul(document)]
+        mistakes = [f"{location_text(where)}: contains a NUL character" for where in _with_nul(document)]
         if mistakes:
             raise Mistakes(name, mistakes, "Remove the character, \\u0000.")
     return document
@@ -100,7 +100,7 @@ def without_mark(data: bytes) -> bytes:
     return data.removeprefix(b"\xef\xbb\xbf")
 
 
-def place(location: Iterable[int | str]) -> str:
+def location_text(location: Iterable[int | str]) -> str:
     """`("userStories", 2, "id")` as `userStories[2].id`."""
     path = ""
     for part in location:
@@ -120,8 +120,8 @@ def _describe(error: ErrorDetails, model: type[BaseModel], where: tuple[int | st
     location = error["loc"]
     if location[-1:] == ("[key]",):
         known = re.findall(r"'([^']*)'", error["msg"])
-        return f"{place((*where, *location[:-1]))}: unknown key{nearest(str(location[-2]), known)}"
-    spot = place((*where, *location))
+        return f"{location_text((*where, *location[:-1]))}: unknown key{nearest(str(location[-2]), known)}"
+    spot = location_text((*where, *location))
     match error["type"]:
         case "extra_forbidden":
             return f"{spot}: unknown key{nearest(str(location[-1]), _keys_beside(model, location))}"

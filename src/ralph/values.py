@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema
 
-from ralph.validation import Json, place
+from ralph.validation import Json, location_text
 
 DURATION = re.compile(r"(?:(\d+)h)?(?:(\d+)m)?(?:(\d+(?:\.\d+)?)s)?")
 VARIABLE = re.compile(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
@@ -73,12 +73,12 @@ def substitute(document: Json, variables: Mapping[str, str]) -> tuple[Json, list
                 return match[0][1:]
             found = variables.get(name)
             if found and not found.isprintable() and found != found.encode(errors="replace").decode():
-                missing.append(f"{place(where)}: the environment variable {name} is not UTF-8 text")
+                missing.append(f"{location_text(where)}: the environment variable {name} is not UTF-8 text")
                 return match[0]
             if default is not None:
                 return found or default  # as a shell does: an empty one counts as missing
             if found is None:
-                missing.append(f"{place(where)}: the environment variable {name} is not set")
+                missing.append(f"{location_text(where)}: the environment variable {name} is not set")
             return match[0] if found is None else found
 
         return VARIABLE.sub(one, value)

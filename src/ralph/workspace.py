@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 
 MARKERS = (".git", "package.json", "Cargo.toml", "go.mod", "pyproject.toml", "mix.exs")
 FEATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
@@ -26,8 +26,7 @@ TARGETS = ("requirements", "specs", "request")
 """What commands call the other workflows' plans: no feature can have such a name."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Workspace:
+class Workspace(Frozen):
     """One project that Ralph works in."""
 
     root: Path
@@ -83,10 +82,11 @@ class Workspace:
         specs = (SPECS_PLAN, PROGRESS) if (self.root / SPECS_PLAN).is_file() else ()
         return (f"{SESSIONS}/", *specs)
 
-    def keep_out_of_git(self) -> bool:
+    def keep_out_of_git(self, *, shared: bool = False) -> bool:
         """Make `.ralph/.gitignore`, so that locks, logs and screenshots never reach a commit; False: it is there.
 
-        The largest folders also have one of their own: on a branch without the first they stay out of git as well.
+        `shared`: the person commits the file; otherwise it also ignores itself. The largest folders have their own
+        file, so that they stay out of git on a branch without the first one too.
         """
         for folder in (self.worktrees, self.slots, self.review_copies, self.clean_copies):
             if folder.is_symlink():
@@ -99,7 +99,7 @@ class Workspace:
         if path.exists():
             return False
         with safe_files.open_new(path) as file:
-            file.write(("\n".join(IGNORED) + "\n").encode())
+            file.write(("\n".join((*IGNORED, *(() if shared else (".gitignore",)))) + "\n").encode())
         return True
 
     def features(self) -> list[Feature]:
@@ -110,8 +110,7 @@ class Workspace:
         return sorted((feature for feature in found if feature), key=lambda feature: feature.folder)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Feature:
+class Feature(Frozen):
     """A feature's folder under `.ralph/`: `<date>-<name>`."""
 
     name: str

@@ -229,7 +229,7 @@ stop(prompt)
         json.loads(project.read("ralph.config.json")), json.loads(project.ralph("schema", "config").stdout)
     )
 
-    assert "my-agent), spoken to over ACP" in project.ralph("doctor", code=None).stdout
+    assert "my-agent), used over ACP" in project.ralph("doctor", code=None).stdout
     done = project.ralph("run", "auth", "--once", "--no-baseline")
 
     assert "agent says DONE" in done.stdout

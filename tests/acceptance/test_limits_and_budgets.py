@@ -64,8 +64,9 @@ def test_while_the_first_agent_is_limited_the_second_works_and_every_receipt_say
     project.stories("One")
     limit(project, "one")
 
-    project.ralph("run", "auth", "--no-baseline")
+    done = project.ralph("run", "auth", "--no-baseline")
 
+    assert "! The agent could not work: API Error: 429 rate limit. Meanwhile two works." in done.stdout
     assert calls(project, "one") == 1, "it is not asked again while it is limited"
     story = project.story()
     assert (story["passes"], story["retries"], story["attempts"]) == (True, 0, 1)

@@ -149,7 +149,7 @@ def test_a_limit_is_noted_and_the_run_goes_on(project: Project) -> None:
 
     done = project.ralph("run", "auth", "--once")
 
-    assert "Probing codex: it could not be tried out. The agent could not work: 429 Too Many Requests" in done.stdout
+    assert "Probing codex: Ralph could not try it. The agent could not work: 429 Too Many Requests" in done.stdout
     assert calls(project) == 2
 
 

@@ -98,7 +98,7 @@ def test_races_that_cannot_be_run_are_refused_with_a_remedy(project: Project) ->
     racers(project)
     cases = {
         "one,tow": "'tow' is not among providers; did you mean 'two'?",
-        "one": "a race needs two agents or more, and 'one' is one.",
+        "one": "a race needs two agents or more, but only 'one' is named.",
         ",": "it names no agent.",
     }
     for names, message in cases.items():

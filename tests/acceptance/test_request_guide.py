@@ -17,7 +17,7 @@ def shell(project: Project, line: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_guide_works_as_it_is_written(project: Project) -> None:
-    text = GUIDE.read_text().split("## How a request goes")[0]
+    text = GUIDE.read_text().split("## The phases of a request")[0]
     project.write("agent.json", re.findall(r"```json\n(.*?)```", text, re.DOTALL)[0])
     blocks = [block.strip().splitlines() for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL)]
     prepare, plan, begin, look, finish = blocks

@@ -246,7 +246,7 @@ def test_a_plan_that_is_not_to_be_committed_stays_in_the_plan_s_worktree(ready: 
     ready.ralph("accept", "request", "task-004", "--why", "not wanted", "--yes")
     done = ready.ralph("start", "--jobs", "2")
 
-    assert "request: 4 tasks, 1 passed, 1 accepted by hand" in done.stdout, "it goes on with what is on disk"
+    assert "request: 4 tasks, 1 passed, 1 accepted manually" in done.stdout, "it goes on with what is on disk"
     assert "3/4 passed, 1 accepted" in ready.ralph("status", "request").stdout
     assert (load(ready)["phase"], load(ready)["branch"]) == ("completed", "ralph/request")
     assert work(ready) == ["feat: task-001 - Model", "feat: task-002 - Server", "feat: task-003 - Endpoint"]

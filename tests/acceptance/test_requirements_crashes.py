@@ -80,7 +80,7 @@ def check(project: Project) -> None:
 @pytest.mark.long
 def test_killed_at_any_instant_the_next_run_goes_on_and_nothing_is_lost(project: Project) -> None:
     prepare(project)
-    for _ in states(project, "run", least=100):
+    for _ in states(project, "run", least=80):
         project.ralph("run", code=3)
         check(project)
 

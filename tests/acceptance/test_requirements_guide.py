@@ -27,7 +27,7 @@ def named_files(text: str) -> dict[str, str]:
 
 def what_is_where(text: str) -> list[str]:
     """Every file in the guide's table."""
-    rows = re.findall(r"^\| (`.*?) \|", text.split("## What is where")[1].split("\n## ")[0], re.MULTILINE)
+    rows = re.findall(r"^\| (`.*?) \|", text.split("## The files")[1].split("\n## ")[0], re.MULTILINE)
     found: list[str] = []
     for row in rows:
         first, *others = re.findall(r"`([^`]+)`", row)

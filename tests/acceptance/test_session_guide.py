@@ -22,7 +22,9 @@ def test_the_guide_works_as_it_is_written(project: Project) -> None:
     assert "task-1 failed" in out and "task-2 failed" in out, "one by its reviewer, one by a gate"
     assert "feat: task-3 - Fahrenheit" in project.types("git log --oneline ralph/weather")
     assert "weather  completed" in project.types(look)
-    assert "weather: complete" in project.types(resume), "nothing is left to do"
+    again = project.types(resume)
+    assert "weather: complete" in again, "nothing is left to do"
+    assert "differs from the one on" not in again, "the checkout never had a plan"
     assert "weather: not finished" in project.types(update, code=3), "the script has no answer for that"
     project.types("git merge -q ralph/weather")
     assert project.exists(".ralph-sessions/weather/progress.review2.md")

@@ -35,10 +35,24 @@ def test_a_story_about_a_path_that_belongs_to_nothing_is_refused(ready: Project)
 
 def test_a_run_that_is_refused_at_the_start_lets_go_of_the_branch(ready: Project) -> None:
     ready.stories(ui("/login shows a form"))
+    ready.git("branch", "ralph/auth")
 
     ready.ralph("run", "auth", code=1)
 
     ready.git("switch", "-q", "ralph/auth")
+
+
+@pytest.mark.parametrize("in_branch", [True, False])
+def test_a_plan_whose_first_run_was_refused_can_still_be_edited(ready: Project, in_branch: bool) -> None:
+    """The branch is created when the run begins, not before: until then, the plan in the checkout counts."""
+    ready.config("true", commits={"prdChanges": in_branch})
+    ready.stories(ui("/login shows a form"))
+    ready.ralph("run", "auth", code=1)
+    assert ready.git("branch", "--list", "ralph/*") == ""
+
+    ready.stories(ui("It looks good"))
+
+    assert "US-001 passed" in ready.ralph("run", "auth").stdout
 
 
 def test_a_run_that_is_refused_after_a_kill_leaves_the_killed_run_s_plan(ready: Project) -> None:

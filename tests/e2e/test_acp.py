@@ -39,7 +39,7 @@ def test_a_feature_is_built_and_verified(project: Project, agent: RealAgent, mod
         VERIFIED,
     )
     prepare(project, agent)
-    assert f"agent {agent.name} ({agent.program}), spoken to over ACP" in project.ralph("doctor").stdout
+    assert f"agent {agent.name} ({agent.program}), used over ACP" in project.ralph("doctor").stdout
 
     done = project.ralph("run", "auth")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 from ralph import config
 from ralph.checkout.open import CheckoutRequest, open_checkout
 from ralph.engine.run import Run
-from ralph.engine.verification import Verifier
 from ralph.engine.worktree_pool import WorktreePool
 from ralph.journal.events import Event, Noted
 from ralph.journal.writer import Journal
@@ -199,7 +198,7 @@ async def _opened(project: Project, data: bytes, jobs: int, turns: dict[str, lis
             sleep=sleep,
         )
         run.limits.jitter = lambda: 0.0
-        async with Verifier(run, jobs) as run.verifier, WorktreePool.opened(run) as slots:
+        async with aclosing(run), WorktreePool.opened(run) as slots:
             await opened.branch.watch()
             run.secure()
             yield Engine(run=run, slots=slots, project=project, heard=heard, slept=slept)

@@ -119,7 +119,7 @@ for odd in ({"id": [1], "result": 1}, {"id": {}, "method": 7}, {"id": True, "res
             "slow down",
         ),
         (OPENED + "reply(prompt, error='bad'); sys.stdin.read()", FailureKind.ERROR, "Error"),
-        (OPENED + "sys.exit(0)", FailureKind.CRASH, "exit code 0 before it had answered"),
+        (OPENED + "sys.exit(0)", FailureKind.CRASH, "exit code 0 before it answered"),
         (OPENED + "say('I go.'); sys.exit(3)", FailureKind.CRASH, "exit code 3"),
         (OPENED + "put({'id': prompt['id'], 'result': {'a': 'x' * 50_000_000}})", FailureKind.ERROR, "more than 8 MB"),
         (OPENED + GARBAGE + "sys.exit(4)", FailureKind.ERROR, "Error"),

@@ -15,7 +15,7 @@ import pytest
 from ralph.agent import call
 from ralph.agent.call import AgentCall, AgentResult
 from ralph.agent.failure import FailureKind
-from ralph.agent.words import MOST
+from ralph.agent.words import MAX_BYTES
 from ralph.config import Provider
 from ralph.errors import RalphError
 from ralph.plan.usage import Usage
@@ -252,6 +252,16 @@ def test_an_agent_that_takes_too_long_is_ended_with_its_helpers(tmp_path: Path) 
     assert not [pid for pid in pids if alive(pid)]
 
 
+def test_an_agent_that_cannot_reach_its_model_is_not_let_try_without_end(tmp_path: Path) -> None:
+    trouble = {"type": "error", "message": "Reconnecting... waiting for network (error sending request)"}
+    script = f"while :; do echo '{json.dumps(trouble)}'; sleep 0.1; done"
+
+    heard = ask(tmp_path, agent(tmp_path, script, dialect="codex", idleTimeout=1, timeout=60))
+
+    assert heard.ended.how is ExitKind.GAVE_UP
+    assert heard.failure and heard.failure.kind is FailureKind.NETWORK
+
+
 def test_an_agent_that_falls_silent_is_ended(tmp_path: Path) -> None:
     heard = ask(tmp_path, agent(tmp_path, f"echo thinking; exec sleep {FOREVER}", idle_timeout=0.5, timeout=60))
 
@@ -447,6 +457,6 @@ def test_only_what_a_structured_agent_says_is_among_its_words(tmp_path: Path) ->
 
 def test_a_flood_of_words_takes_a_bounded_file_and_the_log_has_all_of_it(tmp_path: Path) -> None:
     ask(tmp_path, agent(tmp_path, "yes 0123456789012345678901234567890123456789 | head -c 20000000; echo; echo Bye"))
-    assert (tmp_path / "agent.words.txt").stat().st_size <= MOST
+    assert (tmp_path / "agent.words.txt").stat().st_size <= MAX_BYTES
     assert "[…]\n" in words(tmp_path)
     assert (tmp_path / "agent.log").stat().st_size > 20_000_000

@@ -164,7 +164,7 @@ def test_if_an_agent_cannot_be_used_another_one_works_and_the_person_is_told(per
     end, made = loop(person, {"US-001": [plays(agents, nobody=stop)]}, **TWO_AGENTS)
 
     assert (end.ending, agents) == (Ending.DONE, ["nobody", "second"])
-    assert "The key was refused. Ralph does without nobody in this run." in made.notes
+    assert "The key was refused. Ralph does not use nobody again in this run." in made.notes
 
 
 def test_if_no_agent_can_be_used_the_run_stops(person: Project) -> None:

@@ -190,7 +190,7 @@ def test_an_agent_that_is_limited_or_down_drops_out_at_once(person: Project, how
     assert started(made) == [(1, "one"), (2, "two"), (3, "two")]
     assert ended(made)[1] == ("one", Verdict.LIMITED)
     assert (made.told(Waited), made.slept, made.task().failures) == ([], [], 1)
-    assert ("Ralph does without one" in made.notes) is (how is Verdict.INTERRUPTED)
+    assert ("Ralph does not use one" in made.notes) is (how is Verdict.INTERRUPTED)
 
 
 def test_the_last_one_left_waits_for_its_limit(person: Project) -> None:

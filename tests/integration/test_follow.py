@@ -19,7 +19,7 @@ from ralph.journal import watch
 from ralph.journal.decode import JournalEntry
 from ralph.journal.encode import encode
 from ralph.journal.events import Noted, RunEnded
-from ralph.journal.follow import Following, follow, follow_async
+from ralph.journal.follow import JournalFollower, follow, follow_async
 from ralph.journal.reader import FILE
 from ralph.journal.writer import Journal
 from ralph.plan.usage import Usage
@@ -174,7 +174,7 @@ def test_a_line_that_is_written_in_two_parts_is_seen_when_it_is_whole(tmp_path: 
     path.parent.mkdir()
     first, second = (encode(Noted(text=text), seq=n, run=NAME, target="") for n, text in ((1, "one"), (2, "zwölf")))
     middle = second.index("ö".encode()) + 1  # in the middle of a character
-    with path.open("wb", buffering=0) as file, Following(path.parent) as run:
+    with path.open("wb", buffering=0) as file, JournalFollower(path.parent) as run:
         file.write(first + second[:middle])
         assert [entry.seq for entry in run.news()] == [1]
         assert run.news() == []
@@ -195,7 +195,7 @@ def test_a_journal_that_was_swept_away_is_followed_where_it_is_written_again(wri
 
 @pytest.mark.parametrize("forged", [b"x\n", encode(Noted(text="forged"), seq=2, run=NAME, target="auth")])
 def test_lines_that_an_agent_added_do_not_hide_what_ralph_writes_in_their_place(tmp_path: Path, forged: bytes) -> None:
-    with Journal(tmp_path / NAME) as journal, Following(tmp_path / NAME) as run:
+    with Journal(tmp_path / NAME) as journal, JournalFollower(tmp_path / NAME) as run:
         journal.emit(Noted(text="one"))
         seen = run.news()
         with (tmp_path / NAME / FILE).open("ab") as file:
@@ -214,7 +214,7 @@ def test_lines_that_are_no_events_are_counted(tmp_path: Path) -> None:
     path.parent.mkdir()
     good = [encode(Noted(text=str(n)), seq=n, run=NAME, target="") for n in (1, 2)]
     path.write_bytes(b"garbage\n" + good[0] + b'{"a": 1}\n' + b"x" * (3 << 20) + b"\n" + good[1])
-    with Following(path.parent) as run:
+    with JournalFollower(path.parent) as run:
         assert [entry.seq for entry in run.news()] == [1, 2]
         assert run.lines.skipped == 3
 
@@ -228,7 +228,7 @@ def test_readers_do_not_keep_a_run_from_holding_its_journal(tmp_path: Path) -> N
         wrong: list[bool] = []
 
         def look() -> None:
-            with Following(folder) as run:
+            with JournalFollower(folder) as run:
                 while not stop.is_set():
                     run.news()
                     wrong.extend([True] if run.is_over() else [])

@@ -14,7 +14,8 @@ from ralph import config
 from ralph.plan.model import Gate, GateResult
 from ralph.process.redaction import Secrets
 from ralph.verify import gates
-from ralph.verify.gates import GateRun, explain, red
+from ralph.verify.gate_list import red
+from ralph.verify.gates import GateRun, explain
 from tests.integration.conftest import FOREVER, alive, numbers, until, written
 
 pytestmark = pytest.mark.usefixtures("nobody_left")

@@ -21,7 +21,7 @@ from ralph.plan.model import PageResult
 from ralph.process import spawn, tree
 from ralph.process.redaction import Secrets
 from ralph.verify.browser import Browser, check_installed, find_chromium
-from ralph.verify.pages import PageVisit, Shots, explain, visit_pages
+from ralph.verify.pages import PageVisit, ScreenshotFolder, explain, visit_pages
 from ralph.verify.urls import Page
 from tests.conftest import wait_for
 from tests.integration.conftest import FOREVER, alive, in_the_background
@@ -73,7 +73,7 @@ async def seen(browser: Browser, folder: Path, base: str, *pages: Page | str) ->
     look = PageVisit(
         pages=tuple(page if isinstance(page, Page) else Page(page) for page in pages),
         browser=browser,
-        shots=Shots(root=folder, folder=folder / "shots", work="US-001", attempt="2"),
+        shots=ScreenshotFolder(root=folder, folder=folder / "shots", work="US-001", attempt="2"),
         seen=lambda result: None,
         secrets=Secrets([SECRET]),
     )
@@ -265,9 +265,9 @@ def test_a_certificate_of_one_s_own_is_fine_on_this_machine(tmp_path: Path) -> N
 
 
 def chromium(browser: Browser) -> psutil.Process:
-    """The browser's first process: a child of what drives it."""
-    driver = psutil.Process(tree.registered(browser._mark))
-    return driver.children()[0]
+    """The browser's first process: a child of what drives it, or of the script that starts it."""
+    [first, *_] = psutil.Process(tree.registered(browser._mark)).children()
+    return first.children()[0] if Path(first.exe()).name in ("sh", "dash", "bash") else first
 
 
 def test_one_browser_is_used_for_all_and_gone_at_the_end(tmp_path: Path) -> None:

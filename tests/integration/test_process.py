@@ -107,6 +107,38 @@ def test_silence_beyond_the_idle_limit_ends_a_program(tmp_path: Path) -> None:
     assert ended.seconds < SOON
 
 
+def test_trouble_that_lasts_too_long_ends_a_program(tmp_path: Path) -> None:
+    children: list[Child] = []
+    said = bytearray()
+
+    def hear(data: bytes) -> None:
+        said.extend(data)
+        children[0].in_trouble(True)  # every time it says so; only the first time starts the clock
+
+    async def ended() -> ProcessEnd:
+        argv = ("/bin/sh", "-c", "while :; do echo no; sleep 0.1; done")
+        limits = Limits(total=SOON, idle=SOON, trouble=0.5)
+        more: Any = {"out": hear, "limits": limits, "started": children.append}
+        return await spawn.run(argv, cwd=tmp_path, env=os.environ, owner="test", **more)
+
+    assert asyncio.run(ended()).how is ExitKind.GAVE_UP
+    assert said.count(b"no") > 2
+
+
+def test_trouble_that_is_over_ends_nothing(tmp_path: Path) -> None:
+    children: list[Child] = []
+
+    def hear(data: bytes) -> None:
+        children[0].in_trouble(b"yes" not in data)
+
+    async def ended() -> ProcessEnd:
+        argv = ("/bin/sh", "-c", "echo no; sleep 0.2; echo yes; sleep 0.8; echo yes")
+        more: Any = {"out": hear, "limits": Limits(trouble=0.7), "started": children.append}
+        return await spawn.run(argv, cwd=tmp_path, env=os.environ, owner="test", **more)
+
+    assert asyncio.run(ended()).how is ExitKind.EXITED
+
+
 @pytest.mark.parametrize("stream", ["1", "2"])
 def test_a_program_that_keeps_talking_is_not_silent(tmp_path: Path, stream: str) -> None:
     heard = bytearray()
@@ -684,7 +716,7 @@ def test_a_program_is_written_to_while_it_runs(tmp_path: Path) -> None:
         child.input.end()
         child.input.write(b"too late")
 
-    ended, said = shell(tmp_path, "sleep 0.1; wc -c; echo bye", stdin=spawn.Talk(), started=begin)
+    ended, said = shell(tmp_path, "sleep 0.1; wc -c; echo bye", stdin=spawn.OpenInput(), started=begin)
 
     assert said.split() == [b"3000000", b"bye"]
     assert ended.code == 0
@@ -696,8 +728,8 @@ def test_a_program_that_does_not_read_is_no_problem(tmp_path: Path) -> None:
         assert child.input
         child.input.write(b"x" * 3_000_000)
 
-    deaf, _ = shell(tmp_path, f"exec sleep {FOREVER}", stdin=spawn.Talk(), started=begin, limits=Limits(total=0.2))
-    closed, said = shell(tmp_path, "exec 0<&-; sleep 0.1; echo bye", stdin=spawn.Talk(), started=begin)
+    deaf, _ = shell(tmp_path, f"exec sleep {FOREVER}", stdin=spawn.OpenInput(), started=begin, limits=Limits(total=0.2))
+    closed, said = shell(tmp_path, "exec 0<&-; sleep 0.1; echo bye", stdin=spawn.OpenInput(), started=begin)
 
     assert deaf.how is ExitKind.TIMED_OUT
     assert (closed.code, said) == (0, b"bye\n")

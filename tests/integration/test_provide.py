@@ -22,7 +22,7 @@ from ralph.config import Worktrees
 from ralph.errors import RalphError
 from ralph.process.redaction import Secrets
 from ralph.provision.destination import Destination
-from ralph.provision.provide import Provided, forget, provide
+from ralph.provision.provide import ProvisionResult, forget, provide
 from ralph.provision.restore import restore
 from tests.conftest import Project, wait_for
 from tests.integration.conftest import FOREVER
@@ -73,7 +73,7 @@ class Ground:
             secrets=Secrets.of(env or {}),
         )
 
-    def provide(self, env: dict[str, str] | None = None, **settings: Any) -> Provided:
+    def provide(self, env: dict[str, str] | None = None, **settings: Any) -> ProvisionResult:
         return asyncio.run(provide(self.copy(env, **settings)))
 
     def refused(self, **settings: Any) -> RalphError:
@@ -84,7 +84,7 @@ class Ground:
     def restore(self, **settings: Any) -> tuple[str, ...]:
         return asyncio.run(restore(self.copy(**settings)))
 
-    def run(self, command: str, provided: Provided, folder: Path | None = None, **env: str) -> str:
+    def run(self, command: str, provided: ProvisionResult, folder: Path | None = None, **env: str) -> str:
         """What a gate prints in the working copy."""
         done = subprocess.run(
             ["/bin/sh", "-c", command],
@@ -579,7 +579,7 @@ def test_a_cp_that_does_not_know_shared_blocks_is_asked_plainly(ground: Ground) 
     assert (ground.top / "node_modules/x").read_text() == "x"
 
 
-def damaged(ground: Ground, provided: Provided) -> tuple[Path, dict[str, tuple[str, int]]]:
+def damaged(ground: Ground, provided: ProvisionResult) -> tuple[Path, dict[str, tuple[str, int]]]:
     """A copied environment after everything that a gate's code could do to it, and what it was before."""
     env = ground.top / ".venv"
     before = contents(env)
@@ -644,7 +644,7 @@ def test_compiled_files_are_removed_without_a_word(ground: Ground) -> None:
     environment(ground)
     ground.provide()
     package = next((ground.top / ".venv").glob("lib/python*/site-packages/pkg"))
-    ground.run(".venv/bin/python -c 'import pkg.a'", Provided(paths=frozenset(), variables={}))
+    ground.run(".venv/bin/python -c 'import pkg.a'", ProvisionResult(paths=frozenset(), variables={}))
     assert (package / "__pycache__").is_dir()
     assert ground.restore() == ()
     assert not (package / "__pycache__").exists()

@@ -16,7 +16,7 @@ from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.plan.model import Gate
 from ralph.validation import Mistakes
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.workspace import Workspace
 
 LEAST = {"provider": {"command": "claude"}, "verify": {"default": ["make test"]}}
@@ -129,14 +129,16 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
         ({"provider": {"command": "x", "timeout": 8e5}}, "provider.timeout: expected less than or equal to 604800"),
         ({"provider": {"command": "x", "args": "-p"}}, "provider.args: "),
         ({"provider": {"command": "x", "protocol": "mcp"}}, "provider.protocol: expected 'cli' or 'acp'"),
-        ({"provider": {"command": "x", "permissions": "deny"}}, "provider.permissions: has a meaning only with"),
-        ({"providers": {"a": {"command": "x", "protocol": "acp", "dialect": "text"}}}, "providers.a.dialect: has no"),
+        ({"provider": {"command": "x", "permissions": "deny"}}, "provider.permissions: is used only with"),
+        ({"providers": {"a": {"command": "x", "protocol": "acp", "dialect": "text"}}}, "providers.a.dialect: is not"),
         ({"verify": {}}, "verify.default: missing, and required"),
         ({"verify": {"default": [""]}}, "verify.default[0]: "),
         ({"verify": {"default": ["ok", "  "]}}, "verify.default[1]: "),
         ({"services": [{"name": "a b", "ready": "http://x"}]}, "services[0].name: "),
         ({"services": [{"name": "../x", "ready": "http://x"}]}, "services[0].name: "),
         ({"services": [{"name": "a", "ready": "localhost:1"}]}, "services[0].ready: "),
+        ({"services": [{"name": "a", "ready": "http://x:${PORT}"}]}, "services[0].ready: ${PORT} is not replaced"),
+        ({"services": [{"name": "a", "ready": "http://x:$RALPH_PORT/"}]}, "services[0].ready: $RALPH_PORT is not"),
         ({"commits": {"message": ""}}, "commits.message: "),
         ({"roles": {"planner": {"provider": "fst"}}, "providers": {"fast": {"command": "x"}}},
          "roles.planner.provider: 'fst' is not among providers; did you mean 'fast'?"),

@@ -13,7 +13,7 @@ import pytest
 from ralph import config, prompts, validation
 from ralph.agent.dialects.claude import ClaudeReader
 from ralph.agent.failure import FailureKind
-from ralph.agent.speech import Marker, Speech
+from ralph.agent.transcript import Marker, Transcript
 from ralph.engine.settle import Policy, accept_manually, settle
 from ralph.errors import RalphError
 from ralph.plan.model import FinalReview, Plan, Task, TaskState
@@ -31,19 +31,19 @@ DONE = "<ralph>DONE</ralph>\n"
 
 
 def said(*pieces, prompt=""):
-    speech = Speech(prompt)
+    transcript = Transcript(prompt)
     for piece in pieces:
-        speech.feed(piece.encode())
-    speech.close()
-    return speech.markers
+        transcript.feed(piece.encode())
+    transcript.close()
+    return transcript.markers
 
 
 def claude(*events):
-    speech = Speech()
-    reader = ClaudeReader(speech)
+    transcript = Transcript()
+    reader = ClaudeReader(transcript)
     for event in events:
         reader.feed((json.dumps(event) + "\n").encode())
-    return reader.close(), speech
+    return reader.close(), transcript
 
 
 # ---- guard
@@ -272,7 +272,7 @@ def test_prompts_a_template_that_fails_while_rendering_is_explained(tmp_path, te
         prompts.render("run", {**dict.fromkeys(prompts.VARIABLES["run"], ""), "attempt": 1}, tmp_path)
 
 
-# ---- speech
+# ---- transcript
 def test_speech_a_blank_coloured_line_in_a_fence_whole_and_cut():
     assert said("```\n", "\x1b[0m\n", DONE, "```\n") == said("```\n\x1b[0m\n" + DONE + "```\n")
 
@@ -346,14 +346,14 @@ def test_claude_2_1_197_unreachable_service_is_a_network_failure():
 
 
 def test_claude_2_1_197_error_text_is_no_speech():
-    _, speech = claude(
+    _, transcript = claude(
         {
             "type": "assistant",
             "message": {"model": "<synthetic>", "content": [{"type": "text", "text": DONE}]},
             "error": "server_error",
         }
     )
-    assert speech.markers == []
+    assert transcript.markers == []
 
 
 def test_claude_ended_while_the_service_could_not_be_reached_is_overload():

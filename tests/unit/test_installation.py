@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ralph import installation
-from ralph.installation import Manner
+from ralph.installation import InstallKind
 
 REQUIRES = ["click>=8.1.7", 'playwright>=1.49; extra == "browser"', 'other>=1; extra == "else"']
 
@@ -32,7 +32,7 @@ GIT = {"url": "https://example.com/ralph.git", "vcs_info": {"vcs": "git", "commi
 
 def test_pipx(tmp_path: Path) -> None:
     found = installed(tmp_path, FOLDER, pipx_metadata__json="{}")
-    assert found.manner is Manner.PIPX
+    assert found.manner is InstallKind.PIPX
     assert found.extra("browser") == "pipx inject ralph-run 'playwright>=1.49'"
     pull = "git -C '/home/me/my ralph' pull"
     assert found.upgrade() == (pull, "pipx install --force '/home/me/my ralph'")
@@ -40,7 +40,7 @@ def test_pipx(tmp_path: Path) -> None:
 
 def test_uv_tool(tmp_path: Path) -> None:
     found = installed(tmp_path, GIT, uv_receipt__toml="")
-    assert found.manner is Manner.UV_TOOL
+    assert found.manner is InstallKind.UV_TOOL
     source = "git+https://example.com/ralph.git"
     assert found.extra("browser") == f"uv tool install --with 'playwright>=1.49' {source}"
     assert found.upgrade() == ("uv tool upgrade --reinstall ralph-run",)
@@ -48,7 +48,7 @@ def test_uv_tool(tmp_path: Path) -> None:
 
 def test_a_clone(tmp_path: Path) -> None:
     found = installed(tmp_path, CLONE)
-    assert found.manner is Manner.CLONE
+    assert found.manner is InstallKind.CLONE
     assert found.extra("browser") == "/venv/bin/python -m pip install -e '/home/me/ralph[browser]'"
     assert found.upgrade() == (
         "git -C /home/me/ralph pull",
@@ -58,7 +58,7 @@ def test_a_clone(tmp_path: Path) -> None:
 
 def test_a_virtual_environment_with_and_without_pip(tmp_path: Path) -> None:
     found = installed(tmp_path, GIT)
-    assert found.manner is Manner.PIP
+    assert found.manner is InstallKind.PIP
     assert found.extra("browser") == "/venv/bin/python -m pip install 'playwright>=1.49'"
     source = "git+https://example.com/ralph.git"
     assert found.upgrade() == (f"/venv/bin/python -m pip install --upgrade {source}",)

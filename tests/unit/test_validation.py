@@ -47,7 +47,7 @@ def mistakes(document: object) -> list[str]:
     ],
 )
 def test_a_place_is_written_as_a_person_would(location: tuple[int | str, ...], text: str) -> None:
-    assert validation.place(location) == text
+    assert validation.location_text(location) == text
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,13 @@ def test_locks_and_logs_are_kept_out_of_git_once(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_only_a_gitignore_that_the_person_is_to_commit_is_shown_by_git(tmp_path: Path, shared: bool) -> None:
+    workspace = Workspace(root=tmp_path)
+    workspace.keep_out_of_git(shared=shared)
+    assert (".gitignore" not in (workspace.ralph / ".gitignore").read_text().splitlines()) is shared
+
+
 def test_the_root_of_the_disk_is_never_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     is_file = Path.is_file
     monkeypatch.setattr(Path, "is_file", lambda path: path == Path("/ralph.config.json") or is_file(path))

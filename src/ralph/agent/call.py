@@ -6,8 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Mapping
 from contextlib import closing, nullcontext
-from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, distribution
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Literal
 
@@ -16,18 +15,19 @@ from ralph.agent.conclusion import failure_of
 from ralph.agent.dialects import ACP, DIALECTS, arguments, dialect_of, known
 from ralph.agent.dialects.acp import AcpReader
 from ralph.agent.dialects.base import DialectReport, Reader
-from ralph.agent.failure import CallFailure
+from ralph.agent.failure import CallFailure, Response
 from ralph.agent.isolated import CleanStart, isolated
 from ralph.agent.prices import estimated
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.agent.words import Words
 from ralph.config import Provider
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 from ralph.process import environment, spawn
 from ralph.process.child import Child
 from ralph.process.redaction import Redactor, Secrets
-from ralph.process.spawn import Limits, ProcessEnd, Talk
+from ralph.process.spawn import Limits, OpenInput, ProcessEnd
 
 if TYPE_CHECKING:
     from ralph.agent.conversation import AcpConversation
@@ -36,11 +36,12 @@ Feed = Callable[[bytes], None]
 Stream = Literal["out", "err"]
 PASSED_ON = ("RALPH_*",)
 MAX_FIRST_LINE = 4096
+MAX_TROUBLE = 300.0
+"""Seconds that a program may try to reach its model after it said that it cannot; then Ralph waits instead of it."""
 ACP_LIBRARY = "agent-client-protocol"
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentResult:
+class AgentResult(Frozen):
     """The result of a call."""
 
     ended: ProcessEnd
@@ -56,8 +57,7 @@ class AgentResult:
     output_bytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgentCall:
+class AgentCall(Frozen):
     """Everything that one call needs, whatever it is for."""
 
     provider: Provider
@@ -65,7 +65,7 @@ class AgentCall:
     context: str = ""  # system text, for an agent that supports it
     tools: str = ""  # the tools it may use, for an agent with such an option
     log: Path
-    words: Path  # the file that receives its speech while it runs
+    words: Path  # the file that receives its transcript while it runs
     cwd: Path
     copy: Path | None = None  # the working copy, in which `cwd` is; None: `cwd` itself
     private: Path | None = None  # an empty folder for its state; None: it is not isolated
@@ -155,9 +155,9 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
     dialect = dialect_of(call.provider)
     words = Words(call.words, call.secrets.stream())
     prompt = call.prompt.read_text(encoding="utf-8")
-    speech = Speech(prompt, call.watcher, words.feed)
-    reader = dialect.reader(speech)
-    errors = Speech()
+    transcript = Transcript(prompt, call.watcher, words.feed)
+    reader = dialect.reader(transcript)
+    errors = Transcript()
     children: list[Child] = []
 
     def listen(data: bytes) -> None:
@@ -170,10 +170,13 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
             raise _broken(dialect.name, error) from error
         if call.meter and reader.usage != before:
             call.meter(_known(reader.usage, call.provider))
+        for child in children:
+            child.in_trouble(reader.failure is not None and reader.failure.response is Response.WAIT)
         if reader.finished and children:
             children.pop().last_word()
 
-    limits = Limits(total=call.provider.timeout, idle=call.provider.idle_timeout or dialect.idle)
+    idle = call.provider.idle_timeout or dialect.idle
+    limits = Limits(total=call.provider.timeout, idle=idle, trouble=min(idle or MAX_TROUBLE, MAX_TROUBLE))
     with safe_files.open_new(call.log, buffering=1 << 16) as log, closing(words):
         out = _Tap(log, call.secrets.stream(), _also(call.tap, "out", listen))
         err = _Tap(log, call.secrets.stream(), _also(call.tap, "err", errors.feed))
@@ -184,7 +187,7 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
             cwd=call.cwd,
             env=env,
             owner=call.owner,
-            stdin=Talk() if conversation else call.prompt,
+            stdin=OpenInput() if conversation else call.prompt,
             out=out.take,
             err=err.take,
             limits=limits,
@@ -196,7 +199,7 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
         report = reader.close()
     errors.close()
     report = replace(report, usage=_known(report.usage, call.provider))
-    result = _heard(ended, speech, errors, report, out.size + err.size)
+    result = _result(ended, transcript, errors, report, out.size + err.size)
     failure = failure_of(ended, report, dialect, limits, said=result.tail, errors=result.errors)
     spoke_last = dialect.is_structured and failure is None  # then standard error has only noise
     last = result.tail or result.errors if spoke_last else result.errors or result.tail
@@ -215,13 +218,11 @@ def _conversation(call: AgentCall, prompt: str, reader: Reader, sent: _Tap) -> A
 
 def check_acp() -> None:
     """Raise an error that says how to get the library for ACP, if it is not installed."""
-    try:
-        distribution(ACP_LIBRARY)
-    except PackageNotFoundError:
+    if not installation.version_of(ACP_LIBRARY):
         raise RalphError(
             'A provider has "protocol": "acp", but the library for the Agent Client Protocol is not installed.',
             remedy=f"Install it with `{installation.this().extra(ACP)}`.",
-        ) from None
+        )
 
 
 def _also(tap: Callable[[Stream, bytes], None] | None, stream: Stream, feed: Feed) -> Feed:
@@ -263,11 +264,11 @@ def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]
         asked, printed = prompt.read_text(encoding="utf-8"), log.read_bytes()
     except OSError:
         return ()
-    speech = Speech(asked)
-    reader = dialect_of(provider).reader(speech)
+    transcript = Transcript(asked)
+    reader = dialect_of(provider).reader(transcript)
     reader.feed(printed)
     reader.close()
-    return speech.texts("LEARNING")
+    return transcript.texts("LEARNING")
 
 
 class _Tap:
@@ -290,17 +291,19 @@ class _Tap:
         self._feed(data)
 
 
-def _heard(ended: ProcessEnd, speech: Speech, errors: Speech, report: DialectReport, size: int) -> AgentResult:
+def _result(
+    ended: ProcessEnd, transcript: Transcript, errors: Transcript, report: DialectReport, size: int
+) -> AgentResult:
     reset = tuple(
-        dict.fromkeys(name for text in speech.texts("RESET") for name in text.replace(",", " ").split() if name)
+        dict.fromkeys(name for text in transcript.texts("RESET") for name in text.replace(",", " ").split() if name)
     )
     return AgentResult(
         ended=ended,
-        claims=frozenset(marker.kind for marker in speech.markers),
-        learnings=speech.texts("LEARNING"),
+        claims=frozenset(marker.kind for marker in transcript.markers),
+        learnings=transcript.texts("LEARNING"),
         reset=reset,
-        reason=" ".join((*speech.texts("REASON"), *filter(None, speech.texts("BLOCKED")))),
-        tail=speech.tail,
+        reason=" ".join((*transcript.texts("REASON"), *filter(None, transcript.texts("BLOCKED")))),
+        tail=transcript.tail,
         errors=errors.tail,
         last_words="",
         failure=None,

@@ -42,11 +42,11 @@ def failure_of(
 
 
 def _hanging(seconds: float | None) -> CallFailure:
-    return CallFailure(kind=FailureKind.HANGING_MODEL, said=f"nothing came from it for {_seconds(seconds)}.")
+    return CallFailure(kind=FailureKind.HANGING_MODEL, said=f"it sent nothing for {_seconds(seconds)}.")
 
 
 def _seconds(seconds: float | None) -> str:
-    return f"{seconds:g} s" if seconds else "the time it has"
+    return f"{seconds:g} s" if seconds else "its time limit"
 
 
 def _exit(code: int) -> str:

@@ -48,7 +48,7 @@ OUT = "→ ".encode()
 
 
 class _Stopped(Exception):
-    """The conversation cannot go on."""
+    """The conversation cannot continue."""
 
     def __init__(self, failure: CallFailure) -> None:
         super().__init__(failure.said)
@@ -79,7 +79,7 @@ class _Wire:
         self._log(OUT + line)
         self._input.write(line)
         if "method" not in message and self._input.waiting > MAX_UNREAD:
-            self._break_off(CallFailure(kind=FailureKind.ERROR, said="it asks, but does not read the answers"))
+            self._break_off(CallFailure(kind=FailureKind.ERROR, said="it does not read the answers to its requests"))
 
     async def close(self) -> None:
         self.end()
@@ -133,14 +133,14 @@ class AcpConversation:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._child.exited(), LEAVE)
         elif self._child.code == 0:
-            self._break_off(CallFailure(kind=FailureKind.CRASH, said="exit code 0 before it had answered"))
+            self._break_off(CallFailure(kind=FailureKind.CRASH, said="exit code 0 before it answered"))
 
     async def _cancel(self) -> None:
         if not self._greeted:
             self._break_off(_unanswered())
         self._cancelled = True
         if self._session:
-            cancel = _plain(CancelNotification(session_id=self._session))
+            cancel = _as_json(CancelNotification(session_id=self._session))
             await self._connection.send_notification(AGENT_METHODS["session_cancel"], cancel)
             await asyncio.wait({self._task}, timeout=STOP)
 
@@ -201,7 +201,7 @@ class AcpConversation:
         if not wanted or takes_model(self._provider):
             return a_text(option.get("currentValue")) or _current_model(an_object(opened.get("models")))
         if not name:
-            said = f"it offers no choice of models, and the model {wanted!r} is configured"
+            said = f"it offers no choice of models, but the model {wanted!r} is configured"
             raise _Stopped(CallFailure(kind=FailureKind.UNUSABLE, said=said))
         request = SetSessionConfigOptionSelectRequest(config_id=name, session_id=session, value=wanted)
         try:
@@ -209,7 +209,7 @@ class AcpConversation:
         except RequestError as error:
             said = rpc_failure(error.code, str(error), error.data).said
             raise _Stopped(
-                CallFailure(kind=FailureKind.UNUSABLE, said=f"it does not take the model {wanted!r} ({said})")
+                CallFailure(kind=FailureKind.UNUSABLE, said=f"it rejected the model {wanted!r} ({said})")
             ) from None
         return wanted
 
@@ -222,7 +222,7 @@ class AcpConversation:
             self._reader.end_turn(result)
 
     async def _ask(self, name: str, request: BaseModel) -> Json:
-        return an_object(await self._connection.send_request(AGENT_METHODS[name], _plain(request)))
+        return an_object(await self._connection.send_request(AGENT_METHODS[name], _as_json(request)))
 
     async def _asked(self, method: str, params: Any, is_notification: bool) -> BaseModel:
         """Answer a request of the agent; the only one that Ralph offers is for a permission."""
@@ -253,10 +253,10 @@ class AcpConversation:
 
 
 def _unanswered() -> CallFailure:
-    return CallFailure(kind=FailureKind.NOT_STARTED, said="it did not answer the first request of ACP")
+    return CallFailure(kind=FailureKind.NOT_STARTED, said="it did not answer the first ACP request")
 
 
-def _plain(request: BaseModel) -> dict[str, Any]:
+def _as_json(request: BaseModel) -> dict[str, Any]:
     return request.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 

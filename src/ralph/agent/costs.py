@@ -27,7 +27,7 @@ def refuse_unknown_costs(config: Config, budget: Budget, race: Iterable[str] = (
         reason = why_no_tokens(provider) or (why_no_cost(provider) if in_dollars else "")
         if reason:
             raise RalphError(
-                f"The budget cannot be held: {reason}",
+                f"The budget cannot be enforced: {reason}",
                 remedy="Limit hours or attempts instead, or use an agent whose cost is known (docs/guides/agents.md).",
             )
 
@@ -50,5 +50,5 @@ def why_no_cost(provider: Provider) -> str:
     if command := how_to_get():
         return f"{name} reports no cost, and the price list to estimate it is not installed (`{command}`)."
     if provider.model:
-        return "" if is_priced(provider.model) else f"Ralph knows no price of the model {provider.model} of {name}."
+        return "" if is_priced(provider.model) else f"Ralph has no price for the model {provider.model} of {name}."
     return "" if agent.names_model else f"{name} reports neither a cost nor a model. Set `model` in its provider."

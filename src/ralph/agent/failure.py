@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
+
+from ralph.frozen import Frozen
 
 
 class FailureKind(Enum):
@@ -36,8 +37,7 @@ class Response(Enum):
     FAIL = "fail"  # the attempt has failed
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rule:
+class Rule(Frozen):
     """What one kind of failure leads to, and the sentence that says so; `{said}` is what the program said."""
 
     response: Response
@@ -73,8 +73,7 @@ RULES: Mapping[FailureKind, Rule] = {
 MAX_SAID = 600
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallFailure:
+class CallFailure(Frozen):
     """Why a call failed, in the program's own words."""
 
     kind: FailureKind

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.agent.call import environment_for
 from ralph.agent.dialects import AGENTS, KnownAgent, dialect_of
 from ralph.config import Provider
+from ralph.frozen import Frozen
 from ralph.process.blocking import capture_now
 
 VERSION = re.compile(r"\d+(?:\.\d+)+(?:[-+]\w+(?:\.\w+)*)?")
@@ -18,8 +18,7 @@ ASK = ("sh", "-c", '"$0" --version 2>&1')  # some print their version as an erro
 AT_A_TIME = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class InstalledAgent:
+class InstalledAgent(Frozen):
     """One row of the table of agents, and what of it is on this machine."""
 
     agent: KnownAgent
@@ -38,10 +37,10 @@ def provider_of(agent: KnownAgent) -> Provider:
 def survey(folder: Path) -> list[InstalledAgent]:
     """Look for every known agent and ask each one that is installed for its version, several at a time."""
     with ThreadPoolExecutor(AT_A_TIME) as pool:
-        return list(pool.map(lambda agent: _look(agent, folder), AGENTS.values()))
+        return list(pool.map(lambda agent: _find_agent(agent, folder), AGENTS.values()))
 
 
-def _look(agent: KnownAgent, folder: Path) -> InstalledAgent:
+def _find_agent(agent: KnownAgent, folder: Path) -> InstalledAgent:
     provider = provider_of(agent)
     dialect = dialect_of(provider)
     path = shutil.which(agent.command) or ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph.agent.dialects import known
 from ralph.agent.dialects.isolation import Isolation, SettingsFile, StateFolder
 from ralph.agent.kept_settings import filtered
 from ralph.config import Provider
+from ralph.frozen import Frozen
 from ralph.stores import atomic
 
 PRIVATE = "{private}"
@@ -20,8 +21,7 @@ FILE = "{file}"
 PATTERN = re.compile(r"([*?\[\]{}()!+@|\\])")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CleanStart:
+class CleanStart(Frozen):
     """What a call adds to the command line and to the environment."""
 
     args: tuple[str, ...] = ()

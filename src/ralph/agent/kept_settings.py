@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -23,7 +22,7 @@ def filtered(path: Path, keep: tuple[str, ...], defaults: Mapping[str, object]) 
         text = path.read_text(encoding="utf-8-sig") if path.exists() else ""
         if path.suffix in (".yaml", ".yml"):
             return _yaml(text, keep)
-        read: Any = tomllib.loads(text) if path.suffix == ".toml" else json.loads(_plain(text) or "{}")
+        read = _toml_read(text) if path.suffix == ".toml" else json.loads(_without_comments(text) or "{}")
     except (OSError, ValueError) as error:
         raise RalphError(
             f"{path} could not be read: {error}.",
@@ -35,7 +34,13 @@ def filtered(path: Path, keep: tuple[str, ...], defaults: Mapping[str, object]) 
     return _toml(made) if path.suffix == ".toml" else json.dumps(made, ensure_ascii=False, indent=2) + "\n"
 
 
-def _plain(text: str) -> str:
+def _toml_read(text: str) -> Any:
+    import tomllib  # only one known agent has such a file
+
+    return tomllib.loads(text)
+
+
+def _without_comments(text: str) -> str:
     """Return JSON without comments and without a comma after the last item."""
     return LAST_COMMA.sub(r"\1", COMMENT.sub(r"\1", text)).strip()
 

@@ -12,6 +12,8 @@ def remedy_of(failed: CallFailure, provider: Provider) -> str:
     agent = known(provider)
     if failed.kind is FailureKind.AUTHENTICATION:
         return agent.login if agent else ""
+    if failed.kind is FailureKind.UNUSABLE and "root" in failed.said:
+        return agent.as_root if agent else ""
     if failed.kind in (FailureKind.NO_WRITE_PERMISSION, FailureKind.PERMISSION_REFUSED):
         return permission_hint(provider) or "Allow it in the agent's own settings."
     return ""

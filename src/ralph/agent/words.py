@@ -1,4 +1,4 @@
-"""Writes an agent's speech to a file that another process can read while the agent runs."""
+"""Writes an agent's transcript to a file that another process can read while the agent runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ralph.ansi import strip_ansi
 from ralph.errors import RalphError
 from ralph.process.redaction import Redactor
 
-MOST = 1 << 20
+MAX_BYTES = 1 << 20
 """The maximum size of the file in bytes: a full file is started again, because the log has everything."""
 PACE = 1 << 18
 """Approximate bytes a second: of too much output, only the first lines of each second are written."""
@@ -20,7 +20,7 @@ SKIPPED = b"[\xe2\x80\xa6]\n"
 
 
 class Words:
-    """Takes whole lines of an agent's speech and removes secrets and terminal codes."""
+    """Takes whole lines of an agent's transcript and removes secrets and terminal codes."""
 
     def __init__(self, path: Path, redactor: Redactor) -> None:
         self._path = path
@@ -60,7 +60,7 @@ class Words:
         if not data or not self._file:
             return
         with suppress(OSError, RalphError):
-            if self._size + len(data) > MOST:
+            if self._size + len(data) > MAX_BYTES:
                 old, self._file = self._file, safe_files.open_new(self._path, buffering=0)
                 old.close()
                 self._size = self._file.write(SKIPPED) or 0

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.checkout.own_files import OwnFiles
 from ralph.git.repo import Repo
-from ralph.git.trees import changes_between
-from ralph.journal.writer import now
-from ralph.receipts.notes import Move
-from ralph.receipts.statement import Subject
-from ralph.receipts.writer import ReceiptWriter
+
+if TYPE_CHECKING:
+    from ralph.receipts.notes import Move
+    from ralph.receipts.writer import ReceiptWriter
 
 PENDING = "refs/ralph/pending"
 STRAYS = "refs/ralph/strays"
@@ -25,7 +25,7 @@ class TargetBranch:
     repo: Repo
     name: str
     target: str
-    defers: bool = False  # passed work stays on a pending ref until its whole spec has passed
+    defers_commit: bool = False  # passed work stays on a pending ref until its whole spec has passed
     receipts: ReceiptWriter | None = None  # None: commits get no receipts
     expected: str = ""  # the tip as Ralph left it; empty: not known yet
     _left: dict[str, str] = field(default_factory=dict)  # each of its refs as Ralph left it
@@ -40,7 +40,7 @@ class TargetBranch:
 
     async def tip(self) -> str:
         """Return the base of the next work: the pending commits if there are any, else the branch."""
-        pending = await self._at(self.pending_ref) if self.defers else ""
+        pending = await self._at(self.pending_ref) if self.defers_commit else ""
         return pending or await self._at(self.ref)
 
     async def committed(self) -> str:
@@ -54,13 +54,13 @@ class TargetBranch:
 
     @property
     def _refs(self) -> tuple[str, ...]:
-        return (self.ref, self.pending_ref) if self.defers else (self.ref,)
+        return (self.ref, self.pending_ref) if self.defers_commit else (self.ref,)
 
     async def land(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
         """Move to `commit` if the tip is still `old`."""
-        ref = self.pending_ref if self.defers else self.ref
+        ref = self.pending_ref if self.defers_commit else self.ref
         known = await self._at(ref)
-        source = known if known == old or self.defers else old
+        source = known if known == old or self.defers_commit else old
         if not await self.repo.move((ref, commit, source), *moves):
             return False
         self.expected = self._left[ref] = commit
@@ -75,7 +75,7 @@ class TargetBranch:
             return True
         commit = self.repo.write_commit(tree, (parent,), message)
         receipt = () if waits else await self._state_receipt(commit, tree, parent)
-        lands = waits or not self.defers
+        lands = waits or not self.defers_commit
         return await self.with_receipt(
             receipt, lambda *moves: self.land(commit, tip, *moves) if lands else self.close(commit, base, *moves)
         )
@@ -83,6 +83,10 @@ class TargetBranch:
     async def _state_receipt(self, commit: str, tree: str, parent: str) -> tuple[Move, ...]:
         if not self.receipts:
             return ()
+        from ralph.git.trees import changes_between
+        from ralph.journal.encode import now
+        from ralph.receipts.statement import Subject
+
         before = await self.repo.tree_of(parent)
         paths = [change.path for change in await changes_between(self.repo, before, tree)]
         subject = Subject(branch=self.name, commit=commit, tree=tree)

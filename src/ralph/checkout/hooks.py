@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from ralph.checkout.commit_subject import head_of
 from ralph.checkout.working_copy import GITLINK, WorkingCopy
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.objects import TreeEntry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
 from ralph.git.trees import NOTHING, with_entries
-from ralph.process.spawn import Captured, capture
+from ralph.process.spawn import ProgramOutput, capture
 
 RAW = re.compile(r":(\d{6}) (\d{6}) [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\0([^\0]*)\0")
 TRAILER = re.compile(r"[A-Za-z][A-Za-z0-9-]*: \S")
 
 
-@dataclass(frozen=True, kw_only=True)
-class HookedCommit:
+class HookedCommit(Frozen):
     """The result of a commit with hooks."""
 
     commit: str = ""
@@ -41,7 +40,7 @@ async def commit_with_hooks(
     marked = {**env, "GIT_TERMINAL_PROMPT": "0"}
     git = ("git", "-c", f"core.hooksPath={repo.hooks()}", "-c", "commit.gpgSign=false", "-c", "gc.auto=0")
 
-    async def run(*args: str) -> Captured:
+    async def run(*args: str) -> ProgramOutput:
         return await capture([*git, *args], cwd=copy.folder, env=marked, seconds=HOOKS_TIMEOUT, owner=owner)
 
     commit = ("commit", "--quiet", "--allow-empty", "--message", message)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.checkout.branch import TargetBranch
@@ -11,6 +10,7 @@ from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.pending import follow
 from ralph.checkout.plan_worktree import PlanWorktree
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import locks
 from ralph.git.repo import SEALED, Repo, open_repo
 from ralph.process.spawn import capture
@@ -19,15 +19,14 @@ from ralph.workspace import Workspace
 BRANCH_PREFIX = "ralph/"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckoutRequest:
+class CheckoutRequest(Frozen):
     """Which branch a target's work lands on, and which files of the person's checkout are copied to it."""
 
     target: str
     branch: str
     carry: tuple[str, ...] = ()  # files of an uncommitted plan, relative to the project root
     own_files: tuple[str, ...] = ()  # Ralph's files outside `.ralph/`, relative to the project root; folders end in "/"
-    defers: bool = False  # passed work stays pending until its spec is complete
+    defers_commit: bool = False  # passed work stays pending until its spec is complete
     folder: str = ""  # the application's folder, relative to the project root; it may be a repository of its own
 
     @property
@@ -36,8 +35,7 @@ class CheckoutRequest:
         return self.branch.removeprefix(BRANCH_PREFIX).replace("/", "-")
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenCheckout:
+class OpenCheckout(Frozen):
     """What a run needs from git."""
 
     branch: TargetBranch
@@ -53,6 +51,14 @@ class OpenCheckout:
             self.plans.release()
         else:
             await self.plans.remove()
+
+    async def cancel(self, *, committed: bool) -> None:
+        """Close after a run that was refused: a branch that this run created is deleted, so the plan stays editable."""
+        if self.plans.is_new:
+            await self.plans.remove()
+            await self.branch.repo.move((self.branch.ref, "", await self.branch.committed()))
+        else:
+            await self.close(committed=committed)
 
 
 async def open_checkout(
@@ -74,13 +80,13 @@ async def open_checkout(
     repo = await open_repo(workspace.root / wanted.folder)
     repo.owner, repo.clean = owner, clean
     await locks.release(repo.git_dir, branches=(wanted.branch,))
-    head = await repo.head()
+    head = repo.opened_at
     if not head:
         raise RalphError(
             "This repository has no commits yet.", remedy="Create the first commit: git add . && git commit"
         )
     own = _own_files(workspace, repo, wanted)
-    branch = TargetBranch(repo=repo, name=wanted.branch, target=wanted.target, defers=wanted.defers)
+    branch = TargetBranch(repo=repo, name=wanted.branch, target=wanted.target, defers_commit=wanted.defers_commit)
     plans = PlanWorktree(
         repo=repo, folder=workspace.worktrees / wanted.name, branch=branch, own=own, committed=committed
     )

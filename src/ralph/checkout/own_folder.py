@@ -17,7 +17,7 @@ from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.own_index import OwnIndex
 from ralph.errors import RalphError
 from ralph.git.repo import Repo, failed
-from ralph.process.spawn import Captured
+from ralph.process.spawn import ProgramOutput
 
 
 @dataclass
@@ -55,7 +55,7 @@ class OwnFolder:
 
     async def _with_index(
         self, *args: str, literal: bool = True, stdin: bytes = b"", borrows: bool = False
-    ) -> Captured:
+    ) -> ProgramOutput:
         """Run git with Ralph's own index and remember the index afterwards."""
         store = self._git / "objects" if borrows else None
         self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)  # only a killed git can have left it

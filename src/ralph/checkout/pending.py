@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own_files import OwnFiles
+from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 
 
-@dataclass(frozen=True, kw_only=True)
-class Remade:
+class RebuiltCommits(Frozen):
     """Pending commits, rebuilt on top of the branch."""
 
     tip: str
@@ -43,13 +42,13 @@ async def leave_out(branch: TargetBranch, own: OwnFiles, is_open: Callable[[str]
 
 
 async def _ends(branch: TargetBranch) -> tuple[str, str]:
-    pending = await branch.repo.tip(branch.pending_ref) if branch.defers else ""
+    pending = await branch.repo.tip(branch.pending_ref) if branch.defers_commit else ""
     return pending, await branch.committed() if pending else ""
 
 
 async def _remade(
     branch: TargetBranch, own: OwnFiles, pending: str, base: str, is_open: Callable[[str], bool]
-) -> Remade:
+) -> RebuiltCommits:
     repo, new, left_out = branch.repo, base, list[str]()
     conflicts: list[str] = []
     for commit, parent, message in await _chain(repo, base, pending):
@@ -66,7 +65,7 @@ async def _remade(
     state = [path for path in await repo.between(new, pending) if path in own]
     if state:  # the newest commit was dropped: keep its state
         new = repo.write_commit(await _with(repo, new, pending, state), (new,), "The plan")
-    return Remade(tip=new, left_out=tuple(left_out), conflicts=tuple(dict.fromkeys(conflicts)))
+    return RebuiltCommits(tip=new, left_out=tuple(left_out), conflicts=tuple(dict.fromkeys(conflicts)))
 
 
 async def _chain(repo: Repo, base: str, pending: str) -> list[tuple[str, str, str]]:

@@ -55,14 +55,14 @@ class PlanWorktree:
         was_here = (self.folder / ".git").is_file() and await self._attach()
         self.was_left = was_here and self.committed
         if was_here:
-            self._sweep()
+            self._remove_temporary()
         else:
             await self._add()
         tip = await self.branch.tip()
         if not was_here or (self.committed and not known_tip):
             await self.load(tip)
 
-    def _sweep(self) -> None:
+    def _remove_temporary(self) -> None:
         """Remove temporary files of a killed run; in a plan that is a folder, they would count as plan files."""
         for path in self.own.on_disk(self.root):
             if atomic.is_temporary(Path(path).name):
@@ -105,8 +105,9 @@ class PlanWorktree:
     async def _add(self) -> None:
         safe_files.remove_all(self.folder)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        await self.repo.ask("worktree", "prune")
-        start = [self.branch.name] if not self.is_new else [await self.repo.head()]
+        if any((self.repo.git_dir / "worktrees").glob("*")):  # one of them may be this folder, which is gone
+            await self.repo.ask("worktree", "prune")
+        start = [self.branch.name] if not self.is_new else [self.repo.opened_at]
         create = ["-b", self.branch.name] if self.is_new else []
         args = ("worktree", "add", "--quiet", "--no-checkout", *create, str(self.folder), *start)
         done = await self.repo.ask(*args)
@@ -166,10 +167,11 @@ class PlanWorktree:
     async def remove(self) -> None:
         """Detach from the branch and delete the folder; everything in it is on the branch."""
         self._remove_links()
-        await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
+        done = await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
         safe_files.remove_all(self.folder)
         self._index.unlink(missing_ok=True)
-        await self.repo.ask("worktree", "prune")
+        if done.code:  # then git still knows the folder
+            await self.repo.ask("worktree", "prune")
 
     async def tree_with(self, base: str, paths: Iterable[str]) -> str:
         """Return a commit's tree with the current versions of these files; missing ones are removed."""

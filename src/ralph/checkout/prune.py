@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ralph.checkout.kept_work import PEOPLES, KeptWork
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.worktrees import Judge, Worktree, remove, size_of
 from ralph.config import NAME
+from ralph.frozen import Frozen
 from ralph.git.read import ATTEMPTS
 from ralph.git.repo import Repo
 from ralph.journal import reader
@@ -27,8 +28,7 @@ REMADE = (*IGNORED, NAME, ".gitignore", "*.schema.json")
 """Files that runs write for themselves and that `ralph init` recreates."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Leftover:
+class Leftover(Frozen):
     """Something that can be removed, or the reason why it stays."""
 
     kind: str  # working copy, log, screenshot, attempt, ref, file
@@ -41,8 +41,7 @@ class Leftover:
     worktree: Worktree | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class PruneRequest:
+class PruneRequest(Frozen):
     """What the person wants to remove."""
 
     unfinished: frozenset[str]  # targets of which everything stays

@@ -24,6 +24,7 @@ from ralph.checkout.commit_subject import SHOWN
 from ralph.checkout.own_folder import OwnFolder, not_made
 from ralph.checkout.uncommittable import MAX_NAMED, OTHER_REPOSITORY, named, untaken
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.files import beside, remove
 from ralph.git.objects import blob_name, commit_object, write_object
 from ralph.git.parse import TreeChange
@@ -34,8 +35,7 @@ from ralph.git.trees import changes_between, entries_at, file_entry, with_entrie
 GITLINK = "160000"
 
 
-@dataclass(frozen=True, kw_only=True)
-class TakenWork:
+class TakenWork(Frozen):
     """What an agent left in a working copy, as Ralph's own commit."""
 
     commit: str
@@ -241,7 +241,7 @@ class WorkingCopy(OwnFolder):
             reader = replace(self, index_file=Path(shutil.copy2(self.index, scratch)), _own_index=None)
             return (await reader.take(await self.repo.head(), f"Seen in {self.folder}")).tree
 
-    async def holds(self, commit: str) -> bool:
+    async def has_files_of(self, commit: str) -> bool:
         """Return whether the files at the last reset or take are those of a commit."""
         return self.index.exists() and await self._write_tree(commit) == await self.repo.tree_of(commit)
 

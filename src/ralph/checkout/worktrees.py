@@ -7,21 +7,23 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph import safe_files
 from ralph.checkout.kept_work import ANYWHERE, KeptWork
 from ralph.checkout.own_files import OwnFiles
-from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Worktrees
+from ralph.frozen import Frozen
 from ralph.git.repo import Repo, nul
-from ralph.provision.destination import Destination
-from ralph.provision.provide import provided_so_far
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
 from ralph.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ralph.checkout.working_copy import WorkingCopy
 
 PLAN = "plan"
 MAX_NAMED = 3
@@ -29,8 +31,7 @@ AtWork = Callable[[], Owner | None]
 """Returns the run that is active; None if there is none."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Worktree:
+class Worktree(Frozen):
     """One working copy or worktree at one moment."""
 
     kind: str
@@ -164,6 +165,11 @@ class Judge:
 
 def slot_copy(one: Worktree, repo: Repo, own: OwnFiles) -> WorkingCopy:
     """Return a slot's working copy, for reading its files."""
+    # every run counts the copies, but few open one here
+    from ralph.checkout.working_copy import WorkingCopy
+    from ralph.provision.destination import Destination
+    from ralph.provision.provide import provided_so_far
+
     copy = WorkingCopy(repo=repo, folder=one.folder, own=own, branch="")
     copy.provided = provided_so_far(
         Destination(

@@ -16,7 +16,7 @@ from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.planning import planner
 from ralph.workflows.registry import find
-from ralph.workflows.requirements.planning import Added, TaskMaker
+from ralph.workflows.requirements.planning import AddResult, TaskMaker
 from ralph.workflows.requirements.workflow import TARGET, Layout
 from ralph.workspace import Workspace
 
@@ -60,7 +60,7 @@ def command(work: str, model: str | None, as_json: bool) -> int:
 def _ignore(*_: object) -> None: ...
 
 
-def _print_added(added: Added) -> None:
+def _print_added(added: AddResult) -> None:
     click.echo()
     if added.archived:
         say(f"{words.count(added.archived, 'done task')} moved to .ralph/prd_archive.json")

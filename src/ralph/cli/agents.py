@@ -23,7 +23,7 @@ Examples:
 Any other command works as an agent too: set provider.command in ralph.config.json. Its output is then
 read as plain text.""",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(as_json: bool) -> int:
     """List the agents that Ralph knows, and which of them are installed here."""
     found = survey(Path.cwd())

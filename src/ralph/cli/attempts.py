@@ -169,7 +169,7 @@ def _base(ref: AttemptRef, past: dict[tuple[str, int], PastAttempt]) -> str:
 def _restore(folder: Path, ref: AttemptRef, base: str, own: tuple[str, ...]) -> None:
     from ralph.git.repo import open_repo
 
-    async def lay() -> list[str]:
+    async def checkout() -> list[str]:
         repo = await open_repo(folder)
         ours = tuple(f"{repo.prefix}{name}" for name in own)
         status = await repo.status()
@@ -187,5 +187,5 @@ def _restore(folder: Path, ref: AttemptRef, base: str, own: tuple[str, ...]) -> 
         await repo.checkout_paths(ref.commit, paths, repo.top)
         return paths
 
-    paths = asyncio.run(lay())
+    paths = asyncio.run(checkout())
     click.echo(f"Restored {words.count(len(paths), 'file')} of {ref.task}/{ref.number}, uncommitted: see `git status`.")

@@ -21,7 +21,7 @@ def parse_budget(text: str) -> Budget:
             raise RalphError(f"--budget: {part!r} is not a limit.", remedy=REMEDY)
         inner = document.setdefault(above[0], {}) if above else document
         if not isinstance(inner, dict) or key in inner:
-            raise RalphError(f"--budget: {part!r} is there twice, or does not fit the rest.", remedy=REMEDY)
+            raise RalphError(f"--budget: {part!r} is repeated, or conflicts with another limit.", remedy=REMEDY)
         inner[key] = _value(value.strip()) if given else True
     if not document:
         raise RalphError("--budget names no limit.", remedy=REMEDY)

@@ -12,7 +12,7 @@ from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.workflows.feature import locate as located
 from ralph.workflows.registry import everything, find
-from ralph.workflows.session import locate as located_sessions
+from ralph.workflows.session import ids as session_ids
 from ralph.workflows.target import Target
 
 
@@ -57,7 +57,7 @@ def attempts(ctx: click.Context, param: click.Parameter, incomplete: str) -> lis
 def sessions(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Ids of sessions."""
     try:
-        found = located_sessions.ids(workspaces.find(Path.cwd()))
+        found = session_ids.ids(workspaces.find(Path.cwd()))
     except RalphError:
         return []
     return _matching(found, incomplete)

@@ -6,7 +6,6 @@ import json
 import string
 import sys
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -14,12 +13,12 @@ import click
 from ralph import validation
 from ralph.cli.asking import letter_or_words
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNDECIDED, RalphError
+from ralph.frozen import Frozen
 from ralph.validation import Mistakes, nearest
 from ralph.views.lines import say
 
 
-@dataclass(frozen=True, kw_only=True)
-class OpenQuestion:
+class OpenQuestion(Frozen):
     """One question for a person."""
 
     id: str
@@ -29,8 +28,7 @@ class OpenQuestion:
     why: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Deciding:
+class DecisionOptions(Frozen):
     """How to ask a person."""
 
     answers: dict[str, str] | None = None

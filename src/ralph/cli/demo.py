@@ -53,14 +53,14 @@ def command(into: Path | None) -> int:
     if ended.ending is not Ending.DONE:
         return EXIT_UNFINISHED
     ralph = "ralph" if shutil.which("ralph") else sys.argv[0]
-    looks = {
+    commands = {
         f"git -C {demo.project} log --oneline ralph/kelvin": "one commit for each task, work and state together",
         f"{ralph} -C {demo.project} attempts {FEATURE}": "every attempt, including the failed ones",
         f"{ralph} -C {demo.project} logs": "what happened, event by event",
     }
     click.echo(HAPPENED)
     click.echo(f"To explore it ({demo.project})")
-    for look, what in looks.items():
-        click.echo(f"  {look}\n      {what}")
+    for text, what in commands.items():
+        click.echo(f"  {text}\n      {what}")
     click.echo(OWN)
     return 0

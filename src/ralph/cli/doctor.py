@@ -19,7 +19,7 @@ from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
 from ralph.agent.dialects import dialect_of, known
 from ralph.agent.isolated import opened
-from ralph.agent.probe.findings import is_probed
+from ralph.agent.probe.remembered import is_probed
 from ralph.cli.checks import show
 from ralph.cli.probing import ProbeCheck, probed
 from ralph.config import ROLES, Config, Provider
@@ -30,7 +30,7 @@ from ralph.process.blocking import capture_now
 from ralph.stores import lock
 from ralph.verify.browser import check_installed as check_browser
 from ralph.verify.browser import playwright_version
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.views import words
 from ralph.workflows.checks import Check
 from ralph.workflows.registry import everything, workflow_of
@@ -155,7 +155,7 @@ def _agents(workspace: Workspace, config: Config, *, probe: bool) -> Iterator[Ch
         except RalphError as error:
             yield Check("bad", error.what, error.remedy)
             continue
-        how = f"read as {dialect_of(provider).name}" if provider.protocol == "cli" else "spoken to over ACP"
+        how = f"read as {dialect_of(provider).name}" if provider.protocol == "cli" else "used over ACP"
         yield Check("good", f"agent {provider.command} ({path}), {how}")
         yield from _acp_arguments(provider)
         script = provider.args[1] if provider.args[:1] == ("scripted",) and len(provider.args) > 1 else ""

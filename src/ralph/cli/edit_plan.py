@@ -20,7 +20,7 @@ from ralph.process.blocking import hand_over
 from ralph.stores import atomic, lock
 from ralph.stores.task_codec import render
 from ralph.validation import Json
-from ralph.workflows.request.files import PRD, STATE, TASKS, OnDisk, task_file, task_names
+from ralph.workflows.request.files import PRD, STATE, TASKS, FilesOnDisk, task_file, task_names
 from ralph.workflows.request.locate import LocatedRequest
 from ralph.workflows.request.phases import NEXT_STEP, UNPLANNED
 from ralph.workflows.request.store import TARGET, load
@@ -42,7 +42,7 @@ def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> 
         lock.hold(workspace.lock, lock.me(run_id, TARGET), brief=True),
         plan_files(workspace, config, TARGET, branch, run_id) as root,
     ):
-        editing = _Editing(root, workspace.records / COPIES)
+        editing = _EditSession(root, workspace.records / COPIES)
         editing.prepare()
         hand_over([*shlex.split(editor), *map(str, editing.files())])
         changed = editing.take()
@@ -51,7 +51,7 @@ def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> 
 
 
 @dataclass(frozen=True)
-class _Editing:
+class _EditSession:
     root: Path  # the project root that has the plan
     copies: Path
 
@@ -61,7 +61,7 @@ class _Editing:
             click.echo(f"Continuing your last edit, which had mistakes: {self.copies}")
             return
         (self.copies / "tasks").mkdir(parents=True)
-        for source, copy in self._pairs(OnDisk(self.root)):
+        for source, copy in self._pairs(FilesOnDisk(self.root)):
             if (self.root / source).is_file():
                 shutil.copyfile(self.root / source, copy)
 
@@ -79,10 +79,10 @@ class _Editing:
             raise validation.Mistakes("Your edit", error.mistakes, remedy) from None
         wanted = {task_file(name.removesuffix(".json")): data for name, data in tasks.items()}
         wanted[PRD] = validation.read(self.copies / "prd.md")
-        changed = [path for path, data in wanted.items() if OnDisk(self.root).read(path) != data]
+        changed = [path for path, data in wanted.items() if FilesOnDisk(self.root).read(path) != data]
         for path in changed:
             atomic.write(self.root / path, wanted[path])
-        removed = [name for name in task_names(OnDisk(self.root)) if name not in tasks]
+        removed = [name for name in task_names(FilesOnDisk(self.root)) if name not in tasks]
         if changed or removed:
             atomic.write(self.root / STATE, render(state))
         for name in removed:
@@ -99,7 +99,7 @@ class _Editing:
         known = {name: statuses.get(name, "pending") for name in names}
         return {**state, "task_order": names, "task_statuses": known, "updated_at": now()}
 
-    def _pairs(self, files: OnDisk) -> Iterator[tuple[str, Path]]:
+    def _pairs(self, files: FilesOnDisk) -> Iterator[tuple[str, Path]]:
         yield PRD, self.copies / "prd.md"
         for name in task_names(files):
             yield f"{TASKS}/{name}", self.copies / "tasks" / name

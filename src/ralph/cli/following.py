@@ -11,7 +11,7 @@ import click
 
 from ralph.ansi import strip_ansi
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted
-from ralph.journal.follow import Following, follow
+from ralph.journal.follow import JournalFollower, follow
 from ralph.journal.tail import JournalTail
 from ralph.stores import lock
 from ralph.views.lines import Clock
@@ -32,7 +32,7 @@ def show_lines(workspace: Workspace, folder: Path) -> None:
     """The lines that the run's own terminal shows; on a terminal also what its agents say."""
     times, voices = _Times(), _Voices(folder)
     view = TerminalView(folder=workspace.root, clock=Clock(of_day=times.of_day))
-    with Following(folder, alive=lambda: _is_at_work(workspace, folder)) as run:
+    with JournalFollower(folder, alive=lambda: _is_at_work(workspace, folder)) as run:
         while True:
             for entry in run.news():
                 times.at = entry.at

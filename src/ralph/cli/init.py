@@ -16,7 +16,7 @@ from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.writer import now
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.workspace import MARKERS, SPECS_PLAN, Workspace
@@ -115,11 +115,11 @@ def _from_requirements(
     from ralph.views.terminal import TerminalView
     from ralph.workflows.planning import planner
     from ralph.workflows.requirements.planning import TaskMaker
-    from ralph.workflows.requirements.scaffold import Founding
+    from ralph.workflows.requirements.scaffold import Scaffold
     from ralph.workflows.requirements.workflow import TARGET, Layout
 
     workspace = Workspace(root=Path.cwd())
-    founding = Founding.check(workspace, source, app)
+    founding = Scaffold.check(workspace, source, app)
     config = _config_now(workspace, agent, verify, follow=founding.is_apart).with_model("planner", model)
     view = TerminalView(folder=workspace.root)
     with planner(workspace, config, TARGET, view, tick=view.tick) as opened:
@@ -170,7 +170,7 @@ def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, f
         if not config.exists():
             config.write_text(_config(agent, verify, follow=follow), encoding="utf-8")
             made.append(configuration.NAME)
-        if workspace.keep_out_of_git():
+        if workspace.keep_out_of_git(shared=True):
             made.append(".ralph/.gitignore")
         schema = workspace.root / SCHEMA
         if not schema.exists():

@@ -24,7 +24,7 @@ Examples:
 These commands call `ralph` and never edit its state. Files that you wrote or changed are not overwritten.""",
 )
 @click.argument("program", type=click.Choice(sorted(FILES)))
-@click.option("--stop-hook", "with_hook", is_flag=True, help="Claude Code: hold a session until the gates are green.")
+@click.option("--stop-hook", "with_hook", is_flag=True, help="Claude Code: let it stop only when the gates are green.")
 def command(program: str, with_hook: bool) -> int:
     """Write PROGRAM's commands for Ralph into this project."""
     root = workspaces.find(Path.cwd()).root

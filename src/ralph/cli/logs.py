@@ -121,7 +121,7 @@ def _part(key: str, value: object) -> str:
         case float():
             return f"{key}={value:.1f}"
         case _:
-            text = value if isinstance(value, str) else str(encode.plain(value))
+            text = value if isinstance(value, str) else str(encode.jsonable(value))
             return _safe(f"{key}={words.cut(words.first_line(text), 80)}")
 
 

@@ -14,7 +14,8 @@ from ralph.errors import RalphError
 from ralph.views.lines import say
 from ralph.workflows.feature import locate as features
 from ralph.workflows.registry import WORKFLOWS
-from ralph.workflows.request.planning import Researching
+from ralph.workflows.request.planning import ResearchMode
+from ralph.workflows.session import ids as session_ids
 from ralph.workflows.session import locate as sessions
 from ralph.workspace import FEATURE_NAME, TARGETS, Workspace, check_name
 
@@ -55,7 +56,7 @@ Planning builds nothing. Read the plan, then start it with `ralph run`."""
 @click.option("--from", "source", type=click.Path(path_type=Path), help="A file, or the folder specs/.")
 @click.option(
     "--research",
-    type=click.Choice([one.value for one in Researching]),
+    type=click.Choice([one.value for one in ResearchMode]),
     default="auto",
     show_default=True,
     help="Research before planning; auto: the agent decides.",
@@ -101,7 +102,7 @@ def command(
         _check_options(ctx, "a feature", "answers")
         return _feature(words, answers, yes=yes)
     if style == "quick":
-        research = Researching.NEVER.value
+        research = ResearchMode.NEVER.value
     flags = PlanFlags(
         research=research,
         answers=answers,
@@ -177,7 +178,7 @@ def _is_known(name: str) -> bool:
     if not FEATURE_NAME.fullmatch(name):
         return False
     workspace = workspaces.find(Path.cwd())
-    return name in TARGETS or sessions.has(workspace, name) or bool(features.everything(workspace, only=name))
+    return name in TARGETS or session_ids.has(workspace, name) or bool(features.everything(workspace, only=name))
 
 
 def _feature(words: tuple[str, ...], answers: Path | None, *, yes: bool) -> int:
@@ -188,7 +189,7 @@ def _feature(words: tuple[str, ...], answers: Path | None, *, yes: bool) -> int:
     if name in TARGETS:
         raise RalphError(f"{name!r} is the name of a workflow and cannot name a feature.", remedy=ANOTHER_WAY[name])
     workspace = workspaces.find(Path.cwd())
-    if sessions.has(workspace, check_name(name)):
+    if session_ids.has(workspace, check_name(name)):
         raise RalphError(
             f"{name} is a session: its own planner plans it.",
             remedy=f'`ralph run {name}` continues it. `ralph session --resume {name} --update "…"` adds requirements.',
@@ -210,7 +211,7 @@ def _begin_session(words: tuple[str, ...]) -> int:
         raise RalphError("What do you want?", remedy='For example: ralph plan "A weather page" --style roles')
     workspace = workspaces.find(Path.cwd())
     request = words[-1]
-    name = words[0] if words[1:] else sessions.new_id(workspace, request, datetime.now(UTC))
+    name = words[0] if words[1:] else session_ids.new_id(workspace, request, datetime.now(UTC))
     _check_free(workspace, name)
     sessions.begin(workspace, name, request)
     say(f"The session {name} is ready. Its planner starts first.")
@@ -219,8 +220,8 @@ def _begin_session(words: tuple[str, ...]) -> int:
 
 
 def _check_free(workspace: Workspace, name: str) -> None:
-    sessions.check_id(check_name(name))
-    if name in sessions.ids(workspace):
+    session_ids.check_id(check_name(name))
+    if name in session_ids.ids(workspace):
         raise RalphError(f"The session {name!r} already exists.", remedy=f"ralph run {name}")
     if features.everything(workspace, only=name):
         raise RalphError(f"The feature {name!r} already exists.", remedy="Give the session another name.")

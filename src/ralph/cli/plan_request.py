@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import config as configuration
 from ralph import prompts
 from ralph import workspace as workspaces
-from ralph.cli.decide import Deciding, OpenQuestion, read_answers
+from ralph.cli.decide import DecisionOptions, OpenQuestion, read_answers
 from ralph.cli.running import restore_after_kill
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config
-from ralph.engine.recovery import end_orphans
+from ralph.engine.orphans import end_orphans
 from ralph.errors import EXIT_UNDECIDED, RalphError
+from ralph.frozen import Frozen
 from ralph.journal.events import Event
 from ralph.journal.writer import new_run_id
 from ralph.stores import lock
@@ -29,13 +29,12 @@ from ralph.workflows.request.execution_log import ExecutionLog
 from ralph.workflows.request.files import DECISIONS
 from ralph.workflows.request.locate import LocatedRequest, locate
 from ralph.workflows.request.phases import NEXT_STEP, UNPLANNED, Phase
-from ralph.workflows.request.planning import TEMPLATES, RequestPlanner, Researching
+from ralph.workflows.request.planning import TEMPLATES, RequestPlanner, ResearchMode
 from ralph.workflows.request.store import TARGET
 from ralph.workspace import Workspace
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanFlags:
+class PlanFlags(Frozen):
     """The options from the command line."""
 
     research: str = "auto"
@@ -64,7 +63,7 @@ def plan_request(request: str | None, flags: PlanFlags) -> int:
 
         edit_plan(workspace, configuration.load(workspace.root), needed(workspace))
         return show_plan(workspace, flags.as_json)
-    deciding = Deciding(
+    deciding = DecisionOptions(
         answers=read_answers(flags.answers),
         file=str(flags.answers or ""),
         yes=flags.yes,
@@ -73,7 +72,7 @@ def plan_request(request: str | None, flags: PlanFlags) -> int:
     )
     config = configuration.load(workspace.root).with_model("planner", flags.model)
     try:
-        _plan(workspace, config, request, Researching(flags.research), deciding, quiet=flags.quiet or flags.as_json)
+        _plan(workspace, config, request, ResearchMode(flags.research), deciding, quiet=flags.quiet or flags.as_json)
     except RalphError as error:
         if flags.as_json and error.code == EXIT_UNDECIDED:
             show_plan(workspace, flags.as_json)
@@ -85,8 +84,8 @@ def _plan(
     workspace: Workspace,
     config: Config,
     request: str | None,
-    researching: Researching,
-    deciding: Deciding,
+    researching: ResearchMode,
+    deciding: DecisionOptions,
     *,
     quiet: bool,
 ) -> None:

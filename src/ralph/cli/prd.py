@@ -15,7 +15,7 @@ from ralph import config as configuration
 from ralph import validation
 from ralph import workspace as workspaces
 from ralph.cli.complete import features
-from ralph.cli.decide import Deciding, OpenQuestion, read_answers
+from ralph.cli.decide import DecisionOptions, OpenQuestion, read_answers
 from ralph.errors import RalphError
 from ralph.process.blocking import hand_over
 from ralph.stores import atomic
@@ -59,7 +59,7 @@ Run it again at any time: it offers what fits the state of the plan.""",
 def command(feature: str, request: str, answers: Path | None, yes: bool, action: str | None) -> int:
     """Make or change the plan of FEATURE."""
     workspace = workspaces.find(Path.cwd())
-    deciding = Deciding(
+    deciding = DecisionOptions(
         answers=read_answers(answers),
         file=str(answers or ""),
         yes=yes,
@@ -86,7 +86,7 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
 class Conversation:
     """What the person wants: asked in a terminal or given as options."""
 
-    def __init__(self, *, request: str, deciding: Deciding, action: str | None) -> None:
+    def __init__(self, *, request: str, deciding: DecisionOptions, action: str | None) -> None:
         self.request = request
         self.deciding = deciding
         self.given = deciding.yes or deciding.answers is not None

@@ -1,9 +1,8 @@
-"""Probes agents and says what came of it: all of it for `ralph doctor --probe`, one line before a new run."""
+"""Probes agents and says what came of it: all of it for `ralph doctor --probe`, one line before a run."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,28 +10,20 @@ from typing import Any, TypeVar, cast
 
 import click
 
-from ralph.agent.call import check_installed
-from ralph.agent.costs import refuse_unknown_costs
-from ralph.agent.dialects import known
-from ralph.agent.failure import RULES, CallFailure, FailureKind, Response
+from ralph.agent.failure import RULES, FailureKind, Response
 from ralph.agent.probe.calls import WorkProbe, probe_work
-from ralph.agent.probe.findings import ProbeFinding, examine, is_probed, label_of, of_work, placed
-from ralph.agent.probe.place import make_repository, probe_place
-from ralph.agent.probe.remembered import digest_of, is_remembered, remember
-from ralph.cli.running_options import RunFlags
-from ralph.config import Config, Provider
+from ralph.agent.probe.findings import ProbeFinding, examine, label_of, of_work, placed
+from ralph.agent.probe.folders import make_repository, probe_folders
+from ralph.agent.probe.remembered import is_probed
+from ralph.config import Provider
 from ralph.engine.interrupt import Interrupt
 from ralph.errors import RalphError
 from ralph.process import tree
-from ralph.stores import lock
 from ralph.views import words
 from ralph.workflows.checks import Check
-from ralph.workflows.registry import WorkflowType
-from ralph.workspace import Workspace
 
 T = TypeVar("T")
 SECONDS = 90.0
-ONLY_READS = "verifier"
 UNDECIDED = (FailureKind.TIME_OUT,)  # a slow model is no reason to stop
 
 
@@ -95,70 +86,34 @@ def _check(provider: Provider, finding: ProbeFinding) -> ProbeCheck:
     )
 
 
-def probe_new(workspace: Workspace, config: Config, kind: WorkflowType, flags: RunFlags) -> None:
-    """Probe each agent of a run whose configuration is new; raise an error if one cannot work.
-
-    A budget that cannot be held is refused first, because a probe costs money too.
-    """
-    refuse_unknown_costs(config, flags.options().budget or config.budget)
-    if flags.no_probe or os.environ.get("RALPH_NO_PROBE", "0") != "0" or lock.holder(workspace.lock):
-        return  # with another run at work, this one will be refused
-    config, is_silent = config.with_model("executor", flags.model), flags.quiet or flags.as_json
-    roles = (*config.working_roles, *kind.more_roles)
-    writers = config.providers_for(role for role in roles if role != ONLY_READS)
-    for provider in distinct((*writers, *config.providers_for(roles))):
-        if known(provider) is None or not is_probed(provider):
-            continue  # nobody knows how it should behave
-        program, must_write = workspace.root / check_installed(provider, workspace.root), provider in writers
-        digest = digest_of(provider, program, must_write=must_write)
-        if is_remembered(digest):
-            continue
-        try:
-            works = _works(provider, workspace.root, must_write=must_write, is_silent=is_silent)
-        except RalphError as error:
-            if _is_alone(config, roles, provider):
-                raise
-            click.secho(f"! {error.what.rstrip('.')}. Another agent works instead.", fg="yellow", err=True)
-            continue
-        if works:
-            remember(digest)
-
-
-def _is_alone(config: Config, roles: Iterable[str], provider: Provider) -> bool:
-    """Return whether a role has no other agent."""
-    return any([agent.provider for agent in config.agents_for(role)] == [provider] for role in roles)
-
-
-def _works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool) -> bool:
+def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool) -> bool:
     """Make one short call, and say what came of it in one line; True if the agent can do its part."""
     say: Callable[..., None] = (lambda *_, **__: None) if is_silent else click.echo
     say(f"Probing {label_of(provider)}: ", nl=False)
     worked = _wait(_one_call(placed(provider, folder)))
     failed = worked.failure(provider) if must_write else worked.heard.failure
     if failed and (failed.response is Response.WAIT or failed.kind in UNDECIDED):
-        say(f"it could not be tried out. {failed.text}")
+        say(f"Ralph could not try it. {failed.text}")
         return False
     if failed or (must_write and not worked.wrote):
         say("failed")
-        raise _refused(worked, failed, provider)
+        raise _refused(worked, provider)
     say(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
     return True
 
 
 async def _one_call(provider: Provider) -> WorkProbe:
-    with probe_place() as place:
-        await make_repository(place, commit=False)
+    with probe_folders() as folders:
+        await make_repository(folders, commit=False)
         limited = provider.model_copy(update={"timeout": min(provider.timeout, SECONDS)})
-        return await probe_work(limited, place, commit=False)
+        return await probe_work(limited, folders, commit=False)
 
 
-def _refused(worked: WorkProbe, failed: CallFailure | None, provider: Provider) -> RalphError:
+def _refused(worked: WorkProbe, provider: Provider) -> RalphError:
     found = next(finding for finding in of_work(worked, provider) if finding.state == "bad")
-    said = worked.heard.last_words.strip()[-300:] if failed and failed.kind is FailureKind.CRASH else ""
     return RalphError(
         f"{label_of(provider)} cannot work here: {found.what}",
-        details=tuple(said.splitlines()[-3:]),
-        remedy=f"{found.remedy} `ralph doctor --probe` tries out everything; --no-probe runs it anyway.",
+        remedy=f"{found.remedy} `ralph doctor --probe` tests everything; --no-probe runs it anyway.",
     )
 
 

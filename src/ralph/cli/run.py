@@ -12,7 +12,7 @@ from ralph import workspace as workspaces
 from ralph.agent.isolated import opened
 from ralph.cli.checks import show
 from ralph.cli.complete import configs, targets
-from ralph.cli.probing import probe_new
+from ralph.cli.probe_new import probe_new
 from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
 from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import ROLES, Config

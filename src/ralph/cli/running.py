@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -13,12 +12,12 @@ from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
 from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.plan.work import Ending
 from ralph.protect import crash_copies
-from ralph.steps.recorder import check_unused
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
 from ralph.workflows.run_request import RunRequest
@@ -38,8 +37,7 @@ EXIT_CODES = """Exit codes: 0 all done and verified, 1 error, 3 a task is blocke
 verified, 4 stopped at a limit, 5 another run is active, 130 interrupted."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Watching:
+class ViewOptions(Frozen):
     """How to show a run."""
 
     quiet: bool = False
@@ -51,12 +49,14 @@ def run_request(
     config: Config,
     request: RunRequest,
     options: Options,
-    watching: Watching,
+    watching: ViewOptions,
     *,
     silent: bool = False,
 ) -> RunEnded:
     """Make one run and show it as requested; `silent`: only the request's own listeners report."""
     if options.record:
+        from ralph.steps.recorder import check_unused  # its models take their time, and few runs are recorded
+
         check_unused(options.record)
     view = TerminalView(quiet=watching.quiet, folder=workspace.root)
     listener: Listener = _ignore if silent else print_json if watching.as_json else view

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import click
 
 from ralph.cli.budget_option import parse_budget
-from ralph.cli.running import Watching
+from ralph.cli.running import ViewOptions
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.workflows.registry import WORKFLOWS, WorkflowType
 
 OPTIONS = (
@@ -54,8 +55,7 @@ OPTIONS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunFlags:
+class RunFlags(Frozen):
     """The options from the command line."""
 
     jobs: int | None = None
@@ -74,8 +74,8 @@ class RunFlags:
     as_json: bool = False
 
     @property
-    def watching(self) -> Watching:
-        return Watching(quiet=self.quiet, as_json=self.as_json)
+    def watching(self) -> ViewOptions:
+        return ViewOptions(quiet=self.quiet, as_json=self.as_json)
 
     def options(self, config: str = "") -> Options:
         return Options(

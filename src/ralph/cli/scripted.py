@@ -37,7 +37,7 @@ Use a recording as an agent; DIR/ralph.config.json has all it needs:
 @click.option("--check", is_flag=True, help="Only check the script or the recording.")
 @click.option("--replay", metavar="DIR", help="Play a recording: the next call of the task in RALPH_TASK.")
 @click.option(
-    "--speed", type=click.FloatRange(0), default=0.0, help="How fast: 1 as it was, 10 ten times as fast; 0 at once."
+    "--speed", type=click.FloatRange(0), default=0.0, help="Playback speed; 1: as recorded, 0: without waiting."
 )
 def command(
     script: Path | None,

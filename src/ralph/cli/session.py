@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,12 +11,13 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
-from ralph.cli.complete import sessions as session_ids
-from ralph.cli.probing import probe_new
+from ralph.cli.complete import sessions as known_sessions
+from ralph.cli.probe_new import probe_new
 from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
 from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.journal.events import AttemptEnded, Event, RunEnded
 from ralph.journal.reader import past_attempts
 from ralph.plan.model import is_in_place
@@ -26,6 +27,7 @@ from ralph.views import words
 from ralph.views.lines import say
 from ralph.workflows.feature import locate as features
 from ralph.workflows.registry import WORKFLOWS
+from ralph.workflows.session import ids as session_ids
 from ralph.workflows.session import locate as sessions
 from ralph.workflows.session.entry import check_roles, request_for
 from ralph.workflows.session.locate import LocatedSession
@@ -53,7 +55,7 @@ COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark
 
 @click.command(name="session", epilog=EXAMPLES)
 @click.argument("words_", metavar="[REQUEST | list | show [ID]]", nargs=-1)
-@click.option("--resume", metavar="ID", shell_complete=session_ids, help="Resume this session.")
+@click.option("--resume", metavar="ID", shell_complete=known_sessions, help="Resume this session.")
 @click.option("--id", "wanted_id", metavar="ID", help="The new session's id; by default its time and first words.")
 @click.option("--update", metavar="TEXT", help="Add requirements to the session.")
 @running_options("Print the session's state as JSON when the run ends.")
@@ -77,8 +79,7 @@ def command(
     return _run(workspace, config, asked, flags)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SessionOptions:
+class SessionOptions(Frozen):
     """Which session to run, and its request."""
 
     id: str
@@ -105,7 +106,9 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
         if same:
             say(f"Resuming the unfinished session {same.id}, which has the same request.", err=True)
             return SessionOptions(id=same.id, request=same.request)
-        return SessionOptions(id=sessions.new_id(workspace, request, datetime.now(UTC)), request=request, is_new=True)
+        return SessionOptions(
+            id=session_ids.new_id(workspace, request, datetime.now(UTC)), request=request, is_new=True
+        )
     unfinished = [found for found in known if not sessions.is_finished(found)]
     candidates = known if update else unfinished
     if not candidates:
@@ -118,13 +121,13 @@ def _choose(workspace: Workspace, request: str, resume: str | None, update: str 
 
 def _named(workspace: Workspace, request: str, wanted_id: str, *, more: bool) -> SessionOptions:
     """A new session with an id that a person chose."""
-    sessions.check_id(wanted_id)
+    session_ids.check_id(wanted_id)
     if not request or more:
         raise RalphError(
             "--id is for a new session: it needs a request, and cannot be combined with --resume or --update.",
             remedy=f"To resume a session: --resume {wanted_id}",
         )
-    if wanted_id in sessions.ids(workspace):
+    if wanted_id in session_ids.ids(workspace):
         raise RalphError(
             f"The session {wanted_id!r} already exists.", remedy=f"Resume it with `ralph run {wanted_id}`."
         )
@@ -228,7 +231,7 @@ def _print_session(workspace: Workspace, one: LocatedSession, made: SessionRepor
             fg="cyan" if accepted else COLOURS[item.mark])  # fmt: skip
     say(f"  last      {made.last_action}")
     say(f"  next      {made.next_action}")
-    say(f"  artifacts {SESSIONS}/{one.id} on {sessions.branch_of(one.id)}")
+    say(f"  artifacts {SESSIONS}/{one.id} on {session_ids.branch_of(one.id)}")
     if made.status != "completed":
         say(f"→ ralph run {one.id}")
 

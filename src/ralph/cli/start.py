@@ -11,7 +11,7 @@ from ralph import config as configuration
 from ralph import prompts, validation
 from ralph import workspace as workspaces
 from ralph.cli.run import run_target
-from ralph.cli.running import EXIT_CODES, Watching, exit_code, restore_after_kill
+from ralph.cli.running import EXIT_CODES, ViewOptions, exit_code, restore_after_kill
 from ralph.cli.running_options import RunFlags, running_options
 from ralph.config import Config
 from ralph.errors import RalphError
@@ -62,7 +62,7 @@ def command(mode: str | None, flags: RunFlags) -> int:
     return _plan(workspace, config.with_model("planner", flags.model), flags.watching)
 
 
-def _plan(workspace: Workspace, config: Config, watching: Watching) -> int:
+def _plan(workspace: Workspace, config: Config, watching: ViewOptions) -> int:
     silent = watching.quiet or watching.as_json
     prompts.check("specs-plan", workspace.root)
     view = TerminalView(quiet=silent, folder=workspace.root)

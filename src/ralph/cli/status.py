@@ -206,10 +206,13 @@ def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
 
 
 def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str], unseen: dict[str, str]) -> None:
-    for task in tasks:
+    def line(task: Task) -> str:
         title = click.style(f"  {words.mark(task)} {task.id:10} {words.cut(task.title, 160)}", fg=words.colour(task))
         page = click.style("  no page was opened" if task.id in unseen else "", fg="yellow")
-        say(f"{title}{_remark(task, begun.get(task.id, ''))}{page}", hang=13)
+        return f"{title}{_remark(task, begun.get(task.id, ''))}{page}"
+
+    if tasks:
+        say("\n".join(map(line, tasks)), hang=13)
 
 
 def _show_spec(spec: Spec) -> None:
@@ -222,11 +225,8 @@ def _show_figures(found: Figures) -> None:
     """How much agents had to read, and how often the gates were green at the first try."""
     if found.prompts:
         average, largest = sum(found.prompts) // len(found.prompts), max(found.prompts)
-        say(
-            f"  prompts {average:,} characters on average, {largest:,} at most"
-            f" · gates green at the first attempt: {found.at_first} of {found.tasks}",
-            dim=True,
-        )
+        first = f" · gates green at the first attempt: {found.at_first} of {found.tasks}" if found.tasks else ""
+        say(f"  prompts {average:,} characters on average, {largest:,} at most{first}", dim=True)
 
 
 def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:

@@ -18,7 +18,7 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets, tasks
 from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
-from ralph.engine.recovery import end_verifying, verifying
+from ralph.engine.orphans import end_verifying, verifying
 from ralph.engine.ticking import ticking
 from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
@@ -31,8 +31,9 @@ from ralph.process import tree
 from ralph.process.redaction import Secrets
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
+from ralph.verify.gate_list import red
 from ralph.verify.gates import GateRun
-from ralph.verify.pages import PageVisit, Shots
+from ralph.verify.pages import PageVisit, ScreenshotFolder
 from ralph.verify.services import Services
 from ralph.verify.suite import SuiteResult, UiWork, check
 from ralph.verify.urls import pages_in
@@ -131,11 +132,11 @@ async def _check(
     logs = workspace.logs / f"{run_id}-verify"
     safe_files.make_folder(logs)
 
-    def told(event: Event) -> None:
+    def emit(event: Event) -> None:
         view(secrets.clean(event))
 
     def noted(text: str) -> None:
-        told(Noted(text=text))
+        emit(Noted(text=text))
 
     services = Services(
         services=config.services,
@@ -143,7 +144,7 @@ async def _check(
         logs=logs,
         owner=run_id,
         secrets=secrets,
-        started=lambda service, s: told(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
+        started=lambda service, s: emit(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
         noted=noted,
     )
     bench = GateRun(
@@ -154,13 +155,13 @@ async def _check(
         environment=gates.gate_environment(config, {}),
         ui_variables=services.variables,
         secrets=secrets,
-        started=lambda gate: told(GateStarted(gate=gate.name, command=gate.command)),
-        ended=lambda result: told(GateEnded(result=result)),
+        started=lambda gate: emit(GateStarted(gate=gate.name, command=gate.command)),
+        ended=lambda result: emit(GateEnded(result=result)),
     )
     await end_verifying(workspace.records)
     with interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
         async with services, Browser(config.browser, run_id, noted) as browser:
-            ui = _ui_work(workspace, workflow, plan, task, services, browser, told, secrets)
+            ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(workflow.gates(task), bench, ui))
             with interrupt.scope(work):
                 try:
@@ -177,30 +178,30 @@ def _ui_work(
     task: Task | None,
     services: Services,
     browser: Browser,
-    told: Callable[[Event], None],
+    emit: Callable[[Event], None],
     secrets: Secrets,
 ) -> UiWork | None:
     if not workflow.is_ui(plan, task):
         return None
     tasks = [task] if task else [one for one in plan if workflow.is_ui(plan, one)]
-    look = PageVisit(
+    visit = PageVisit(
         pages=pages_in(criterion for one in tasks for criterion in one.criteria),
         browser=browser,
-        shots=Shots(
+        shots=ScreenshotFolder(
             root=workspace.root,
             folder=workspace.root / browser.settings.screenshot_dir,
             work=task.id if task else plan.target or "all",
             attempt="verify",
         ),
-        seen=lambda result: told(PageChecked(result=result)),
+        seen=lambda result: emit(PageChecked(result=result)),
         secrets=secrets,
     )
-    looks = browser.settings.enabled and (task is not None or bool(tasks))
-    return UiWork(services=services, gates=workflow.ui_gates(task), look=look if looks else None)
+    opens_pages = browser.settings.enabled and (task is not None or bool(tasks))
+    return UiWork(services=services, gates=workflow.ui_gates(task), visit=visit if opens_pages else None)
 
 
 def _explain(checked: SuiteResult) -> None:
-    for result in gates.red(checked.results):
+    for result in red(checked.results):
         say(f"\n{result.command}: {result.reason}")
         click.echo(f"{result.output}\n→ {result.log}")
     if checked.problem:
@@ -215,7 +216,7 @@ def _explain(checked: SuiteResult) -> None:
 
 def _problem(checked: SuiteResult) -> str:
     """The failures as text for an agent."""
-    failed = [f"{result.command}: {result.reason}\n{result.output}" for result in gates.red(checked.results)]
+    failed = [f"{result.command}: {result.reason}\n{result.output}" for result in red(checked.results)]
     return "\n\n".join(filter(None, (*failed, checked.problem, pages.explain(checked.pages))))
 
 

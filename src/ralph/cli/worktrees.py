@@ -61,9 +61,9 @@ async def _prune(workspace: Workspace) -> list[dict[str, object]]:
     judge = Judge(workspace, await repositories(workspace))
     rows = []
     for one in await judge.all():
-        row, goes = _row(one), not one.stays or bool(one.holds)
-        kept = await remove(one, judge.repo_of(one)) if goes else ""
-        rows.append({**row, "removed": goes, "keptIn": kept})
+        row, removable = _row(one), not one.stays or bool(one.holds)
+        kept = await remove(one, judge.repo_of(one)) if removable else ""
+        rows.append({**row, "removed": removable, "keptIn": kept})
     return rows
 
 

@@ -6,9 +6,9 @@ import datetime
 import json
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.process.blocking import capture_now
 from ralph.workspace import Feature, Workspace
 
@@ -16,8 +16,7 @@ HERE = Path(__file__).parent
 FEATURE = "kelvin"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Demo:
+class Demo(Frozen):
     """The sample project, ready to run."""
 
     project: Path
@@ -34,7 +33,7 @@ def prepare(folder: Path) -> Demo:
     (project / feature.prd_md).parent.mkdir(parents=True)
     shutil.copy(HERE / "prd.md", project / feature.prd_md)
     shutil.copy(HERE / "prd.json", project / feature.prd_json)
-    Workspace(root=project).keep_out_of_git()
+    Workspace(root=project).keep_out_of_git(shared=True)
     (project / "ralph.config.json").write_text(json.dumps(_config(folder, agent), indent=2) + "\n", encoding="utf-8")
     _commit(project)
     return Demo(project=project, agent=agent)

@@ -1,4 +1,4 @@
-"""Agents that are limited or down: until when, who works meanwhile, and how long a run waits if nobody can."""
+"""Agents that are limited or down: until when, which agent works instead, and how long a run waits if none can."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.config import NamedProvider
+from ralph.frozen import Frozen
 from ralph.stores import atomic
 
 FIRST_WAIT, MAX_WAIT = 60.0, 1800.0
@@ -19,8 +20,7 @@ JITTER = 0.1  # of a wait: several runs that met one limit do not all come back 
 MAX_KEPT = 8 * 24 * 3600.0  # a limit that claims to last longer is not believed by the next run
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limit:
+class Limit(Frozen):
     """Why an agent cannot work, or a step cannot run, and until when."""
 
     agent: str = ""  # empty: the circuit breaker of a step is open
@@ -41,7 +41,7 @@ class AgentLimits:
     path: Path
     clock: Callable[[], float]
     jitter: Callable[[], float] = random.random
-    written: Callable[[Path], None] = lambda _: None  # told about each write of the file
+    written: Callable[[Path], None] = lambda _: None  # called after each write of the file
     waits: bool = True  # False: a run that can only wait ends instead
     _known: dict[tuple[str, str], Limit] = field(default_factory=dict)  # by agent and step, of which one is empty
     _announced: set[tuple[str, str, float]] = field(default_factory=set)
@@ -96,7 +96,7 @@ class AgentLimits:
         return self.waits and limit.ends and limit.waits <= MAX_WAITS
 
     def is_new(self, limit: Limit) -> bool:
-        """Return whether nobody has been told about a limit yet; it counts as told from now on."""
+        """Return whether a limit has not been reported yet; it counts as reported from now on."""
         key = limit.agent, limit.step, limit.until
         is_new = key not in self._announced
         self._announced.add(key)

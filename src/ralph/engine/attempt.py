@@ -78,7 +78,7 @@ def tell_begin(
     record: Record,
     *,
     failures: int,
-    most: int,
+    max_failures: int,
     resumed: bool = False,
     race: tuple[str, ...] = (),
 ) -> None:
@@ -89,7 +89,7 @@ def tell_begin(
             title=work.title,
             attempt=record.number,
             failures=failures,
-            max_failures=most,
+            max_failures=max_failures,
             base=record.base,
             resumed=resumed,
             agent=record.agent,
@@ -161,7 +161,7 @@ async def _wait_for(agents: Sequence[NamedProvider], step: str, host: AttemptHos
         if limits.is_new(limit):
             host.emit(Waited(reason=limit.reason, seconds=seconds, agent=limit.agent, until=limit.until))
         if not await host.pause(seconds):
-            return StepResult(step=step, verdict=Verdict.INTERRUPTED, reason="Interrupted while it waited.")
+            return StepResult(step=step, verdict=Verdict.INTERRUPTED, reason="Interrupted while it was waiting.")
     return None
 
 
@@ -173,12 +173,15 @@ def _is_put_off(
     if result.verdict is Verdict.LIMITED:
         step = "" if result.agent else result.step
         limits.add(result.reason, agent=result.agent, step=step, began=began, retry_at=result.retry_at)
+        substitute = limits.free(agents) if result.agent else None
+        if substitute:
+            context.note(f"{result.reason.rstrip('.')}. Meanwhile {substitute.name} works.", warning=True)
         return True
     others = [agent for agent in agents if agent.name != result.agent]
     is_spared = not host.may_wait or any(limits.free([agent]) for agent in others)
     if result.fatal and result.agent and is_spared:
         limits.rule_out(result.agent, result.reason)
-        context.note(f"{result.reason} Ralph does without {result.agent} in this run.", warning=True)
+        context.note(f"{result.reason} Ralph does not use {result.agent} again in this run.", warning=True)
         return True
     if result.verdict is not Verdict.INTERRUPTED:
         limits.clear(result.agent, result.step)

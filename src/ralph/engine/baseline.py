@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 
+from ralph.config import IN_PLACE
 from ralph.engine.baseline_difference import check_difference
 from ralph.engine.run import Run
-from ralph.engine.verification import IN_PLACE
 from ralph.journal.events import BaselineEnded, BaselineStarted
 from ralph.plan.model import TaskState
 from ralph.plan.work import Work, WorkKind
-from ralph.verify import gates
+from ralph.verify import gate_list
 from ralph.verify.environment_failures import environment_failure
 
 
@@ -26,7 +26,7 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     checked = await run.interrupt.interruptible(run.verifier.check(tip, wanted, "baseline"))
     if checked is None:
         return ()
-    bad = gates.red(checked.results)
+    bad = gate_list.red(checked.results)
     red = tuple(result.command for result in bad)
     run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))
     # in place, an agent may create what the gates need

@@ -28,6 +28,7 @@ from ralph.provision.put import put, size_of
 from ralph.provision.stamp import Method
 from ralph.verify import gates
 from ralph.verify.environment_failures import UNTIL_DONE, last_lines
+from ralph.verify.gate_list import red
 
 PATIENCE = 60.0
 """How many seconds Ralph may search for the files that the gate needs."""
@@ -105,7 +106,7 @@ class Trial:
                 logs = Path(clean.variables["TMPDIR"])
                 bench = self.run.verifier.gate_run(clean, "trial")
                 bench = replace(bench, logs=logs, started=lambda _: None, ended=lambda _: None)
-                return not gates.red(await gates.run_all((self.gate,), bench))
+                return not red(await gates.run_all((self.gate,), bench))
             finally:
                 await clean.copy.clean()
 

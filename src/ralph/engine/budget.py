@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ralph.config import Budget
 from ralph.journal.events import STOPPED, AgentEnded, AttemptEnded, AttemptStarted, Event
-from ralph.plan.budget import Spent, used_up
+from ralph.plan.budget import AmountSpent, used_up
 from ralph.plan.usage import Usage
 from ralph.plan.work import WorkKind
 from ralph.stores import spending
-from ralph.stores.spending import TargetSpent
+from ralph.stores.spending import TargetSpending
 
 Call = tuple[str, int]
 """The work and the attempt of a call that is running."""
@@ -27,13 +27,13 @@ class Spending:
     target: str
     budget: Budget
     clock: Callable[[], float]
-    written: Callable[[Path], None] = lambda _: None  # told about each write of the file
+    written: Callable[[Path], None] = lambda _: None  # called after each write of the file
     began: float = 0.0
     attempts: int = 0  # of this run
     usage: Usage = field(default_factory=Usage)  # of this run
     unpriced: str = ""  # the work of a call that ended without a known cost
     uncounted: str = ""  # the work of a call that ended without known tokens
-    _known: TargetSpent = field(default_factory=TargetSpent)  # of all runs together, this one included
+    _known: TargetSpending = field(default_factory=TargetSpending)  # of all runs together, this one included
     _live: dict[Call, Usage] = field(default_factory=dict)  # of calls that are running
     _begun: set[Call] = field(default_factory=set)  # attempts that are running
     _ended: dict[Call, Usage] = field(default_factory=dict)  # of ended calls, whose attempts are running
@@ -57,7 +57,7 @@ class Spending:
             case AttemptEnded() if event.kind is not WorkKind.FINISH:
                 self._begun.discard((event.work, event.attempt))
                 self._ended.pop((event.work, event.attempt), None)
-                self.attempts += 1
+                self.attempts += event.counts
                 self._known.add(event)
                 self.written(spending.append(self.folder, self.run, self.target, event))
 
@@ -76,29 +76,29 @@ class Spending:
         seconds = self.clock() - self.began
         running = sum((*self._live.values(), *self._ended.values()), Usage())
         live = sum(self._live.values(), Usage())
-        run = Spent(usage=self.usage + live, attempts=self.attempts, seconds=seconds)
+        run = AmountSpent(usage=self.usage + live, attempts=self.attempts, seconds=seconds)
         return used_up(self.budget, run, "this run") or used_up(
-            self.budget.target, self._known.total + Spent(usage=running), f"{self.target} in all runs"
+            self.budget.target, self._known.total + AmountSpent(usage=running), f"{self.target} in all runs"
         )
 
     def used_up_by(self, task: str) -> str:
         """Return which budget of a task is used up; "" if it can be attempted."""
         running = [*self._live.items(), *self._ended.items()]
-        spent = Spent(usage=sum((usage for (work, _), usage in running if work == task), Usage()))
-        return used_up(self.budget.task, self._known.tasks.get(task, Spent()) + spent, task)
+        spent = AmountSpent(usage=sum((usage for (work, _), usage in running if work == task), Usage()))
+        return used_up(self.budget.task, self._known.tasks.get(task, AmountSpent()) + spent, task)
 
     def attempts_left(self, task: str) -> int | None:
         """Return how many more attempts at a task may begin; None: any number."""
-        known = self._known.tasks.get(task, Spent()).attempts
+        known = self._known.tasks.get(task, AmountSpent()).attempts
         allowed = (
             (self.budget.attempts, self.attempts + len(self._begun)),
             (self.budget.target.attempts, self._known.total.attempts + len(self._begun)),
             (self.budget.task.attempts, known + sum(work == task for work, _ in self._begun)),
         )
-        return min((most - made for most, made in allowed if most is not None), default=None)
+        return min((limit - made for limit, made in allowed if limit is not None), default=None)
 
     @property
-    def total(self) -> Spent:
+    def total(self) -> AmountSpent:
         """What all runs of the plan have used together."""
         return self._known.total
 

@@ -37,8 +37,8 @@ async def hold_limits(run: Run, *, is_over: bool) -> None:
         await _hold_size(run, judge, everything, spare, limits.max_gb)
 
 
-async def _hold_size(run: Run, judge: Judge, everything: list[Worktree], spare: list[Worktree], most: float) -> None:
-    over = sum(one.size for one in everything) - most * GB
+async def _hold_size(run: Run, judge: Judge, everything: list[Worktree], spare: list[Worktree], max_gb: float) -> None:
+    over = sum(one.size for one in everything) - max_gb * GB
     gone: list[Worktree] = []
     for one in spare:
         if over <= 0:
@@ -46,9 +46,9 @@ async def _hold_size(run: Run, judge: Judge, everything: list[Worktree], spare: 
         if await _remove_if_safe(judge, one):
             gone.append(one)
             over -= one.size
-    _tell(run, gone, f"together, the copies exceeded worktrees.maxGb ({most:g})")
+    _tell(run, gone, f"together, the copies exceeded worktrees.maxGb ({max_gb:g})")
     if over > 0:
-        text = f"The working copies take {in_words(over + most * GB)}, more than worktrees.maxGb ({most:g})."
+        text = f"The working copies take {in_words(over + max_gb * GB)}, more than worktrees.maxGb ({max_gb:g})."
         text += " The rest is in use or holds the only copy of some work. See `ralph worktrees`."
         run.emit(Noted(text=text, warning=True))
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.checkout.copy_own_files import copy_own_files
 from ralph.checkout.set_aside import set_aside
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
-from ralph.config import Config, NamedProvider
+from ralph.config import IN_PLACE, Config, NamedProvider
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.race import Racer
 from ralph.engine.run import Run
-from ralph.engine.verification import IN_PLACE
+from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt, Record
@@ -27,14 +28,15 @@ from ralph.plan.usage import Usage
 from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work, WorkKind
 from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection, ProtectionScope
-from ralph.steps.recorder import Recorder
 from ralph.stores import lock
 from ralph.verify.gates import GateRun
 from ralph.verify.suite import SuiteResult
 
+if TYPE_CHECKING:
+    from ralph.steps.recorder import Recorder
 
-@dataclass(frozen=True, kw_only=True)
-class LocalHost:
+
+class LocalHost(Frozen):
     """There is one for each slot, one for each reviewer's copy and one for planning. See `steps/host.py`."""
 
     run: Run

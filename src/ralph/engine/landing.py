@@ -102,7 +102,7 @@ async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
 
 def _named(branch: TargetBranch, work: Work, commit: str) -> str:
     """Return the commit to write into the plan; a pending commit is not named before its spec is committed."""
-    return "" if branch.defers and work.kind is not WorkKind.FINISH else commit
+    return "" if branch.defers_commit and work.kind is not WorkKind.FINISH else commit
 
 
 def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
@@ -119,7 +119,8 @@ async def _bring_together(
     tree = work_tree = await repo.tree_of(outcome.commit)
     has_moved = False
     if record.base != tip:
-        has_moved = any(path not in run.own for path in await repo.between(record.base, tip))
+        before, after = await repo.tree_of(record.base), await repo.tree_of(tip)
+        has_moved = any(change.path not in run.own for change in await changes_between(repo, before, after))
         squashed = repo.write_commit(tree, (record.base,), "What an attempt made")
         tree, conflicts = await repo.merged(tip, squashed)
         code = [path for path in conflicts if path not in run.own]

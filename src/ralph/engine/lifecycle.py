@@ -2,55 +2,49 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph import __version__
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.open import CheckoutRequest, OpenCheckout, fast_forward, open_checkout
-from ralph.config import Budget, Config
-from ralph.engine.baseline import check_baseline
+from ralph.config import IN_PLACE, Budget, Config
 from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
-from ralph.engine.loop import work_through
-from ralph.engine.pending import take_back
-from ralph.engine.receipts import open_receipts
-from ralph.engine.recovery import end_orphans, prove_again, recover, rescue
+from ralph.engine.orphans import end_orphans
+from ralph.engine.pending import drop_reopened
 from ralph.engine.run import Run
 from ralph.engine.settle import reopen_review, resume
-from ralph.engine.ui_ready import check_ui
-from ralph.engine.verification import IN_PLACE, Verifier
 from ralph.engine.workflow import Workflow
-from ralph.engine.worktree_pool import WorktreePool
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.events import Noted, RunEnded, RunStarted
 from ralph.journal.writer import Journal, Listener, new_run_id, now
 from ralph.plan.model import Plan, Task, TaskState
-from ralph.plan.work import Ending, Finished, Verdict
+from ralph.plan.work import Ending, Finished
 from ralph.process import tree
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
-from ralph.steps.recorder import Recorder
-from ralph.stores import atomic, crash_file, lock
-from ralph.testing.recording import RecordingHead
+from ralph.stores import atomic, crash_file, lock, records
 from ralph.verify.browser import Browser
-from ralph.verify.urls import why_unseen
 from ralph.workspace import Workspace
+
+if TYPE_CHECKING:
+    from ralph.steps.recorder import Recorder
 
 RUN_ID = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
 CURRENT_BRANCH = "current"
 """`commits.branch`: Ralph fast-forwards the person's own branch when a run ends."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Frozen):
     """What the person asked for on the command line."""
 
     once: bool = False
@@ -93,13 +87,13 @@ async def run_plan(
             journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
         for name in workspace.own_files:
-            atomic.sweep(workspace.root / name)
+            atomic.remove_temporary(workspace.root / name)
         opened, known_tip = await _open(workspace, wanted, config, run_id, secrets)
         try:
             workflow = make(opened.project)
             plan = workflow.store.load()
         except RalphError:
-            await opened.close(committed=config.commits.prd_changes)
+            await opened.cancel(committed=config.commits.prd_changes)
             raise
         async with Browser(config.browser, run_id, _noting(journal)) as browser:
             run = Run(
@@ -121,7 +115,7 @@ async def run_plan(
                 jobs=options.jobs,
                 keep_going=options.keep_going,
             )
-            async with Verifier(run, options.jobs) as run.verifier:
+            async with aclosing(run):
                 try:
                     killed = known_tip or left_by or opened.plans.was_left
                     since = _began(left_by.run if left_by else "") if killed else None
@@ -157,7 +151,8 @@ async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> Non
     has_begun = bool(run.branch and run.branch.expected)
     if not has_begun and (opened.plans.was_left or crash_file.tip_of(run.workspace, wanted.target)):
         return  # the run was refused at the start: leave a killed run's plan for the next run
-    await opened.close(committed=run.config.commits.prd_changes)
+    close = opened.close if has_begun else opened.cancel
+    await close(committed=run.config.commits.prd_changes)
     crash_copies.forget(run.workspace, wanted.target)
 
 
@@ -170,10 +165,15 @@ async def _drive(
     """
     began = time.monotonic()
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
-    await check_ui(run)
+    if run.workflow.is_ui(run.plan, None):
+        from ralph.engine.ui_ready import check_ui  # only UI tasks need a browser and services
+
+        await check_ui(run)
     assert run.branch
+    from ralph.engine.receipts import open_receipts
+
     await open_receipts(run, run.branch)
-    taken_back = await take_back(run)
+    dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)
     await _forget_stale_verification(run, run.branch, unclean=since is not None)
@@ -185,14 +185,14 @@ async def _drive(
     _note(run, opened, orphans)
     if edited:
         run.emit(Noted(text=edited, warning=True))
-    for text in taken_back:
+    for text in dropped:
         run.emit(Noted(text=text))
     try:
         await hold_limits(run, is_over=False)
         end = await _work(run, options, since=since)
         await run.commit_state()
         await _fast_forward(run, run.branch)
-        await run.verifier.close()
+        await run.aclose()
         await hold_limits(run, is_over=True)
     except Exception as error:  # after any error, the journal and the reports must say that the run ended
         why = error.what if isinstance(error, RalphError) else str(error)
@@ -215,7 +215,7 @@ def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], 
         return ""
     wishes = [{task.id: task.wish for task in one} for one in (plan, theirs)]
     names = sorted({task_id for task_id, _ in wishes[0].items() ^ wishes[1].items()})
-    if not names:
+    if not names or not theirs.tasks:  # a session's tasks are only ever on its branch
         return ""
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if names[5:] else "")
     branch = opened.branch.name
@@ -261,7 +261,11 @@ def _unverified(run: Run) -> str:
 
 def _is_seen(run: Run, task: Task) -> bool:
     """Return whether a browser opens the pages of a task."""
-    return run.workflow.is_ui(run.plan, task) and not why_unseen(task.criteria, run.config)
+    if not run.workflow.is_ui(run.plan, task):
+        return False
+    from ralph.verify.urls import why_unseen  # only UI tasks have pages
+
+    return not why_unseen(task.criteria, run.config)
 
 
 def _is_in_place(run: Run) -> bool:
@@ -269,29 +273,15 @@ def _is_in_place(run: Run) -> bool:
 
 
 async def _work(run: Run, options: Options, *, since: str | None) -> Finished:
-    async with WorktreePool.opened(run) as slots:
-        await rescue(run, slots)
-        if since is not None:
-            await prove_again(run, since)
-        outcome = await recover(run, slots)
-        if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
-            return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
-        if options.baseline and not run.interrupt.requested:
-            run.workflow.already_red = await check_baseline(run)
-        with _deadline(run):
-            return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
+    """Work through the plan; one that is complete, after a run that ended by itself, needs nothing but this answer."""
+    is_open = any(task.state is TaskState.PENDING for task in run.plan)
+    if since is None and not is_open and not run.interrupt.requested and not records.load(run.workspace.records):
+        following = run.workflow.next(run.plan)
+        if isinstance(following, Finished):
+            return following
+    from ralph.engine.working import work  # half of all that a run imports
 
-
-@contextmanager
-def _deadline(run: Run) -> Iterator[None]:
-    """With a hard budget of time, end running agents when it is over."""
-    seconds = run.spending.seconds_left if run.spending.budget.hard else None
-    timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, run.interrupt.halt)
-    try:
-        yield
-    finally:
-        if timer:
-            timer.cancel()
+    return await work(run, options, since=since)
 
 
 def _started(run: Run, branch: TargetBranch, options: Options, follower: str) -> RunStarted:
@@ -305,7 +295,7 @@ def _started(run: Run, branch: TargetBranch, options: Options, follower: str) ->
         accepted=run.plan.accepted,
         blocked=run.plan.count(TaskState.BLOCKED),
         branch=branch.name,
-        place=str(run.workspace.slots),
+        slots=str(run.workspace.slots),
         agent=", ".join(Path(agent.provider.command).name for agent in run.config.agents_for("executor")),
         gates=tuple(gate.command for gate in run.workflow.gates(None)),
         model=options.model or run.config.provider_for("executor").model or "",
@@ -320,6 +310,9 @@ def _started(run: Run, branch: TargetBranch, options: Options, follower: str) ->
 def _recorder(run: Run, branch: TargetBranch, options: Options) -> Recorder | None:
     if not options.record:
         return None
+    from ralph.steps.recorder import Recorder  # its models take their time, and few runs are recorded
+    from ralph.testing.recording import RecordingHead
+
     head = RecordingHead(
         ralph=__version__,
         run=run.id,
@@ -362,8 +355,8 @@ async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean:
     commit = run.plan.review.verified_commit
     if not commit:
         return
-    known = not unclean and await branch.repo.exists(commit)
-    if not known or any(path not in run.own for path in await branch.repo.between(commit, await branch.tip())):
+    changed = None if unclean else await branch.repo.changed_since(commit, await branch.tip())
+    if changed is None or any(path not in run.own for path in changed):
         run.save(reopen_review(run.plan))
 
 

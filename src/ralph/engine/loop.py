@@ -13,7 +13,7 @@ from ralph.engine.race import Race, Racer, result
 from ralph.engine.run import Run
 from ralph.engine.settle import UNSUCCESSFUL, is_settled, settle
 from ralph.engine.verdict import conclude
-from ralph.engine.worktree_pool import Start, WorktreePool
+from ralph.engine.worktree_pool import StartState, WorktreePool
 from ralph.git.read import attempt_ref
 from ralph.journal.events import SpecClosed, TaskBlocked
 from ralph.journal.writer import now
@@ -141,7 +141,7 @@ class _RunningAttempts:
             tasks = [group.create_task(self._in_slot(racer, start, work)) for racer in race.racers]
         return result([task.result() for task in tasks])
 
-    async def _in_slot(self, racer: Racer, start: Start, work: Work) -> Outcome:
+    async def _in_slot(self, racer: Racer, start: StartState, work: Work) -> Outcome:
         number = self.slots.take()
         try:
             host = replace(await self.slots.prepare(number, start, work), racer=racer)
@@ -214,9 +214,9 @@ async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resu
     known = progress_of(run.plan, work.kind, work.id)
     failures = known.failures if known else 0
     policy = run.workflow.policy
-    most = policy.max_setup_failures if work.kind is WorkKind.SETUP else policy.max_failures
+    max_failures = policy.max_setup_failures if work.kind is WorkKind.SETUP else policy.max_failures
     race = host.racer.race.agents if host.racer else ()
-    tell_begin(run, work, record, failures=failures, most=most, resumed=resumed, race=race)
+    tell_begin(run, work, record, failures=failures, max_failures=max_failures, resumed=resumed, race=race)
     began = run.clock()
     record = await run_attempt(attempt_of(run, work, record), host, record)
     outcome = conclude(run.plan, work, record, now(), run.clock() - began)

@@ -29,7 +29,7 @@ def plan_files(
     if not branch:
         yield workspace.root
         return
-    wanted = CheckoutRequest(target=target, branch=branch, defers=target == "specs")
+    wanted = CheckoutRequest(target=target, branch=branch, defers_commit=target == "specs")
     crash_copies.put_back(workspace, locked=True)
     known = crash_file.tip_of(workspace, target)
     opened = asyncio.run(

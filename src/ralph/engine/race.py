@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.run import Run
+from ralph.frozen import Frozen
 from ralph.plan.model import Task
 from ralph.plan.work import Outcome, Verdict, Work, progress_of
 
@@ -15,8 +16,7 @@ ANYONE = ("",)
 """No race: the first agent that can work does."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Racer:
+class Racer(Frozen):
     """One attempt of a race, or the only one at its work."""
 
     number: int
@@ -97,5 +97,5 @@ def entrants(run: Run, work: Work) -> tuple[str, ...]:
     if not able:
         limit = run.limits.in_the_way(agents, "")
         return (limit.agent if limit else agents[0].name,)
-    most = run.spending.attempts_left(work.id)
-    return tuple(able if most is None else able[: max(most, 1)])
+    allowed = run.spending.attempts_left(work.id)
+    return tuple(able if allowed is None else able[: max(allowed, 1)])

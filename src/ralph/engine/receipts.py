@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from ralph import __version__
 from ralph.checkout.branch import TargetBranch
 from ralph.config import NAME, Config
 from ralph.engine.run import Run
+from ralph.frozen import Frozen
 from ralph.git.read import attempt_ref
 from ralph.journal.writer import now
 from ralph.plan.attempt import Record, StepResult
@@ -22,8 +22,7 @@ from ralph.receipts.writer import ReceiptWriter
 from ralph.workspace import Workspace
 
 
-@dataclass(frozen=True, kw_only=True)
-class Landing:
+class Landing(Frozen):
     """Passed work and the commit with which it lands."""
 
     work: Work
@@ -59,7 +58,7 @@ async def receipt_of(run: Run, branch: TargetBranch, landing: Landing, *, before
     if not branch.receipts:
         return ()
     own = _own_attempt(run, landing)
-    if branch.defers and work.kind is not WorkKind.FINISH:
+    if branch.defers_commit and work.kind is not WorkKind.FINISH:
         run.pending_attempts[work.id] = own
         return ()
     reviews = _reviews(landing)
@@ -79,7 +78,7 @@ async def receipt_of(run: Run, branch: TargetBranch, landing: Landing, *, before
 
 async def add_missing(run: Run, branch: TargetBranch, landing: Landing) -> None:
     """Write the receipt of work that had landed when the run was killed, if git lost it then."""
-    pending = branch.defers and landing.work.kind is not WorkKind.FINISH
+    pending = branch.defers_commit and landing.work.kind is not WorkKind.FINISH
     if branch.receipts and not pending and not await branch.receipts.has(landing.commit):
         await branch.repo.move(*await receipt_of(run, branch, landing, before=f"{landing.commit}^"))
 

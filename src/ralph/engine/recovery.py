@@ -1,9 +1,7 @@
-"""Recovers from a killed run: ends its processes, keeps and resumes its attempts, and proves again what passed."""
+"""Recovers from a killed run: keeps and resumes its attempts, and proves again what passed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +9,7 @@ from ralph.agent.call import learnings_in
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
 from ralph.engine.loop import attempt, close, winner_of
-from ralph.engine.pending import take_back
+from ralph.engine.pending import drop_reopened
 from ralph.engine.run import Run
 from ralph.engine.settle import is_settled, name_commit, open_spec_of, reopen_review
 from ralph.engine.verdict import conclude
@@ -22,47 +20,10 @@ from ralph.journal.writer import now
 from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
-from ralph.process import tree
 from ralph.protect.protection import undo_protected
 from ralph.steps.registry import step_type
-from ralph.stores import lock, records
-from ralph.stores.lock import Owner
+from ralph.stores import records
 from ralph.verify.gates import explain
-
-VERIFYING = "verifying"
-
-
-async def end_orphans(left_by: Owner | None, folder: Path) -> int:
-    """End the processes that killed runs' agents, gates and services left; return how many there were."""
-    dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
-    return await _end(dead) + await end_verifying(folder)
-
-
-@contextmanager
-def verifying(folder: Path, run_id: str) -> Iterator[None]:
-    """Register a manual verification; if it is killed, the next command can end its processes."""
-    with lock.hold(folder / VERIFYING / run_id, lock.me(run_id, "")):
-        yield
-
-
-def verifiers(folder: Path) -> set[int]:
-    """Return the process ids of the manual verifications that are running."""
-    return {owner.pid for path in (folder / VERIFYING).glob("*") if (owner := lock.holder(path))}
-
-
-async def end_verifying(folder: Path) -> int:
-    """End the processes that killed manual verifications left; return how many there were."""
-    dead = [path for path in (folder / VERIFYING).glob("*") if lock.holder(path) is None]
-    count = await _end({path.name for path in dead})
-    for path in dead:
-        path.unlink(missing_ok=True)
-    return count
-
-
-async def _end(runs: set[str]) -> int:
-    orphans = {pid for run in runs for pid in tree.marked(f"{run}.")}
-    await tree.end(orphans, grace=2.0, wake=True)
-    return len(orphans)
 
 
 async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
@@ -131,7 +92,7 @@ async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> N
 async def _recover(run: Run, slots: WorktreePool, record: Record) -> Outcome | None:
     work = run.workflow.work(run.plan, record.kind, record.work)
     if work is None or is_settled(run.plan, work, record.number):
-        if work and run.branch and not (run.branch.defers and work.kind is WorkKind.TASK):
+        if work and run.branch and not (run.branch.defers_commit and work.kind is WorkKind.TASK):
             await _name(run, run.branch, work, record)
         run.forget(record)
         return None
@@ -205,14 +166,14 @@ async def prove_again(run: Run, since: str) -> None:
     else:
         run.emit(Noted(text=f"The gates fail, so Ralph reopened {names}.", warning=True))
         run.save(reopened(run.plan, suspects, explain(checked.results)))
-        await take_back(run)
+        await drop_reopened(run)
         await run.branch.watch()
     run.secure()
 
 
 async def _landed(run: Run, branch: TargetBranch) -> set[str] | None:
     """Return the tasks whose commits are on the branch; None if this branch has no commit for each task."""
-    if branch.defers:
+    if branch.defers_commit:
         return None
     prefix = f"{TRAILER}: {run.plan.target}/"
     out = await branch.repo.git("log", "--fixed-strings", f"--grep={prefix}", "--format=%B", await branch.tip())

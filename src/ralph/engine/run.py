@@ -17,7 +17,6 @@ from ralph import safe_files
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.plan_worktree import PlanWorktree
-from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import NAME, Budget, Config
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
@@ -34,25 +33,22 @@ from ralph.plan.work import StepSpec
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
-from ralph.protect.guard import Guard
-from ralph.provision.destination import Destination
-from ralph.provision.discover import Dependency
-from ralph.provision.provide import provide, provided_so_far
-from ralph.provision.restore import restore
-from ralph.receipts.statement import AttemptFacts
-from ralph.steps.recorder import Recorder
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
-from ralph.verify.browser import Browser
-from ralph.verify.gates import gate_environment
-from ralph.verify.pages import PageVisit, Shots
-from ralph.verify.services import Services
-from ralph.verify.suite import UiWork
-from ralph.verify.urls import Page, pages_in
 from ralph.workspace import Workspace
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # methods import what only attempts need: a plan that is complete starts without it
+    from ralph.checkout.working_copy import WorkingCopy
     from ralph.engine.verification import Verifier
+    from ralph.protect.guard import Guard
+    from ralph.provision.destination import Destination
+    from ralph.provision.discover import Dependency
+    from ralph.receipts.statement import AttemptFacts
+    from ralph.steps.recorder import Recorder
+    from ralph.verify.browser import Browser
+    from ralph.verify.services import Services
+    from ralph.verify.suite import UiWork
+    from ralph.verify.urls import Page
 
 GIT_CONFIG = ".gitconfig"
 
@@ -126,12 +122,18 @@ class Run:
 
     @property
     def verifier(self) -> Verifier:
-        assert self._verifier, "only work on a branch is verified"
+        """The clean copies of the run, prepared on first use."""
+        if self._verifier is None:
+            from ralph.engine.verification import Verifier
+
+            assert self.branch, "only work on a branch is verified"
+            self._verifier = Verifier(self, self.jobs)
         return self._verifier
 
-    @verifier.setter
-    def verifier(self, verifier: Verifier) -> None:
-        self._verifier = verifier
+    async def aclose(self) -> None:
+        """Stop all services."""
+        if self._verifier:
+            await self._verifier.close()
 
     @property
     def project(self) -> Path:
@@ -169,6 +171,9 @@ class Run:
         self.emit(Noted(text=text, warning=True))
 
     def working_copy(self, folder: Path) -> WorkingCopy:
+        from ralph.checkout.working_copy import WorkingCopy
+        from ralph.provision.provide import provided_so_far
+
         assert self.branch, "working copies belong to a branch"
         copy = WorkingCopy(
             repo=self.branch.repo,
@@ -182,6 +187,8 @@ class Run:
 
     async def provide(self, copy: WorkingCopy) -> Mapping[str, str]:
         """Add the ignored files that gates need to a working copy; return the variables that go with them."""
+        from ralph.provision.provide import provide
+
         destination = self.destination(copy)
         provided = await provide(destination, self._found)
         copy.provided, self._found = provided.paths, provided.found
@@ -207,6 +214,8 @@ class Run:
 
     async def restore_provided(self, copy: WorkingCopy) -> None:
         """Undo changes that agents, gates or hooks made to provided files."""
+        from ralph.provision.restore import restore
+
         changed = await restore(self.destination(copy))
         if changed and changed not in self._put_back:
             self._put_back.add(changed)  # report it once: a gate such as `uv run` does it each time
@@ -215,6 +224,9 @@ class Run:
             self.emit(Noted(text=text, warning=True))
 
     def destination(self, copy: WorkingCopy) -> Destination:
+        from ralph.provision.destination import Destination
+        from ralph.verify.gates import gate_environment
+
         return Destination(
             settings=self.config.worktrees,
             source=copy.repo.top,
@@ -269,18 +281,23 @@ class Run:
         """Return what is checked beside the gates; None if this is not UI work."""
         if not self.workflow.is_ui(self.plan, task):
             return None
-        look = None
+        from ralph.verify.pages import PageVisit, ScreenshotFolder
+        from ralph.verify.suite import UiWork
+
+        visit = None
         tasks = self.ui_tasks(task)
         if self.browser and tasks:
             folder = self.workspace.root / self.config.browser.screenshot_dir
-            look = PageVisit(
+            visit = PageVisit(
                 pages=_pages(tasks),
                 browser=self.browser,
-                shots=Shots(root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")),
+                shots=ScreenshotFolder(
+                    root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")
+                ),
                 seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
                 secrets=self.secrets,
             )
-        return UiWork(services=services, gates=self.workflow.ui_gates(task), look=look)
+        return UiWork(services=services, gates=self.workflow.ui_gates(task), visit=visit)
 
     def ui_tasks(self, task: Task | None) -> list[Task]:
         """Return the tasks whose pages are opened: the given task, or all UI tasks."""
@@ -341,4 +358,6 @@ def _label(copy: WorkingCopy) -> str:
 
 
 def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:
+    from ralph.verify.urls import pages_in
+
     return pages_in(criterion for task in tasks for criterion in task.criteria)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ralph.frozen import Frozen
 from ralph.plan.model import (
     Acceptance,
     Failure,
@@ -25,14 +26,12 @@ MAX_TRIED, MAX_TRIED_LINE = 8, 300
 UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED, Verdict.REOPENED)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Policy:
+class Policy(Frozen):
     """A workflow's rules about failures."""
 
     max_failures: int = 3  # attempts without success before a task is blocked; 0: no limit
     max_idle: int = 0  # attempts in a row without a change before a task counts as stuck; 0: not checked
     max_setup_failures: int = 3
-    holds: bool = False  # passed work and its state stay pending until the whole spec is committed
     halts: bool = False  # once a task is blocked, nothing else starts
     max_rounds: int = 2  # how often a review may send a task back before it is blocked
     blocking: frozenset[Severity] = frozenset({Severity.CRITICAL, Severity.MAJOR})  # findings that send a task back
@@ -324,9 +323,10 @@ def _tried(task: Task, outcome: Outcome) -> tuple[str, ...]:
     """Return short summaries of the last unsuccessful attempts, for the agents of later attempts."""
     if outcome.verdict not in UNSUCCESSFUL:
         return task.tried
-    said = outcome.reason.strip().split("\n", 1)[0]
+    said = words.cut(outcome.reason.strip().split("\n", 1)[0], MAX_TRIED_LINE)
+    said += "." if said and said[-1] not in ".…!?:" else ""
     files = f" It changed {', '.join(outcome.touched)}." if outcome.touched else " It changed nothing."
-    line = " ".join(f"Attempt {outcome.number}: {words.cut(said, MAX_TRIED_LINE)}{files}".split())
+    line = " ".join(f"Attempt {outcome.number}: {said}{files}".split())
     return (*task.tried, line)[-MAX_TRIED:]
 
 

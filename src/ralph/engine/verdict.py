@@ -6,7 +6,7 @@ from ralph.plan.attempt import Record, StepResult, counts_against
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
-from ralph.verify.gates import red
+from ralph.verify.gate_list import red
 
 LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
+from ralph.config import IN_PLACE
 from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
 from ralph.plan.model import Gate, Task
 from ralph.stores import records
@@ -25,9 +26,6 @@ from ralph.verify.suite import SuiteResult, check
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
-
-IN_PLACE = "slot"
-"""`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
 
 
 @dataclass
@@ -80,12 +78,6 @@ class Verifier:
     def __post_init__(self) -> None:
         self._turns = asyncio.Semaphore(self.count)
 
-    async def __aenter__(self) -> Verifier:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
-
     async def close(self) -> None:
         """Stop all services."""
         await self._stack.aclose()
@@ -125,9 +117,9 @@ class Verifier:
         """Open the pages of UI work at a commit, for screenshots only."""
         async with self.clean_copy(commit) as clean, self._services:
             made = self.run.ui_work(clean.services, task, work, 0)
-            if made and made.look:
+            if made and made.visit:
                 await clean.services.prepare()
-                await visit_pages(made.look, clean.services.url)
+                await visit_pages(made.visit, clean.services.url)
 
     @asynccontextmanager
     async def clean_copy(self, commit: str) -> AsyncIterator[GateEnvironment]:
@@ -145,7 +137,7 @@ class Verifier:
     async def _in_slot(self, commit: str, slot: WorkingCopy | None) -> AsyncIterator[GateEnvironment]:
         """Yield the agent's slot with everything the agent left there; without one, a spare slot with this commit."""
         copy = slot or await self._spare_slot()
-        if not await copy.holds(commit):
+        if not await copy.has_files_of(commit):
             await copy.reset(commit)
             await copy.clean(ignored=False)
         if copy.folder not in self._in_slots:

@@ -25,7 +25,7 @@ BOTH = "Both versions are in {names}, with conflict markers. Merge them, then co
 
 
 @dataclass(frozen=True)
-class Start:
+class StartState:
     """The state in which an attempt starts."""
 
     tip: str  # the commit at its base
@@ -61,15 +61,15 @@ class WorktreePool:
     def give_back(self, number: int) -> None:
         self._free.append(number)
 
-    async def start_of(self, work: Work) -> Start:
+    async def start_of(self, work: Work) -> StartState:
         """Return the start of an attempt: the branch tip with earlier attempts' work on top."""
         assert self.run.branch, "work that lands has a branch"
         tip = self.run.branch.expected or await self.run.branch.tip()
         ref, kept = await self._kept(work)
         tree, conflicts = await self._merged(tip, ref, kept) if kept else ("", ())
-        return Start(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
+        return StartState(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
 
-    async def prepare(self, number: int, start: Start, work: Work) -> LocalHost:
+    async def prepare(self, number: int, start: StartState, work: Work) -> LocalHost:
         """Prepare a slot in which an attempt can start."""
         is_first = number not in self._hosts
         host = self.host(number)

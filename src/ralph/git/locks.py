@@ -8,11 +8,11 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.workspace import common_git_dir
 
 if TYPE_CHECKING:
@@ -33,15 +33,14 @@ READERS = frozenset({"log", "show", "blame", "grep", "cat-file", "fsmonitor--dae
 
 WITH_VALUE = ("-c", "-C", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env")
 PLACES = ("GIT_DIR", "GIT_COMMON_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE")
-PLACE_OPTIONS = ("--git-dir", "--work-tree")
+FOLDER_OPTIONS = ("--git-dir", "--work-tree")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Git:
+class Git(Frozen):
     """A running git and the folders it may work in; None if they cannot be read."""
 
     user: int
-    places: frozenset[Path] | None
+    folders: frozenset[Path] | None
 
 
 async def release(common_dir: Path, *, branches: Iterable[str] = ()) -> list[Path]:
@@ -115,18 +114,18 @@ def _removed(path: Path, known: os.stat_result) -> bool:
 def _held(common_dir: Path, locks: dict[Path, os.stat_result]) -> set[Path]:
     """Return the locks that a running process may hold."""
     gits = list(_gits())
-    if any(git.places is not None and _is_in(common_dir, git.places) for git in gits):
+    if any(git.folders is not None and _is_in(common_dir, git.folders) for git in gits):
         return set(locks)
-    hidden = {git.user for git in gits if git.places is None}
+    hidden = {git.user for git in gits if git.folders is None}
     opened = _opened()
     return {
         path for path, status in locks.items() if status.st_uid in hidden or (status.st_dev, status.st_ino) in opened
     }
 
 
-def _is_in(common_dir: Path, places: Iterable[Path]) -> bool:
+def _is_in(common_dir: Path, folders: Iterable[Path]) -> bool:
     shared = common_dir.resolve()
-    return any(place.is_relative_to(shared) or common_git_dir(place) == shared for place in places)
+    return any(folder.is_relative_to(shared) or common_git_dir(folder) == shared for folder in folders)
 
 
 def _gits() -> Iterator[Git]:
@@ -138,7 +137,7 @@ def _gits() -> Iterator[Git]:
         is_git = name == "git" or name.startswith("git-")
         if is_git and process.info["status"] != psutil.STATUS_ZOMBIE and _verb(arguments) not in READERS:
             uids = process.info["uids"]
-            yield Git(user=uids.effective if uids else os.getuid(), places=_places(process, arguments))
+            yield Git(user=uids.effective if uids else os.getuid(), folders=_folders(process, arguments))
 
 
 def _verb(arguments: list[str]) -> str:
@@ -152,7 +151,7 @@ def _verb(arguments: list[str]) -> str:
     return ""
 
 
-def _places(process: psutil.Process, arguments: list[str]) -> frozenset[Path] | None:
+def _folders(process: psutil.Process, arguments: list[str]) -> frozenset[Path] | None:
     """Return where a git works, from its folder, variables and options."""
     import psutil
 
@@ -165,9 +164,9 @@ def _places(process: psutil.Process, arguments: list[str]) -> frozenset[Path] | 
         return None
     named = [environment[name] for name in PLACES if name in environment]
     for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
-        if option in PLACE_OPTIONS:
+        if option in FOLDER_OPTIONS:
             named.append(value)
-        elif option.startswith(tuple(f"{one}=" for one in PLACE_OPTIONS)):
+        elif option.startswith(tuple(f"{one}=" for one in FOLDER_OPTIONS)):
             named.append(option.partition("=")[2])
     return frozenset((here / name).resolve() for name in ("", *named))
 

@@ -68,7 +68,7 @@ def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1")
     whole = f"{kind} {len(data)}\0".encode() + data
     name = hashlib.new(algorithm, whole).hexdigest()
     path = loose(git_dir, name)
-    if not _holds(path, whole):
+    if not _has_content(path, whole):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"tmp_obj_{os.urandom(6).hex()}")
         descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o444)
@@ -84,10 +84,10 @@ def write_object(git_dir: Path, kind: str, data: bytes, algorithm: str = "sha1")
 
 def loose(git_dir: Path, name: str) -> Path:
     """Return the path of a loose object."""
-    return git_dir / "objects" / name[:2] / name[2:]
+    return Path(f"{git_dir}/objects/{name[:2]}/{name[2:]}")
 
 
-def _holds(path: Path, whole: bytes) -> bool:
+def _has_content(path: Path, whole: bytes) -> bool:
     try:
         with open_old(path) as file:
             return zlib.decompressobj().decompress(file.read(), len(whole) + 1) == whole

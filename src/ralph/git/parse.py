@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ralph.frozen import Frozen
 
 
-@dataclass(frozen=True, kw_only=True)
-class Status:
+class Status(Frozen):
     """A checkout at one moment; paths are relative to the top of the work tree."""
 
     head: str  # empty: no commit yet
@@ -16,8 +15,7 @@ class Status:
     unmerged: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class TreeChange:
+class TreeChange(Frozen):
     """One path that differs between a commit and an index."""
 
     path: str

@@ -7,15 +7,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.process.blocking import capture_now
 from ralph.process.environment import for_git
 
 
-@dataclass(frozen=True, kw_only=True)
-class Branch:
+class Branch(Frozen):
     """A branch, its commit, and the worktree in which it is checked out."""
 
     name: str
@@ -23,8 +22,7 @@ class Branch:
     worktree: Path | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptRef:
+class AttemptRef(Frozen):
     """A kept attempt: `refs/ralph/attempts/<target>/<task>/<number>`."""
 
     target: str

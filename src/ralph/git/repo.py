@@ -14,7 +14,7 @@ from ralph.git.files import remove
 from ralph.git.objects import Ident, commit_object, loose_tree, packs, write_object
 from ralph.git.parse import Status, parse_scoped, parse_status
 from ralph.process.environment import for_git
-from ralph.process.spawn import Captured, capture
+from ralph.process.spawn import ProgramOutput, capture
 
 OLDEST = "2.38"
 """The first version with `git merge-tree --write-tree`, which merges without a checkout."""
@@ -57,6 +57,7 @@ class Repo:
     ident: Ident = field(default_factory=Ident)
     has_ident: bool = True  # False: the person has set no name and email, and Ralph's own is used
     algorithm: str = "sha1"
+    opened_at: str = ""  # the commit that was checked out when this was opened; empty: there was none yet
     settings: str = ""  # the configuration of a small repository that borrows objects
     ignores: bool | None = None  # whether there are ignore rules besides Ralph's own; None: not checked yet
     trees: dict[str, str] = field(default_factory=dict, repr=False)  # known trees of commits
@@ -83,7 +84,7 @@ class Repo:
         literal: bool = True,
         seconds: float = 120,
         borrows: Path | None = None,
-    ) -> Captured:
+    ) -> ProgramOutput:
         """Run git and return its result, even if it fails; `borrows` is a folder with more objects."""
         env = {
             **self.environment,
@@ -145,6 +146,13 @@ class Repo:
             "diff-tree", "-r", "--name-only", "-z", "--no-renames", old, new, "--", *paths, literal=False
         )
         return tuple(filter(None, out.split("\0")))
+
+    async def changed_since(self, commit: str, now: str) -> tuple[str, ...] | None:
+        """Return the paths that differ between a commit and `now`; None if the commit does not exist any more."""
+        try:
+            return await self.between(f"{commit}^{{commit}}", now)
+        except RalphError:
+            return None
 
     async def paths_in(self, commit: str, *below: str) -> list[str]:
         out = await self.git("ls-tree", "-r", "--name-only", "-z", "--full-tree", commit, "--", *below)
@@ -258,14 +266,16 @@ class Repo:
     async def head(self) -> str:
         """Return the commit that the person has checked out; "" before the first commit."""
         done = await capture(
-            ["git", *SEALED, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd=self.top, env=self._plain
+            ["git", *SEALED, "rev-parse", "--verify", "--quiet", "HEAD^{commit}"],
+            cwd=self.top,
+            env=self._checkout_environment,
         )
         return done.out.decode().strip()
 
     async def current(self) -> str:
         """Return the branch that the person has checked out; "" if HEAD is detached."""
         done = await capture(
-            ["git", *SEALED, "symbolic-ref", "--quiet", "--short", "HEAD"], cwd=self.top, env=self._plain
+            ["git", *SEALED, "symbolic-ref", "--quiet", "--short", "HEAD"], cwd=self.top, env=self._checkout_environment
         )
         return done.out.decode(errors="surrogateescape").strip()
 
@@ -274,14 +284,14 @@ class Repo:
         done = await capture(
             ["git", *SEALED, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all"],
             cwd=self.top,
-            env=self._plain,
+            env=self._checkout_environment,
         )
         if done.code:
             raise failed(("status",), self.top, done)
         return parse_status(done.out.decode(errors="surrogateescape"))
 
     @property
-    def _plain(self) -> dict[str, str]:
+    def _checkout_environment(self) -> dict[str, str]:
         """The environment in which git finds the person's checkout by itself."""
         return {**self.environment, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0"}
 
@@ -301,7 +311,7 @@ class Repo:
         return folder if any(os.access(folder / name, os.X_OK) for name in names) else None
 
 
-def failed(args: Iterable[str], where: Path, done: Captured) -> RalphError:
+def failed(args: Iterable[str], where: Path, done: ProgramOutput) -> RalphError:
     """Return the error for a git command that must not fail."""
     verb = next((arg for arg in args if not arg.startswith("-") and "=" not in arg), "")
     message = done.err.decode(errors="replace").strip() or done.out.decode(errors="replace").strip()
@@ -327,7 +337,9 @@ async def commit_first(repo: Repo, message: str) -> None:
     """Create an empty first commit as a base for work; what the person has staged stays staged."""
     tree = (await repo.git("mktree", stdin=b"")).strip()
     await capture(
-        ["git", *SEALED, "update-ref", "HEAD", repo.write_commit(tree, (), message)], cwd=repo.top, env=repo._plain
+        ["git", *SEALED, "update-ref", "HEAD", repo.write_commit(tree, (), message)],
+        cwd=repo.top,
+        env=repo._checkout_environment,
     )
 
 
@@ -335,11 +347,13 @@ async def open_repo(root: Path) -> Repo:
     """Open the repository that `root` is in, or raise an error that says what is missing."""
     env = {**for_git(os.environ), "LC_ALL": "C"}
     wanted = ("--path-format=absolute", "--show-toplevel", "--show-prefix", "--git-common-dir", "--show-object-format")
-    done = await capture(["git", *SEALED, "rev-parse", *wanted], cwd=root, env=env)
+    head = ("--revs-only", "HEAD^{commit}")  # prints nothing before the first commit
+    done = await capture(["git", *SEALED, "rev-parse", *wanted, *head], cwd=root, env=env)
     if done.code:
         raise _not_opened(root, done.err.decode(errors="replace").strip())
-    top, prefix, common, algorithm = done.out.decode(errors="surrogateescape").split("\n")[:4]
+    top, prefix, common, algorithm, head_now = done.out.decode(errors="surrogateescape").split("\n")[:5]
     repo = Repo(git_dir=Path(common), top=Path(top), prefix=prefix, algorithm=algorithm, packs=packs(Path(common)))
+    repo.opened_at = head_now
     asked = await capture(["git", "var", "GIT_COMMITTER_IDENT"], cwd=root, env=env)
     repo.has_ident = asked.code == 0
     repo.ident = Ident.parse(asked.out.decode(errors="replace")) if repo.has_ident else Ident()

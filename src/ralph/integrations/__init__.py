@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import prompts
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.stores import atomic
 
 FILES = {
@@ -37,8 +37,7 @@ ROLES = {f"copilot/{role}.md": f"role-{role}" for role in ("planner", "questione
 SIGNATURE = re.compile(r"<!-- written by `ralph install \w+`; sha256 ([0-9a-f]{64}) -->\n\Z")
 
 
-@dataclass(frozen=True, kw_only=True)
-class FileChange:
+class FileChange(Frozen):
     """One file: what was done with it, or why it was left alone."""
 
     path: str

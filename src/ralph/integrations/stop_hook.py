@@ -14,8 +14,8 @@ from ralph.stores import atomic
 SETTINGS = ".claude/settings.json"
 COMMAND = "ralph verify --stop-hook"
 HOOK = {"type": "command", "command": COMMAND, "timeout": 3600}
-MAX_HOLDS = 8
-"""How often one session is held in a row; a gate that cannot become green must not hold it for ever."""
+MAX_BLOCKS = 8
+"""How many times in a row a session is kept from stopping; a gate that can never pass must not keep it for ever."""
 MAX_REASON = 4000
 MAX_INPUT = 1 << 20
 
@@ -62,9 +62,11 @@ def answer(records: Path, asked: str, problem: str, *, is_verified: bool) -> Jso
         safe_files.remove_all(held)
         return {} if is_verified else {"systemMessage": "Ralph: no gate is configured, so nothing was verified."}
     times = _times(held) + 1
-    if times > MAX_HOLDS:
+    if times > MAX_BLOCKS:
         safe_files.remove_all(held)
-        return {"systemMessage": f"Ralph: the gates still fail after {MAX_HOLDS} tries. Run `ralph verify` to see why."}
+        return {
+            "systemMessage": f"Ralph: the gates still fail after {MAX_BLOCKS} tries. Run `ralph verify` to see why."
+        }
     atomic.write(held, f"{times}\n".encode())
     reason = f"The gates of this project fail. Fix the cause; do not weaken a check.\n\n{problem[:MAX_REASON]}"
     return {"decision": "block", "reason": reason}

@@ -22,6 +22,8 @@ Reader = Callable[[object], object]
 HEAD = frozenset(("v", "seq", "at", "run", "target", "event"))
 OLD = 0
 """The version of lines without an envelope."""
+RENAMED = {"run_started": {"place": "slots"}}
+"""By event: fields with another name in older journals, and their names now."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,15 +64,17 @@ def _entry(found: Json, text: str) -> JournalEntry:
     version, seq = (_whole(found.get(key)) for key in ("v", "seq"))
     name, at, run, target = (_sound(str(found.get(key) or "")) for key in ("event", "at", "run", "target"))
     body = {key: value for key, value in found.items() if key not in HEAD}
-    event, more = _event(name, body if version else _modern(name, body), run, target, is_old=not version)
+    event, more = _event(name, _modern(name, body, is_old=not version), run, target, is_old=not version)
     return JournalEntry(v=version, seq=seq, at=at, run=run, target=target, event=event, more=more, line=text)
 
 
-def _modern(name: str, body: Json) -> Json:
-    """Rename the fields of a line without an envelope to their current names."""
+def _modern(name: str, body: Json, *, is_old: bool) -> Json:
+    """Rename the fields of an older Ralph to their current names."""
+    names = RENAMED.get(name)
+    body = {names.get(key, key): value for key, value in body.items()} if names else body
     cls = EVENTS.get(name)
     is_of_attempt = cls is not None and issubclass(cls, AttemptEvent)
-    return {**body, "attempt": body.pop("number", 0)} if is_of_attempt else body
+    return {**body, "attempt": body.pop("number", 0)} if is_old and is_of_attempt else body
 
 
 def _event(name: str, body: Json, run: str, target: str, *, is_old: bool) -> tuple[Event, Json]:
@@ -108,7 +112,7 @@ def _reader(wanted: object) -> Reader:
         return wanted
     if isinstance(wanted, type) and is_dataclass(wanted):
         return _made(wanted)
-    return _PLAIN[wanted]
+    return _SCALARS[wanted]
 
 
 def _each(read: Reader) -> Reader:
@@ -157,7 +161,7 @@ def _number(value: object) -> float:
     return float(value)
 
 
-_PLAIN: dict[object, Reader] = {str: _text, int: _int, bool: _bool, float: _number}
+_SCALARS: dict[object, Reader] = {str: _text, int: _int, bool: _bool, float: _number}
 
 
 def _empty(cls: type[Event], key: str) -> object:
@@ -170,7 +174,7 @@ def _empty(cls: type[Event], key: str) -> object:
     wanted = typing.get_type_hints(cls)[key]
     if typing.get_origin(wanted) is tuple:
         return ()
-    if wanted in _PLAIN:
+    if wanted in _SCALARS:
         return wanted()
     raise TypeError(f"{key} is missing")
 

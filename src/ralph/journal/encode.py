@@ -28,20 +28,23 @@ def encode(event: Event, *, seq: int, run: str, target: str, at: str = "") -> by
     return _line(head, event, CUT_TEXT, CUT_LIST)
 
 
-def _line(head: dict[str, object], event: Event, longest: int | None = None, most: int | None = None) -> bytes:
+def _line(head: dict[str, object], event: Event, max_length: int | None = None, max_items: int | None = None) -> bytes:
     if isinstance(event, Unknown):
-        name, body = event.called, {key: plain(value, longest, most) for key, value in event.values.items()}
+        name, body = event.called, {key: jsonable(value, max_length, max_items) for key, value in event.values.items()}
     else:
-        name, body = event.name(), {key: plain(getattr(event, key), longest, most) for key in _names(type(event))}
+        name, body = (
+            event.name(),
+            {key: jsonable(getattr(event, key), max_length, max_items) for key in _names(type(event))},
+        )
     about = {key: body.pop(key) for key in ("work", "attempt") if key in body}
     return (_dumps({**head, **about, "event": name, **body}) + "\n").encode(errors="replace")
 
 
-def plain(value: object, longest: int | None = None, most: int | None = None) -> object:
-    """Convert an event's value to JSON data: at most `longest` characters of a text, `most` items of a list."""
+def jsonable(value: object, max_length: int | None = None, max_items: int | None = None) -> object:
+    """Convert an event's value to JSON data: at most `max_length` characters of a text, `max_items` items of a list."""
     match value:
         case str():
-            return value[:longest]
+            return value[:max_length]
         case bool() | int() | None:
             return value
         case float():
@@ -49,11 +52,11 @@ def plain(value: object, longest: int | None = None, most: int | None = None) ->
         case Enum():
             return value.value
         case dict():
-            return {key: plain(item, longest, most) for key, item in value.items()}
+            return {key: jsonable(item, max_length, max_items) for key, item in value.items()}
         case list() | tuple():
-            return [plain(item, longest, most) for item in value[:most]]
+            return [jsonable(item, max_length, max_items) for item in value[:max_items]]
         case _:
-            return {name: plain(getattr(value, name), longest, most) for name in _names(type(value))}
+            return {name: jsonable(getattr(value, name), max_length, max_items) for name in _names(type(value))}
 
 
 def _names(of_class: type) -> tuple[str, ...]:

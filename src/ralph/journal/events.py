@@ -8,7 +8,6 @@ from typing import ClassVar
 from ralph.journal.event import AttemptEvent as AttemptEvent
 from ralph.journal.event import Event as Event
 from ralph.journal.event import Unknown as Unknown
-from ralph.journal.event import event
 from ralph.plan.model import Finding, GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Verdict, WorkKind
@@ -17,7 +16,6 @@ STOPPED = "stopped"
 """How a call ended that Ralph itself ended early."""
 
 
-@event
 class RunStarted(Event):
     run: str
     target: str
@@ -27,7 +25,7 @@ class RunStarted(Event):
     passed: int
     blocked: int
     branch: str
-    place: str
+    slots: str
     agent: str
     gates: tuple[str, ...]
     model: str = ""
@@ -39,7 +37,6 @@ class RunStarted(Event):
     follower: str = ""  # the person's own branch, if it is fast-forwarded at the end
 
 
-@event
 class Noted(Event):
     """Information for the person that changes nothing."""
 
@@ -49,18 +46,15 @@ class Noted(Event):
     attempt: int = 0
 
 
-@event
 class BaselineStarted(Event):
     gates: tuple[str, ...]
 
 
-@event
 class BaselineEnded(Event):
     red: tuple[str, ...]
     seconds: float
 
 
-@event
 class AttemptStarted(AttemptEvent):
     kind: WorkKind
     title: str
@@ -68,26 +62,23 @@ class AttemptStarted(AttemptEvent):
     max_failures: int
     base: str
     resumed: bool = False
-    agent: str = ""  # the agent that must do the work; empty: whoever is free
+    agent: str = ""  # the agent that must do the work; empty: any agent that is free
     race: tuple[str, ...] = ()  # all agents of its race
     tasks: int = 0
     passed: int = 0
     accepted: int = 0
 
 
-@event
 class StepStarted(AttemptEvent):
     step: str
 
 
-@event
 class StepRetried(AttemptEvent):
     step: str
     reason: str
     delay: float
 
 
-@event
 class BreakerChanged(Event):
     """A step's circuit breaker opened or closed."""
 
@@ -97,24 +88,21 @@ class BreakerChanged(Event):
     until: float | None
 
 
-@event
 class AgentStarted(AttemptEvent):
     command: str
     prompt_chars: int
     log: str  # the file with its whole output, complete when the call has ended
-    words: str = ""  # the file with its speech, line by line while it runs
+    words: str = ""  # the file with its transcript, line by line while it runs
     agent: str = ""  # its name in the configuration
 
 
-@event
 class AgentSpoke(AttemptEvent):
-    """A line of the agent's speech, for live views."""
+    """A line of the agent's transcript, for live views."""
 
     kept: ClassVar[bool] = False
     text: str
 
 
-@event
 class AgentEnded(AttemptEvent):
     how: str
     code: int
@@ -124,19 +112,16 @@ class AgentEnded(AttemptEvent):
     usage: Usage
 
 
-@event
 class Marked(AttemptEvent):
     """An agent marked its task in the plan: read as a claim, then restored."""
 
     claims: tuple[str, ...]
 
 
-@event
 class Learned(AttemptEvent):
     text: str
 
 
-@event
 class Undone(AttemptEvent):
     """Changes that an agent made to files that are not its own, and where its version is kept."""
 
@@ -144,14 +129,12 @@ class Undone(AttemptEvent):
     kept_in: str
 
 
-@event
 class ServiceStarted(Event):
     service: str
     ready: str
     seconds: float
 
 
-@event
 class GateStarted(AttemptEvent):
     work: str = ""  # empty: before any task
     attempt: int = 0
@@ -159,14 +142,12 @@ class GateStarted(AttemptEvent):
     command: str
 
 
-@event
 class GateEnded(AttemptEvent):
     work: str = ""
     attempt: int = 0
     result: GateResult
 
 
-@event
 class Reviewed(AttemptEvent):
     """A reviewer has judged a task's work in a usable answer."""
 
@@ -177,7 +158,6 @@ class Reviewed(AttemptEvent):
     max_rounds: int
 
 
-@event
 class PageChecked(AttemptEvent):
     """A page of a UI story was opened in a browser."""
 
@@ -186,7 +166,6 @@ class PageChecked(AttemptEvent):
     result: PageResult
 
 
-@event
 class AttemptEnded(AttemptEvent):
     kind: WorkKind
     verdict: Verdict
@@ -204,21 +183,24 @@ class AttemptEnded(AttemptEvent):
     accepted: int = 0
     no_page: str = ""  # why no page was opened, although it is UI work
 
+    @property
+    def counts(self) -> bool:
+        """Whether it is one of the attempts that a budget allows: not if it only waited for an agent."""
+        waited = self.verdict is Verdict.LIMITED or (self.verdict is Verdict.INTERRUPTED and not self.usage.calls)
+        return not waited
 
-@event
+
 class TaskBlocked(AttemptEvent):
     reason: str
     ref: str
 
 
-@event
 class Landed(AttemptEvent):
     """An attempt's work has landed on the branch."""
 
     commit: str
 
 
-@event
 class SpecClosed(AttemptEvent):
     """All tasks of a spec are settled, and what passed is committed."""
 
@@ -229,7 +211,6 @@ class SpecClosed(AttemptEvent):
     commit: str
 
 
-@event
 class Waited(Event):
     """The run waits for a usage limit to reset, or backs off."""
 
@@ -239,7 +220,6 @@ class Waited(Event):
     until: float = 0.0  # in seconds since 1970
 
 
-@event
 class RunEnded(Event):
     run: str
     target: str

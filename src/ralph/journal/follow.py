@@ -23,7 +23,7 @@ def follow(folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = N
     It ends when the run has ended or its process is gone. While `alive` says that the run is active, it waits for a
     journal that does not exist yet.
     """
-    with Following(folder, since, alive=alive) as run:
+    with JournalFollower(folder, since, alive=alive) as run:
         while True:
             yield from run.news()
             if run.is_over():
@@ -35,7 +35,7 @@ async def follow_async(
     folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None
 ) -> AsyncIterator[JournalEntry]:
     """Do the same, asynchronously."""
-    with Following(folder, since, alive=alive) as run:
+    with JournalFollower(folder, since, alive=alive) as run:
         while True:
             for entry in run.news():
                 yield entry
@@ -44,7 +44,7 @@ async def follow_async(
             await run.watch.happened(run.pause)
 
 
-class Following:
+class JournalFollower:
     """Reads a journal while it is written: alternate between `news`, `is_over` and a wait."""
 
     def __init__(self, folder: Path, since: int = 0, *, alive: Callable[[], bool] | None = None) -> None:
@@ -61,7 +61,7 @@ class Following:
         self.has_ended = False
         self._unheld = 0.0  # since when no process holds the file's lock
 
-    def __enter__(self) -> Following:
+    def __enter__(self) -> JournalFollower:
         self._stack.enter_context(self._tail)
         self._stack.enter_context(self.watch)
         return self

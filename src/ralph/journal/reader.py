@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.journal.decode import JournalEntry, decode
 from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import AgentStarted, AttemptEnded, PageChecked, Reviewed, RunEnded, RunStarted
@@ -25,8 +26,7 @@ RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 
 
-@dataclass(frozen=True, kw_only=True)
-class PastAttempt:
+class PastAttempt(Frozen):
     """What the journal says about a finished attempt."""
 
     run: str
@@ -143,8 +143,7 @@ def _contradicts(known: PastAttempt | None, event: AttemptEnded) -> bool:
     return bool(known and known.commit and known.verdict in REFUSED and event.verdict in GREEN)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeenPage:
+class SeenPage(Frozen):
     """What the journal says about a page that was opened after an attempt."""
 
     number: int  # of the attempt
@@ -163,8 +162,7 @@ def seen_pages(logs: Path, target: str) -> dict[str, list[SeenPage]]:
     return found
 
 
-@dataclass(frozen=True, kw_only=True)
-class Figures:
+class Figures(Frozen):
     """How well a target's tasks went: prompt sizes, and how often the first attempt was green."""
 
     prompts: tuple[int, ...]  # characters of each prompt

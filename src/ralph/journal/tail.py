@@ -16,8 +16,8 @@ PIECE = 1 << 16
 class JournalTail:
     """Reads whole lines as they are added, even if the file is created later, replaced or truncated."""
 
-    def __init__(self, path: Path, longest: int) -> None:
-        self.path, self._longest = path, longest
+    def __init__(self, path: Path, max_length: int) -> None:
+        self.path, self._max_length = path, max_length
         self._file = -1
         self._partial = b""
         self._skipping = False  # skip the rest of a line that is too long
@@ -44,8 +44,8 @@ class JournalTail:
                 if not skipping:
                     yield text
             self._partial += rest
-            if len(self._partial) > self._longest:
-                text, skipping = self._partial[: self._longest + 1], self._skipping
+            if len(self._partial) > self._max_length:
+                text, skipping = self._partial[: self._max_length + 1], self._skipping
                 self._partial, self._skipping = b"", True
                 if not skipping:
                     yield text  # its beginning, which is already too long

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from ralph.frozen import Frozen
 from ralph.plan.model import Finding, Gate, GateResult, Severity, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec, Verdict, Work, WorkKind
@@ -13,8 +14,7 @@ DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
 """Steps that must succeed; for them, `continue_on_error` only lets later steps run."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Attempt:
+class Attempt(Frozen):
     """One attempt as pure data: it can be stored, sent to another machine, or created in a test."""
 
     run: str
@@ -42,8 +42,7 @@ class Attempt:
         return self.work.step(label)
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepResult:
+class StepResult(Frozen):
     """The result of one step; PASSED if the step succeeded."""
 
     step: str
@@ -72,8 +71,7 @@ class StepResult:
     fatal: bool = False  # nothing can succeed until a person fixes something
 
 
-@dataclass(frozen=True, kw_only=True)
-class Record:
+class Record(Frozen):
     """The progress of one attempt."""
 
     run: str

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 
-class Allowed(Protocol):
+class SpendingLimits(Protocol):
     """What may be spent; None: any amount."""
 
     @property
@@ -24,23 +25,22 @@ class Allowed(Protocol):
     def attempts(self) -> int | None: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spent:
+class AmountSpent(Frozen):
     """What attempts have used so far."""
 
     usage: Usage = field(default_factory=Usage)
     attempts: int = 0
     seconds: float = 0.0
 
-    def __add__(self, other: Spent) -> Spent:
-        return Spent(
+    def __add__(self, other: AmountSpent) -> AmountSpent:
+        return AmountSpent(
             usage=self.usage + other.usage,
             attempts=self.attempts + other.attempts,
             seconds=self.seconds + other.seconds,
         )
 
 
-def used_up(allowed: Allowed, spent: Spent, whose: str) -> str:
+def used_up(allowed: SpendingLimits, spent: AmountSpent, whose: str) -> str:
     """Return the sentence that says which budget is used up; "" if none is."""
     usage = spent.usage
     if allowed.usd is not None and (usage.cost_usd or 0.0) >= allowed.usd:

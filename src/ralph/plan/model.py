@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 
@@ -17,8 +18,7 @@ class TaskState(Enum):
     BLOCKED = "blocked"  # tried too often, or blocked by an agent or a person
 
 
-@dataclass(frozen=True, kw_only=True)
-class Gate:
+class Gate(Frozen):
     """One verification command."""
 
     name: str
@@ -27,8 +27,7 @@ class Gate:
     required: bool = True
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateResult:
+class GateResult(Frozen):
     """One verification command and its result."""
 
     name: str
@@ -56,8 +55,7 @@ class Severity(Enum):
     MINOR = "minor"  # it could be better
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finding:
+class Finding(Frozen):
     """One problem that a reviewer found."""
 
     severity: Severity
@@ -73,8 +71,7 @@ class Finding:
         return " ".join(f"{self.severity.value}{where}: {self.problem}{remedy}".split())
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageFinding:
+class PageFinding(Frozen):
     """A problem with a page."""
 
     page: str  # as the criterion names it
@@ -87,8 +84,7 @@ class PageFinding:
         return f"{self.page} · {self.kind} · {self.text}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageResult:
+class PageResult(Frozen):
     """One page and what a browser found there."""
 
     page: str
@@ -103,16 +99,14 @@ class PageResult:
         return not self.findings
 
 
-@dataclass(frozen=True, kw_only=True)
-class Acceptance:
+class Acceptance(Frozen):
     """A person's decision that replaces the gates' verdict."""
 
     by: str  # the person's name in git; empty: not set
     why: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskResult:
+class TaskResult(Frozen):
     """The result of a passed task."""
 
     completed_at: str
@@ -128,8 +122,7 @@ class TaskResult:
         return is_in_place(self.gates)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Task:
+class Task(Frozen):
     """One unit of work for one fresh agent."""
 
     id: str
@@ -172,8 +165,7 @@ class Task:
         return self.title, self.description, self.criteria, self.tags, self.priority, self.depends_on, self.race
 
 
-@dataclass(frozen=True, kw_only=True)
-class Spec:
+class Spec(Frozen):
     """Tasks that belong together: their work is committed once, when all of them are settled."""
 
     id: str
@@ -189,8 +181,7 @@ class Spec:
     result: TaskResult | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class FinalReview:
+class FinalReview(Frozen):
     """The progress of the plan's final review."""
 
     attempts: int = 0
@@ -200,8 +191,7 @@ class FinalReview:
     verified_commit: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class SetupState:
+class SetupState(Frozen):
     """The progress of the steps that run once, before the first task."""
 
     attempts: int = 0
@@ -210,8 +200,7 @@ class SetupState:
     done: frozenset[str] = frozenset()  # the names of the steps that have run
 
 
-@dataclass(frozen=True, kw_only=True)
-class Failure:
+class Failure(Frozen):
     """Why a plan has halted: the first task that ran out of attempts."""
 
     task: str
@@ -220,8 +209,7 @@ class Failure:
     at: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Frozen):
     """All tasks of one target with their state."""
 
     target: str

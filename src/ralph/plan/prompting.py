@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from ralph.frozen import Frozen
 from ralph.plan.attempt import StepResult
 from ralph.plan.model import Plan
 from ralph.plan.work import StepSpec, Work
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReviewAssignment:
+class ReviewAssignment(Frozen):
     """What a reviewer must read, and where its answer goes."""
 
     answer: str  # the file, relative to the reviewer's folder
     diff: str  # the command that shows the task's work
 
 
-@dataclass(frozen=True, kw_only=True)
-class PromptRequest:
+class PromptRequest(Frozen):
     """What a prompt is needed for."""
 
     plan: Plan
@@ -30,16 +27,14 @@ class PromptRequest:
     review: ReviewAssignment | None = None  # set if the agent is a reviewer
 
 
-@dataclass(frozen=True, kw_only=True)
-class Prompt:
+class Prompt(Frozen):
     """The text for an agent."""
 
     text: str
     context: str = ""  # passed as system text if the agent supports it, else prepended to the text
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanClaims:
+class PlanClaims(Frozen):
     """What an agent claims by its marks in a plan file; claims prove nothing."""
 
     claims: frozenset[str] = frozenset()

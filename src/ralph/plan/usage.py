@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, TypeVar
+
+from ralph.frozen import Frozen
 
 CostSource = Literal["reported", "estimated", "mixed", "unknown"]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Usage:
+class Usage(Frozen):
     """What agent calls used. None means unknown, which is never 0."""
 
     input_tokens: int | None = None

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from ralph.frozen import Frozen
 from ralph.plan.model import FinalReview, Finding, GateResult, Plan, SetupState, Spec, Task
 from ralph.plan.usage import Usage
 
@@ -47,8 +48,7 @@ class Ending(Enum):
     INTERRUPTED = "interrupted"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Resilience:
+class Resilience(Frozen):
     """The settings of the wrapper around every step."""
 
     timeout: float | None = None
@@ -63,8 +63,7 @@ ASKED_AGAIN = Resilience(max_retries=2)
 """For a call that must write something: what cannot be used is asked for again, with the mistakes."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class StepSpec:
+class StepSpec(Frozen):
     """One part of an attempt: a step type from the registry with its settings."""
 
     type: str
@@ -77,8 +76,7 @@ class StepSpec:
         return self.name or self.type
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContractResult:
+class ContractResult(Frozen):
     """Whether a step fulfilled its contract."""
 
     mistakes: tuple[str, ...] = ()  # what is missing or wrong; empty: the contract is fulfilled
@@ -91,8 +89,7 @@ FileTexts = Mapping[str, bytes | None]
 """File contents by path below the project root; None: the file does not exist."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Duty:
+class Duty(Frozen):
     """One step's contract in the files that its work may write, in the terms of its workflow."""
 
     mode: str
@@ -100,8 +97,7 @@ class Duty:
     number: int = 0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Work:
+class Work(Frozen):
     """The next thing to do, as a workflow defines it."""
 
     kind: WorkKind
@@ -133,21 +129,18 @@ class Work:
         return next(spec for spec in self.steps if spec.label == label)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Waiting:
+class Waiting(Frozen):
     """Nothing can start before some running work has ended."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Finished:
+class Finished(Frozen):
     """Nothing is left to do, and why."""
 
     ending: Ending
     reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(Frozen):
     """The outcome of one attempt, complete enough for another process to settle it later."""
 
     work_id: str

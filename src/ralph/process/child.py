@@ -82,6 +82,7 @@ class Child:
         self.last_output = self.started = loop.time()
         self.on_last_word: Callable[[], None] = lambda: None
         self.on_answer: Callable[[], None] = lambda: None
+        self.on_trouble: Callable[[bool], None] = lambda is_in_trouble: None
         self.failure: Exception | None = None
         self._readers: dict[int, Sink] = {}
         self._ended = asyncio.Event()
@@ -120,6 +121,10 @@ class Child:
     def answered(self) -> None:
         """End the program now: it has done what it was started for, and would wait for more."""
         self.on_answer()
+
+    def in_trouble(self, is_in_trouble: bool) -> None:
+        """Start a deadline when the program says that it cannot reach what it needs; it ends when that is over."""
+        self.on_trouble(is_in_trouble)
 
     def kill(self) -> None:
         if self.running():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 import socket
-from dataclasses import dataclass
 from pathlib import Path
+
+from ralph.frozen import Frozen
 
 LOWEST, HIGHEST = 20_000, 32_000  # below the range that systems use for outgoing connections
 LISTENING = "0A"
@@ -14,8 +15,7 @@ _given: set[int] = set()
 """Ports that this process has handed out, which may not be in use yet."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Holder:
+class Holder(Frozen):
     """The process that listens on a port; pid 0 if the system does not tell."""
 
     pid: int = 0

@@ -104,7 +104,7 @@ class Secrets:
         return _mapped(data, GLUE, lambda text: _all_of(hits, text)) if hits else []
 
     def open_at(self, data: bytes) -> int:
-        """Return where a secret begins that may go on after the end of `data`; its length if there is none."""
+        """Return where a secret begins that may continue after the end of `data`; its length if there is none."""
         last = data[-MAX_COLOUR:]
         if b"\x1b" in last or b"\\" in last:
             cut_off = CUT_OFF.search(last)
@@ -116,8 +116,8 @@ class Secrets:
         tail = data[start:]
         if self._open_value(_joined(tail)) is None:
             return begins
-        text = Unglued(tail, GLUE)
-        value = self._open_value(text.plain)
+        text = StrippedData(tail, GLUE)
+        value = self._open_value(text.stripped)
         return begins if value is None else min(begins, start + text.at(value))
 
     def _open_value(self, data: bytes) -> int | None:
@@ -162,7 +162,7 @@ class Redactor:
         return _replaced(data[:cut], spans)[begin:]  # slices of all of it are no copies
 
 
-class Unglued:
+class StrippedData:
     """Data without colours and line breaks, which knows where each of its bytes was."""
 
     def __init__(self, data: bytes, glue: re.Pattern[bytes]) -> None:
@@ -174,7 +174,7 @@ class Unglued:
             end = found.end()
             self._starts.append(size)
             self._offsets.append(end - size)
-        self.plain = b"".join((*parts, data[end:])) if parts else data
+        self.stripped = b"".join((*parts, data[end:])) if parts else data
 
     def at(self, position: int) -> int:
         return position + self._offsets[bisect_right(self._starts, position) - 1]
@@ -184,8 +184,8 @@ def _mapped(
     data: bytes, glue: re.Pattern[bytes], find: Callable[[bytes], Iterable[tuple[int, int]]]
 ) -> list[tuple[int, int]]:
     """Return what is found in data without glue, as places in the data itself."""
-    text = Unglued(data, glue)
-    return [(text.at(begin), text.at(end - 1) + 1) for begin, end in find(text.plain)]
+    text = StrippedData(data, glue)
+    return [(text.at(begin), text.at(end - 1) + 1) for begin, end in find(text.stripped)]
 
 
 def _may_have_colours(data: bytes) -> bool:
@@ -195,9 +195,9 @@ def _may_have_colours(data: bytes) -> bool:
 def _open_shape(data: bytes) -> int:
     if not _may_have_colours(data[-2 * MAX_GLUE :]):
         return open_at(data)
-    text = Unglued(data, COLOUR)
-    begins = open_at(text.plain)
-    return text.at(begins) if begins < len(text.plain) else len(data)
+    text = StrippedData(data, COLOUR)
+    begins = open_at(text.stripped)
+    return text.at(begins) if begins < len(text.stripped) else len(data)
 
 
 def _joined(data: bytes) -> bytes:

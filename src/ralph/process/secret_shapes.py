@@ -8,7 +8,7 @@ from collections.abc import Iterator
 MAX_TOKEN, MAX_KEY = 8_192, 16_384
 """How many bytes of a token or of a private key are held back of a stream until it is complete."""
 LONG_RUN = 16
-"""Each token has at least so many letters, digits, `_` and `-` in a row."""
+"""Each token has at least this many letters, digits, `_` and `-` in a row."""
 
 _START = rb"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf]))"  # in JSON, the letter before a token may belong to `\n`
 _BEGIN = rb"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -84,7 +84,7 @@ def _tokens(token: re.Pattern[bytes], data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def open_at(data: bytes) -> int:
-    """Return where a token or a key begins that may go on after the end of `data`; its length if there is none."""
+    """Return where a token or a key begins that may continue after the end of `data`; its length if there is none."""
     size = len(data)
     begins = size
     if data[-1:] in _WORD_BYTES:

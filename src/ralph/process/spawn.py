@@ -9,12 +9,13 @@ import os
 import subprocess
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.process import tree
 from ralph.process.child import Child, ProgramInput, Sink
 from ralph.process.table import MARK
@@ -36,19 +37,19 @@ class ExitKind(Enum):
     SILENT = "silent"
     LINGERED = "lingered"  # it had reported its end but did not exit
     ANSWERED = "answered"  # it had done what it was started for, and Ralph ended it
+    GAVE_UP = "gave up"  # it could not reach what it needs for too long, and Ralph ended it
 
 
-@dataclass(frozen=True, kw_only=True)
-class Limits:
-    """How long a program may run, stay silent, and take to exit after a signal."""
+class Limits(Frozen):
+    """How long a program may run, stay silent, be in trouble, and take to exit after a signal."""
 
     total: float | None = None
     idle: float | None = None
+    trouble: float | None = None  # from `Child.in_trouble(True)` on
     grace: float = 5.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProcessEnd:
+class ProcessEnd(Frozen):
     """The result of a program."""
 
     how: ExitKind
@@ -56,13 +57,11 @@ class ProcessEnd:
     seconds: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Talk:
+class OpenInput(Frozen):
     """A standard input that stays open: `Child.input` writes to it while the program runs."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Captured:
+class ProgramOutput(Frozen):
     """A short program's exit code and output."""
 
     code: int
@@ -107,7 +106,7 @@ async def spawn(
     owner: str,
     out: Sink,
     err: Sink | None = None,
-    stdin: Path | Talk | None = None,
+    stdin: Path | OpenInput | None = None,
     grace: float = 5.0,
 ) -> AsyncIterator[Child]:
     """Start a program; when the block ends in any way, end its whole tree."""
@@ -130,7 +129,7 @@ async def run(
     owner: str,
     out: Sink,
     err: Sink | None = None,
-    stdin: Path | Talk | None = None,
+    stdin: Path | OpenInput | None = None,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     started: Callable[[Child], None] | None = None,
     parting: Callable[[], Coroutine[Any, Any, None]] | None = None,
@@ -158,7 +157,7 @@ async def capture(
     stdin: bytes = b"",
     seconds: float = 120,
     owner: str = "",
-) -> Captured:
+) -> ProgramOutput:
     """Run a short program of Ralph's own (git) and return its whole output."""
     out, err = bytearray(), bytearray()
     source = _as_file(stdin) if stdin else None
@@ -180,7 +179,7 @@ async def capture(
         child.drain()
         if isinstance(source, int):
             os.close(source)
-    return Captured(code=code, out=bytes(out), err=bytes(err))
+    return ProgramOutput(code=code, out=bytes(out), err=bytes(err))
 
 
 def _start(
@@ -188,7 +187,7 @@ def _start(
     cwd: Path,
     env: Mapping[str, str],
     mark: str,
-    stdin: Path | Talk | int | None,
+    stdin: Path | OpenInput | int | None,
     *,
     separate: bool,
 ) -> tuple[Child, tuple[int, int]]:
@@ -219,9 +218,9 @@ def _start(
     return Child(popen, mark, None if into is None else ProgramInput(into)), (out_read, err_read)
 
 
-def _source(stdin: Path | Talk | int | None) -> tuple[int, int | None]:
+def _source(stdin: Path | OpenInput | int | None) -> tuple[int, int | None]:
     """Return the descriptor that a program reads, and the one that writes to it, if it is a pipe."""
-    if isinstance(stdin, Talk):
+    if isinstance(stdin, OpenInput):
         return os.pipe()
     return stdin if isinstance(stdin, int) else _opened(stdin or Path(os.devnull)), None
 
@@ -270,6 +269,9 @@ class _Deadlines:
         child.watch(lambda: self._over(ExitKind.EXITED))
         child.on_last_word = lambda: self._later(LINGER, ExitKind.LINGERED)
         child.on_answer = lambda: self._over(ExitKind.ANSWERED)
+        self._trouble: asyncio.TimerHandle | None = None
+        if limits.trouble:
+            child.on_trouble = partial(self._in_trouble, limits.trouble)
         if limits.total:
             self._later(limits.total, ExitKind.TIMED_OUT)
         if limits.idle:
@@ -277,6 +279,13 @@ class _Deadlines:
 
     def _later(self, seconds: float, how: ExitKind) -> None:
         self._timers.append(self._loop.call_later(seconds, self._over, how))
+
+    def _in_trouble(self, seconds: float, is_in_trouble: bool) -> None:
+        if is_in_trouble and self._trouble is None:
+            self._trouble = self._loop.call_later(seconds, self._over, ExitKind.GAVE_UP)
+        elif not is_in_trouble and self._trouble:
+            self._trouble.cancel()
+            self._trouble = None
 
     def _check_silence(self, idle: float) -> None:
         left = self._child.last_output + idle - self._loop.time()
@@ -290,7 +299,7 @@ class _Deadlines:
             self.ending.set_result(how)
 
     def cancel(self) -> None:
-        for timer in self._timers:
+        for timer in (*self._timers, *filter(None, [self._trouble])):
             timer.cancel()
 
 

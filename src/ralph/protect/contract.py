@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.plan.attempt import StepResult
 from ralph.plan.work import ContractResult, FileTexts, Verdict, listed
 from ralph.protect.snapshot import copy_aside, is_unchanged, restore, saved
 
 
-@dataclass(frozen=True, kw_only=True)
-class ContractCheck:
+class ContractCheck(Frozen):
     """The files that a call may write, as they were before its first try."""
 
     check: Callable[[str, FileTexts, FileTexts], ContractResult]

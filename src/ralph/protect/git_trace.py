@@ -21,7 +21,7 @@ from ralph.git.repo import Repo
 MAX_READ = 32 << 20
 Span = tuple[float, float]
 """Start and end, in seconds since 1970."""
-LOOKS = re.compile(
+READ_ONLY = re.compile(
     "blame|cat-file|count-objects|describe|diff|diff-files|diff-index|diff-tree|for-each-ref|fsck|grep|help|log|ls-files"
     "|ls-tree|merge-base|name-rev|rev-list|rev-parse|shortlog|show|show-ref|status|var|version|whatchanged"
 )
@@ -53,14 +53,15 @@ class Trace:
 
     def changes_in(self, repo: Repo, own: Path) -> list[Span]:
         """Return when traced commands ran in the person's repository, outside `own`, that were not read-only."""
-        places = tuple(_places(repo))
+        folders = tuple(_folders(repo))
         commands: dict[object, _Command] = {}
         for event in self._events():
             commands.setdefault(event.get("sid"), _Command()).add(event)
         return [
             (command.began, command.ended)
             for command in commands.values()
-            if not command.looks and any(_is_in(path, places) and not _is_in(path, (own,)) for path in command.paths())
+            if not command.is_read_only
+            and any(_is_in(path, folders) and not _is_in(path, (own,)) for path in command.paths())
         ]
 
     def _events(self) -> Iterator[dict[str, Any]]:
@@ -83,7 +84,7 @@ class Trace:
 class _Command:
     """One git command, as far as its events describe it."""
 
-    looks: bool = False
+    is_read_only: bool = False
     folder: str = ""  # the folder in which it started
     named: list[str] = field(default_factory=list)
     began: float = 0.0
@@ -96,7 +97,7 @@ class _Command:
         elif name == "atexit":
             self.ended = _seconds(event, self.ended)
         elif name == "cmd_name":
-            self.looks = bool(LOOKS.fullmatch(str(event.get("name"))))
+            self.is_read_only = bool(READ_ONLY.fullmatch(str(event.get("name"))))
         elif name == "start" and isinstance(event.get("argv"), list):
             self.named += [str(text).removeprefix("--git-dir=").removeprefix("--work-tree=") for text in event["argv"]]
         elif name == "def_repo":
@@ -119,11 +120,11 @@ def _seconds(event: dict[str, Any], otherwise: float) -> float:
         return otherwise
 
 
-def _is_in(path: Path, places: Iterable[Path]) -> bool:
-    return any(place == path or place in path.parents for place in places)
+def _is_in(path: Path, folders: Iterable[Path]) -> bool:
+    return any(folder == path or folder in path.parents for folder in folders)
 
 
-def _places(repo: Repo) -> Iterator[Path]:
+def _folders(repo: Repo) -> Iterator[Path]:
     """Return the folders of the person's repository and its worktrees."""
     yield repo.top
     yield repo.git_dir

@@ -95,24 +95,24 @@ class Ledger:
         if not now.is_packed_well and self.before.is_packed_well:
             restore(git_dir / "packed-refs", saved(self.before.packed or None, 0o644))
             texts.append("it made .git/packed-refs unreadable")
-        for place, before in self.before.heads.items():
-            is_worktree_gone = place and not (git_dir / place / "gitdir").is_file()
-            if VALUE.fullmatch(before) and not VALUE.fullmatch(now.heads.get(place, "")) and not is_worktree_gone:
-                restore(git_dir / place / "HEAD", saved(f"{before}\n".encode(), 0o644))
-                texts.append(f"it made .git/{Path(place, 'HEAD')} unreadable")
+        for key, before in self.before.heads.items():
+            is_worktree_gone = key and not (git_dir / key / "gitdir").is_file()
+            if VALUE.fullmatch(before) and not VALUE.fullmatch(now.heads.get(key, "")) and not is_worktree_gone:
+                restore(git_dir / key / "HEAD", saved(f"{before}\n".encode(), 0o644))
+                texts.append(f"it made .git/{Path(key, 'HEAD')} unreadable")
         return texts
 
     def _settle_files(self, now: RepositorySnapshot, keep_in: Path, *, by_agents: bool) -> list[str]:
         """Restore files; leave submodules and worktrees alone that appeared or disappeared meanwhile."""
         texts = []
-        for place in sorted(now.places.keys() & self.before.places):
-            old, new = self.before.places[place], now.places[place]
+        for key in sorted(now.git_dirs.keys() & self.before.git_dirs):
+            old, new = self.before.git_dirs[key], now.git_dirs[key]
             for name in sorted({*old, *new}):
                 before, after = old.get(name), new.get(name)
-                everyday = name in BY_GIT or (name.startswith("config") and _is_harmless(before, after, place))
+                everyday = name in BY_GIT or (name.startswith("config") and _is_harmless(before, after, key))
                 if before == after or (everyday and not by_agents):
                     continue
-                shown = str(Path(place, name))
+                shown = str(Path(key, name))
                 if after:
                     copy_aside(self.repo.git_dir / shown, keep_in / "git" / shown)
                 if not is_behind_link(self.repo.git_dir, shown):  # files behind a link do not belong to the repository
@@ -121,32 +121,32 @@ class Ledger:
                     (self.repo.git_dir / shown).mkdir(exist_ok=True)
                 texts.append(f"it changed .git/{shown}" + ("" if by_agents else f" ({PERHAPS_YOU})"))
                 if name == SPARSE:
-                    texts.append(self._without_files(place, old))
+                    texts.append(self._without_files(key, old))
         return texts
 
-    def _without_files(self, place: str, old: dict[str, SavedFile]) -> str:
+    def _without_files(self, key: str, old: dict[str, SavedFile]) -> str:
         was_sparse = any(b"sparsecheckout = true" in kept.data.lower() for kept in old.values())
-        where, git = self._checkout(place)
+        where, git = self._checkout(key)
         how = "reapply" if was_sparse else "disable"
         return f"it changed which files {where} has, {LEFT}: to fix this, run `{git} sparse-checkout {how}`"
 
     def _settle_heads(self, now: RepositorySnapshot, *, by_agents: bool) -> list[str]:
         """Report switched checkouts; only the person can switch back, because that changes files and an index."""
         texts = []
-        for place, before in self.before.heads.items():
-            after = now.heads.get(place, before)
-            if before == after or not (by_agents or AGENT_EMAIL.encode() in self._last_move(f"{place}/logs/HEAD")):
+        for key, before in self.before.heads.items():
+            after = now.heads.get(key, before)
+            if before == after or not (by_agents or AGENT_EMAIL.encode() in self._last_move(f"{key}/logs/HEAD")):
                 continue
-            where, git = self._checkout(place)
+            where, git = self._checkout(key)
             back = _branch(before) if before.startswith(SYMBOLIC) else f"--detach {_branch(before)}"
             what = f"it switched {where} from {_branch(before)} to {_branch(after)}"
             texts.append(f"{what}, {LEFT}: to fix this, run `{git} switch {back}`")
         return texts
 
-    def _checkout(self, place: str) -> tuple[str, str]:
+    def _checkout(self, key: str) -> tuple[str, str]:
         """Return the description of a worktree and the git command for it."""
         git_dir = self.repo.git_dir
-        folder = Path((git_dir / place / "gitdir").read_text().strip()).parent if place else git_dir.parent
+        folder = Path((git_dir / key / "gitdir").read_text().strip()).parent if key else git_dir.parent
         return ("your checkout", "git") if folder == self.repo.top else (str(folder), f"git -C {folder}")
 
     async def _settle_refs(self, now: RepositorySnapshot, spans: list[Span]) -> tuple[list[str], tuple[str, ...]]:
@@ -243,12 +243,12 @@ def _branch(head: str) -> str:
     return head.removeprefix(f"{SYMBOLIC}refs/heads/") if head.startswith(SYMBOLIC) else head[:12]
 
 
-def _is_harmless(before: SavedFile | None, after: SavedFile | None, place: str) -> bool:
+def _is_harmless(before: SavedFile | None, after: SavedFile | None, key: str) -> bool:
     """Return whether two configurations differ only in what everyday commands write, such as a submodule's worktree."""
     if not all(kept is None or kept.is_text for kept in (before, after)):
         return False
     old, new = (_settings(kept.data) if kept else [] for kept in (before, after))
-    if place.startswith("modules/"):
+    if key.startswith("modules/"):
         old, new = ([text for text in texts if not text.startswith("core: worktree =")] for texts in (old, new))
     return old == new
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.config import NAME
+from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 from ralph.git.trees import entries_at
 from ralph.journal.events import Event, Noted
@@ -23,8 +24,7 @@ from ralph.protect.snapshot import copy_aside
 from ralph.workspace import RALPH, Workspace
 
 
-@dataclass(frozen=True, kw_only=True)
-class Violations:
+class Violations(Frozen):
     """The violations that were undone."""
 
     paths: tuple[str, ...] = ()
@@ -44,8 +44,7 @@ def violation_text(what: str, texts: tuple[str, ...]) -> str:
     return f"{what}: {'; '.join(texts)}.{end}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProtectionScope:
+class ProtectionScope(Frozen):
     """Where an agent, a gate or a hook is about to run, and what must not change there."""
 
     workspace: Workspace

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from pathlib import Path
 from ralph.protect.snapshot import NOTHING, SavedFile, below, save
 
 SYMBOLIC = "ref: "
+REPOSITORY = ("config", "hooks", "objects/info/alternates", "shallow", "commondir")
 GENERATED = re.compile(r"info/(refs|commit-graph.*)|.*\.(sample|lock)")
 """Files that git generates, or never reads."""
 VALUE = re.compile(r"ref: refs/\S+|(?!0+$)([0-9a-f]{40}|[0-9a-f]{64})")
@@ -23,9 +25,9 @@ PACKED = re.compile(rb"#.*|\^[0-9a-f]{40,64}|[0-9a-f]{40,64} refs/.+")
 class RepositorySnapshot:
     """What determines how a repository works: configuration, hooks, `info/`, refs and the checked-out branches."""
 
-    places: dict[str, dict[str, SavedFile]]  # the files of the repository (""), its submodules and its worktrees
+    git_dirs: dict[str, dict[str, SavedFile]]  # the files of the repository (""), its submodules and its worktrees
     refs: dict[str, str]  # commits, or "ref: " with another ref
-    heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `places`
+    heads: dict[str, str]  # HEAD of each worktree, in the same form, by its key in `git_dirs`
     links: frozenset[str] = field(default_factory=frozenset)  # below refs/: git itself creates none
     broken: frozenset[str] = field(default_factory=frozenset)  # below refs/: files without a valid value
     packed: bytes | None = b""  # the content of `packed-refs`; None: it is not a file
@@ -33,17 +35,18 @@ class RepositorySnapshot:
     @classmethod
     def of(cls, git_dir: Path, own: Path, known: RepositorySnapshot | None = None) -> RepositorySnapshot:
         """Read the snapshot, without Ralph's own worktrees, which are in `own`; only what differs from `known`."""
-        before = known.places if known else {}
+        before = known.git_dirs if known else {}
         worktrees = [path.parent for path in sorted((git_dir / "worktrees").glob("*/gitdir")) if not _is_in(path, own)]
-        places = [git_dir, *_modules(git_dir / "modules"), *worktrees]
+        git_dirs = [git_dir, *_modules(git_dir / "modules"), *worktrees]
         refs, links, broken = _refs(git_dir)
         packed = git_dir / "packed-refs"
         return cls(
-            places={
-                name: dict(_files(git_dir / name, before.get(name))) for name in (_name(one, git_dir) for one in places)
+            git_dirs={
+                name: dict(_files(git_dir / name, before.get(name)))
+                for name in (_name(one, git_dir) for one in git_dirs)
             },
             refs=refs,
-            heads={_name(place, git_dir): _text(place / "HEAD") for place in (git_dir, *worktrees)},
+            heads={_name(folder, git_dir): _text(folder / "HEAD") for folder in (git_dir, *worktrees)},
             links=links,
             broken=broken,
             packed=_bytes(packed) if packed.is_file() or not os.path.lexists(packed) else None,
@@ -96,15 +99,17 @@ def _modules(folder: Path) -> Iterator[Path]:
             yield from _modules(path)
 
 
-def _files(place: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
-    is_repository = (place / "objects").is_dir()
-    more = ("config", "hooks", "objects/info/alternates", "shallow", "commondir") if is_repository else ()
+def _files(folder: Path, known: dict[str, SavedFile] | None) -> Iterator[tuple[str, SavedFile]]:
+    top = f"{folder}/"
+    more = REPOSITORY if os.path.isdir(f"{top}objects") else ()
     for name in ("config.worktree", "info", *more):
-        for path in below(str(place / name)):
-            relative = os.path.relpath(path, place)
+        for path in below(top + name):
+            relative = path.removeprefix(top)
             with suppress(OSError):
+                if GENERATED.fullmatch(relative) and stat.S_ISREG(os.lstat(path).st_mode):
+                    continue
                 saved = save(path, None if known is None else known.get(relative, NOTHING))
-                if saved and not (saved.is_file and GENERATED.fullmatch(relative)):
+                if saved:
                     yield relative, saved
 
 
@@ -116,9 +121,10 @@ def _refs(git_dir: Path) -> tuple[dict[str, str], frozenset[str], frozenset[str]
         commit, _, ref = line.partition(" ")
         if ref and not line.startswith(("#", "^")):
             found[ref] = commit
-    for path in map(Path, below(str(git_dir / "refs"))):
-        name, value = str(path.relative_to(git_dir)), _text(path)
-        if path.is_symlink():
+    top = f"{git_dir}/"
+    for path in below(f"{top}refs"):
+        name, value = path.removeprefix(top), _text(Path(path))
+        if os.path.islink(path):
             links.add(name)
         if name.endswith(".lock"):
             continue

@@ -11,15 +11,15 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.stores import atomic
 
 
-@dataclass(frozen=True, kw_only=True)
-class SavedFile:
+class SavedFile(Frozen):
     """A file, a link or a special file."""
 
     data: bytes = b""  # the content of a file, the target of a link

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph.config import Worktrees
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.process.environment import for_git
 from ralph.process.redaction import Secrets
-from ralph.process.spawn import Captured, capture
+from ralph.process.spawn import ProgramOutput, capture
 
 MAX_BYTES = 2 * 1024**3
 """The size in bytes above which Ralph does not copy a dependency folder by itself."""
@@ -18,8 +19,7 @@ MAX_BYTES = 2 * 1024**3
 OWN = frozenset((".git", ".ralph"))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Destination:
+class Destination(Frozen):
     """A clean checkout of one commit (`top`), and the person's checkout (`source`) that provides its files."""
 
     settings: Worktrees
@@ -51,6 +51,6 @@ def is_own(path: str) -> bool:
     return not OWN.isdisjoint(path.split("/"))
 
 
-def _git_failed(verb: str, folder: Path, done: Captured) -> RalphError:
+def _git_failed(verb: str, folder: Path, done: ProgramOutput) -> RalphError:
     lines = done.err.decode(errors="replace").strip().splitlines() or ["no message"]
     return RalphError(f"git {verb} failed in {folder}: {lines[0]}", details=tuple(lines[1:6]))

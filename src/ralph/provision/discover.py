@@ -5,26 +5,25 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.provision.destination import Destination, is_own
 
 
-@dataclass(frozen=True, kw_only=True)
-class DependencyKind:
+class DependencyKind(Frozen):
     """A kind of dependency folder: its names, the files that identify it, and where changes show."""
 
     names: tuple[str, ...]
-    holds: str = ""  # a file inside it
+    contains: str = ""  # a file inside it
     beside: tuple[str, ...] = ()  # one of these files is beside it
     changing: tuple[str, ...] = (".",)  # the folders in it whose entries change when something is installed
     built: bool = False  # builds write it constantly, so only lock files show whether it is out of date
 
 
 KINDS = (
-    DependencyKind(names=(".venv", "venv", "env"), holds="pyvenv.cfg", changing=(".", "lib/python*/site-packages")),
+    DependencyKind(names=(".venv", "venv", "env"), contains="pyvenv.cfg", changing=(".", "lib/python*/site-packages")),
     DependencyKind(names=("node_modules",), changing=(".", "@*")),
     DependencyKind(
         names=("vendor",), beside=("composer.json", "Gemfile", "go.mod"), changing=(".", "*", "bundle/ruby/*/gems")
@@ -35,7 +34,7 @@ KINDS = (
     DependencyKind(names=("target",), beside=("Cargo.toml",), built=True),
 )
 BY_NAME = {name: kind for kind in KINDS for name in kind.names}
-PLAIN = DependencyKind(names=())
+DEFAULT_KIND = DependencyKind(names=())
 SCRATCH = frozenset(("__pycache__", ".cache", ".vite", ".vite-temp", ".pytest_cache"))
 """Programs write these while they run; a change in them does not count."""
 
@@ -56,8 +55,7 @@ LOCKS = frozenset((
 INCLUDE = ".worktreeinclude"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dependency:
+class Dependency(Frozen):
     """The dependency folders of a checkout, and a cheap digest that shows whether git must be asked again."""
 
     paths: tuple[str, ...] = ()
@@ -119,13 +117,13 @@ def is_dependency(top: Path, path: str) -> bool:
     kind = BY_NAME.get(name)
     if not kind or is_own(path) or not folder.is_dir():
         return False
-    if kind.holds and not (folder / kind.holds).is_file():
+    if kind.contains and not (folder / kind.contains).is_file():
         return False
     return not kind.beside or any((folder.parent / name).is_file() for name in kind.beside)
 
 
 def is_built(path: str) -> bool:
-    return BY_NAME.get(path.rpartition("/")[2], PLAIN).built
+    return BY_NAME.get(path.rpartition("/")[2], DEFAULT_KIND).built
 
 
 def fingerprint(top: Path, path: str, locks: str) -> str:
@@ -136,7 +134,7 @@ def fingerprint(top: Path, path: str, locks: str) -> str:
         return f"link {target.readlink()}"
     if not stat.S_ISDIR(status.st_mode):
         return f"file {status.st_ino} {status.st_size} {status.st_mtime_ns}"
-    kind = BY_NAME.get(target.name, PLAIN)
+    kind = BY_NAME.get(target.name, DEFAULT_KIND)
     if kind.built:
         return f"built {locks}"
     folders = sorted({folder for pattern in kind.changing for folder in _matching(target, pattern)})

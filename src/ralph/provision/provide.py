@@ -7,25 +7,25 @@ import glob
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
 from ralph.provision import commands, discover, python_env, stamp
 from ralph.provision.destination import Destination, is_own
 from ralph.provision.discover import Dependency
-from ralph.provision.put import Done, put, take_out
+from ralph.provision.put import PutResult, put, take_out
 from ralph.provision.relocate import Relocation
-from ralph.provision.stamp import OURS, Method, Put, Stamp
+from ralph.provision.stamp import OURS, Method, ProvidedPath, Stamp
 
 SETTINGS = ("link", "copy")
 CORRECT = "Fix worktrees.{key} in ralph.config.json."
 
 
-@dataclass(frozen=True, kw_only=True)
-class Provided:
+class ProvisionResult(Frozen):
     """What a working copy has been given."""
 
     paths: frozenset[str]  # git paths below its top: never part of an agent's work
@@ -34,8 +34,7 @@ class Provided:
     found: Dependency = field(default_factory=Dependency)  # the dependency folders of the person's checkout
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProvisionRequest:
+class ProvisionRequest(Frozen):
     """One path that a working copy should have."""
 
     path: str
@@ -43,7 +42,7 @@ class ProvisionRequest:
     key: str = ""  # the setting that names it; "": Ralph found it
 
 
-async def provide(copy: Destination, known: Dependency | None = None) -> Provided:
+async def provide(copy: Destination, known: Dependency | None = None) -> ProvisionResult:
     """Add dependency folders, links and files to a working copy and set it up; only do what has changed.
 
     `known`: what was found for another copy of the same checkout.
@@ -57,7 +56,7 @@ async def provide(copy: Destination, known: Dependency | None = None) -> Provide
     new = await _set_up(copy, old, new, notes)
     if new != old:
         await asyncio.to_thread(_note, copy, old, new)
-    return Provided(paths=_paths(new), variables=_variables(copy, new), notes=tuple(notes), found=found)
+    return ProvisionResult(paths=_paths(new), variables=_variables(copy, new), notes=tuple(notes), found=found)
 
 
 def provided_so_far(copy: Destination) -> frozenset[str]:
@@ -134,14 +133,14 @@ def _overlap(one: str, other: str) -> bool:
 
 async def _put_all(
     copy: Destination, old: Stamp, wanted: Mapping[str, ProvisionRequest], found: Dependency, notes: list[str]
-) -> dict[str, Put]:
+) -> dict[str, ProvidedPath]:
     """Add what is missing or out of date and remove what is no longer wanted."""
     locks = discover.lock_digest(copy.source, found.watched) if any(map(discover.is_built, wanted)) else ""
     states = {path: _state(copy, want, locks) for path, want in wanted.items()}
     items = {path: item for path, item in old.items.items() if _is_right(copy, path, item, states.get(path))}
     missing = [want for path, want in wanted.items() if path not in items]
     for path in old.items.keys() - wanted.keys():
-        _take_back(copy, path, old.items[path])
+        _remove_provided(copy, path, old.items[path])
     for want in missing:
         # after a kill, the rest counts as missing
         stamp.write(copy.records, old.model_copy(update={"items": items, "setup": ()}))
@@ -150,16 +149,18 @@ async def _put_all(
     return items
 
 
-async def _put_one(copy: Destination, want: ProvisionRequest, state: str, so_far: Stamp, notes: list[str]) -> Put:
+async def _put_one(
+    copy: Destination, want: ProvisionRequest, state: str, so_far: Stamp, notes: list[str]
+) -> ProvidedPath:
     why = await _obstacle(copy, want.path)
     if why and want.key in SETTINGS:
         raise RalphError(f"worktrees.{want.key}: {want.path} {why}.", remedy=CORRECT.format(key=want.key))
     if why:
-        done = Done(how=Method.TRACKED, note=f"skipped {want.path}: it {why}")
+        done = PutResult(how=Method.TRACKED, note=f"skipped {want.path}: it {why}")
     else:
         done = await put(copy, want.path, want.how, explicit=bool(want.key), variables=_variables(copy, so_far))
     notes += filter(None, [done.note])
-    return Put(how=done.how, state=state, mark=stamp.mark(copy.top / want.path), when=time.time_ns())
+    return ProvidedPath(how=done.how, state=state, mark=stamp.mark(copy.top / want.path), when=time.time_ns())
 
 
 async def _obstacle(copy: Destination, path: str) -> str:
@@ -169,7 +170,7 @@ async def _obstacle(copy: Destination, path: str) -> str:
     return "is tracked by git" if await discover.tracked_in(copy, [path]) else ""
 
 
-def _take_back(copy: Destination, path: str, item: Put) -> None:
+def _remove_provided(copy: Destination, path: str, item: ProvidedPath) -> None:
     """Remove a path that is no longer wanted, if it is still what Ralph put there."""
     if item.how in OURS and stamp.mark(copy.top / path) == item.mark:
         take_out(copy, path)
@@ -201,7 +202,7 @@ def _state(copy: Destination, want: ProvisionRequest, locks: str) -> str:
     return f"{want.key} {set_up}{discover.fingerprint(copy.source, want.path, locks)}"
 
 
-def _is_right(copy: Destination, path: str, item: Put, state: str | None) -> bool:
+def _is_right(copy: Destination, path: str, item: ProvidedPath, state: str | None) -> bool:
     if item.state != state or is_behind_link(copy.top, path):
         return False
     match item.how:
@@ -239,7 +240,7 @@ async def _set_up(copy: Destination, old: Stamp, new: Stamp, notes: list[str]) -
     )
 
 
-def _seen_again(copy: Destination, path: str, item: Put) -> Put:
+def _seen_again(copy: Destination, path: str, item: ProvidedPath) -> ProvidedPath:
     """Update the mark of an item after the set-up, which may have replaced it."""
     return item.model_copy(update={"mark": stamp.mark(copy.top / path)})
 

@@ -6,10 +6,10 @@ import asyncio
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
 from ralph.process.spawn import ExitKind as Exit
 from ralph.provision import commands, stamp
@@ -26,15 +26,14 @@ OFFLINE = (
 """Folders that a package manager can create from a lock file and its own cache."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Done:
+class PutResult(Frozen):
     """How a path came into the copy, and a note for the person."""
 
     how: Method
     note: str = ""
 
 
-async def put(copy: Destination, path: str, how: Method, *, explicit: bool, variables: Mapping[str, str]) -> Done:
+async def put(copy: Destination, path: str, how: Method, *, explicit: bool, variables: Mapping[str, str]) -> PutResult:
     """Put one path into the copy; a folder that is too large and that no setting names is made or linked instead."""
     source = copy.source / path
     if how is Method.LINKED:
@@ -45,7 +44,7 @@ async def put(copy: Destination, path: str, how: Method, *, explicit: bool, vari
     if not explicit and size > copy.largest:
         return await _too_large(copy, path, size, variables)
     await _copied(copy, path)
-    return Done(how=Method.COPIED, note=f"copied {path} ({amount(size)})" if source.is_dir() else "")
+    return PutResult(how=Method.COPIED, note=f"copied {path} ({amount(size)})" if source.is_dir() else "")
 
 
 def take_out(copy: Destination, path: str) -> None:
@@ -81,36 +80,36 @@ async def _copied(copy: Destination, path: str) -> None:
     _swap(copy, path, new)
 
 
-def _linked(copy: Destination, path: str) -> Done:
+def _linked(copy: Destination, path: str) -> PutResult:
     new = _fresh(copy, "new")
     new.symlink_to(copy.source / path)
     _swap(copy, path, new)
-    return Done(how=Method.LINKED)
+    return PutResult(how=Method.LINKED)
 
 
-def _same_link(copy: Destination, path: str, *, explicit: bool) -> Done:
+def _same_link(copy: Destination, path: str, *, explicit: bool) -> PutResult:
     """Recreate the person's link, with the same target; a target inside the checkout becomes the copy's own."""
     if copy.settings.setup and not explicit:
         take_out(copy, path)  # a set-up would write to its target
-        return Done(how=Method.LEFT, note=f"{path} is a link in your checkout: worktrees.setup must create it")
+        return PutResult(how=Method.LEFT, note=f"{path} is a link in your checkout: worktrees.setup must create it")
     new, target = _fresh(copy, "new"), copy.source / path
     new.symlink_to(os.path.normpath(target.parent / target.readlink()))
     redirect(new, Relocation(copy.source, copy.top))
     _swap(copy, path, new)
-    return Done(how=Method.LINKED, note=f"{path} is a link in your checkout: the working copy has the same link")
+    return PutResult(how=Method.LINKED, note=f"{path} is a link in your checkout: the working copy has the same link")
 
 
-async def _too_large(copy: Destination, path: str, size: int, variables: Mapping[str, str]) -> Done:
+async def _too_large(copy: Destination, path: str, size: int, variables: Mapping[str, str]) -> PutResult:
     large = f"{path} ({amount(size)}) is too large to copy"
     take_out(copy, path)
     if is_built(path):
-        return Done(how=Method.LEFT, note=f"{large}: the build creates its own")
+        return PutResult(how=Method.LEFT, note=f"{large}: the build creates its own")
     if copy.settings.setup:
-        return Done(how=Method.LEFT, note=f"{large}: worktrees.setup must create it")
+        return PutResult(how=Method.LEFT, note=f"{large}: worktrees.setup must create it")
     command = _offline_command(copy, path)
     if command and await _made(copy, path, command, variables):
-        return Done(how=Method.MADE, note=f"{large}: created with `{command}`")
-    return Done(
+        return PutResult(how=Method.MADE, note=f"{large}: created with `{command}`")
+    return PutResult(
         how=_linked(copy, path).how, note=f"{large}: linked to yours, so programs in the working copy can change it"
     )
 

@@ -6,10 +6,11 @@ import asyncio
 import os
 import shutil
 import stat
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
 from ralph.provision import stamp
 from ralph.provision.destination import Destination
@@ -20,8 +21,7 @@ from ralph.provision.relocate import Relocation, embeds_path, redirect, rewrite
 from ralph.provision.stamp import Manifest, ManifestEntry, Method, Stamp
 
 
-@dataclass(frozen=True, kw_only=True)
-class Changes:
+class Changes(Frozen):
     """The differences from what was provided; names are relative to the provided path."""
 
     added: tuple[str, ...] = ()

@@ -35,10 +35,10 @@ class Method(Enum):
 OURS = frozenset((Method.COPIED, Method.LINKED, Method.MADE))
 
 
-class Put(BaseModel):
+class ProvidedPath(BaseModel):
     """One path that Ralph put into a working copy."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     how: Method
     state: str  # its state in the person's checkout
@@ -49,13 +49,13 @@ class Put(BaseModel):
 class Stamp(BaseModel):
     """Everything about one working copy."""
 
-    model_config = ConfigDict(frozen=True)
+    model_config = ConfigDict(defer_build=True, frozen=True)
 
     places: tuple[str, str] = ("", "")
     found: tuple[str, ...] = ()
     watched: tuple[str, ...] = ()
     seen: str = ""
-    items: dict[str, Put] = {}
+    items: dict[str, ProvidedPath] = {}
     set_up_at: int = 0  # nanoseconds: when the set-up last ran
     setup: tuple[str, ...] = ()  # digests of the lock files and commands before and after it ran
     made: tuple[str, ...] = ()  # by the set-up

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from dataclasses import dataclass
+
+from ralph.frozen import Frozen
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
 MAX_SIGNATURES = 16
@@ -15,16 +16,14 @@ class UnreadableReceipt(ValueError):
     """What is wrong with a receipt, as the end of a sentence."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Signature:
+class Signature(Frozen):
     """A signature in the form of the program that made it: an armored SSH or OpenPGP signature."""
 
     keyid: str  # only a hint: nothing proves it
     data: bytes
 
 
-@dataclass(frozen=True, kw_only=True)
-class Envelope:
+class Envelope(Frozen):
     """A payload and its signatures; none if there was no key."""
 
     payload: bytes

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.objects import batched
 from ralph.process.blocking import capture_now
 from ralph.process.environment import for_git
@@ -24,8 +25,7 @@ TOO_LARGE = f"the receipt has more than {MAX_RECEIPT // 1024} KB"
 NAME = re.compile(r"([0-9a-f]{40}|[0-9a-f]{64})-([0-9a-f]{40}|[0-9a-f]{64})\.jsonl")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommitToCheck:
+class CommitToCheck(Frozen):
     """A commit of the range."""
 
     commit: str
@@ -34,8 +34,7 @@ class CommitToCheck:
     subject: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class FoundReceipt:
+class FoundReceipt(Frozen):
     """A receipt's text and where it was; no text if it cannot be read."""
 
     where: str

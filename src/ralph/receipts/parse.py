@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from ralph.frozen import Frozen
 from ralph.receipts import dsse
 from ralph.receipts.dsse import Envelope, UnreadableReceipt
 from ralph.receipts.statement import (
@@ -25,8 +25,7 @@ NAME = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 RESULTS = ("PASSED", "WARNED", "FAILED")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadStatement:
+class ReadStatement(Frozen):
     """One statement, with the envelope that it came in."""
 
     kind: str
@@ -35,8 +34,7 @@ class ReadStatement:
     envelope: Envelope
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadReceipt:
+class ReadReceipt(Frozen):
     """The statements about one commit."""
 
     subject: Subject

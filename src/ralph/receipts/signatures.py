@@ -12,6 +12,7 @@ from enum import Enum
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.process.blocking import capture_now
 from ralph.receipts.dsse import Envelope, Signature
 from ralph.receipts.signing import NAMESPACE, SSH_BEGIN, ssh_fingerprint
@@ -33,8 +34,7 @@ class Standing(Enum):
     BAD = "bad"  # it does not fit the receipt, or cannot be checked
 
 
-@dataclass(frozen=True, kw_only=True)
-class SignatureCheck:
+class SignatureCheck(Frozen):
     """The standing of one envelope's signatures."""
 
     standing: Standing

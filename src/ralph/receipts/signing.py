@@ -5,14 +5,13 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from ralph.errors import RalphError
-from ralph.process.spawn import Captured, capture
+from ralph.frozen import Frozen
+from ralph.process.spawn import ProgramOutput, capture
 from ralph.receipts.dsse import Signature
 
 NAMESPACE = "in-toto"
@@ -35,8 +34,7 @@ class CannotSign(Exception):
     """Why nothing can be signed, as a sentence."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Signer:
+class Signer(Frozen):
     """A signing key, as git's configuration names it."""
 
     kind: Literal["ssh", "openpgp"]
@@ -58,6 +56,8 @@ class Signer:
 
     async def sign(self, messages: Sequence[bytes]) -> tuple[Signature, ...]:
         """Sign each message; raise `CannotSign` if that fails or takes too long."""
+        import tempfile  # most runs sign nothing
+
         try:
             with tempfile.TemporaryDirectory(prefix="ralph-sign-") as name:
                 return await (self._ssh if self.kind == "ssh" else self._gpg)(messages, Path(name))
@@ -91,7 +91,7 @@ class Signer:
             signatures.append(Signature(keyid=found[1].decode() if found else "", data=path.read_bytes()))
         return tuple(signatures)
 
-    async def _run(self, args: Sequence[str], folder: Path, *, stdin: bytes = b"") -> Captured:
+    async def _run(self, args: Sequence[str], folder: Path, *, stdin: bytes = b"") -> ProgramOutput:
         environment = {**self.environment, "SSH_ASKPASS_REQUIRE": "never", "LC_ALL": "C"}
         environment.pop("GPG_TTY", None)
         try:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ralph.frozen import Frozen
 from ralph.plan.evidence import Evidence
 from ralph.plan.model import GateResult
 from ralph.plan.usage import Usage
@@ -41,8 +42,7 @@ MAX_COMMAND = 500
 Statement = dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Subject:
+class Subject(Frozen):
     """The commit that a statement is about."""
 
     branch: str
@@ -50,8 +50,7 @@ class Subject:
     tree: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class AttemptFacts:
+class AttemptFacts(Frozen):
     """What is known about the attempt that made a commit. What is not known is left out."""
 
     work: str
@@ -70,8 +69,7 @@ class AttemptFacts:
     why: str = ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkFacts:
+class WorkFacts(Frozen):
     """Everything that a receipt says about landed work."""
 
     gates: tuple[GateResult, ...]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
+from ralph.frozen import Frozen
 from ralph.receipts.dsse import UnreadableReceipt
 from ralph.receipts.find import CommitToCheck, FoundReceipt, ReceiptFinder
 from ralph.receipts.parse import ReadReceipt, read_receipt
@@ -31,8 +31,7 @@ class Match(Enum):
     TREE = "tree"  # another commit with exactly the same files, as after a squash
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReceiptCheck:
+class ReceiptCheck(Frozen):
     """A commit and what was found for it."""
 
     commit: CommitToCheck
@@ -41,7 +40,7 @@ class ReceiptCheck:
     match: Match = Match.COMMIT
     receipt: ReadReceipt | None = None  # about the code, even if the commit itself changes only Ralph's own files
     is_state: bool = False  # the commit changes only Ralph's own files
-    signature: SignatureCheck = SignatureCheck(standing=Standing.UNSIGNED)  # noqa: RUF009 - frozen
+    signature: SignatureCheck = SignatureCheck(standing=Standing.UNSIGNED)
     where: str = ""
 
     @property
@@ -49,8 +48,7 @@ class ReceiptCheck:
         return self.state is ReceiptState.VALID
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReceiptVerifier:
+class ReceiptVerifier(Frozen):
     """Checks receipts against commits and signatures."""
 
     finder: ReceiptFinder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -14,12 +14,13 @@ from pydantic import Field
 
 from ralph import safe_files
 from ralph.agent import call
-from ralph.agent.call import AgentCall, AgentResult
+from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.dialects import takes_context
 from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.config import NamedProvider, Provider
+from ralph.frozen import Frozen
 from ralph.journal.events import STOPPED, AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
 from ralph.plan.attempt import StepResult
 from ralph.plan.prompting import PromptRequest
@@ -31,7 +32,6 @@ from ralph.protect.protection import Protection, Violations, undo_protected
 from ralph.steps import base
 from ralph.steps.agent_failures import failure, not_committed, permission_hint, refused, silence, unclaimed
 from ralph.steps.base import Context, Step
-from ralph.steps.recorder import make_recorded
 from ralph.values import Duration
 
 MAX_TOUCHED = 8
@@ -59,8 +59,7 @@ class AgentSettings(CallSettings):
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Inspection:
+class Inspection(Frozen):
     """What an inspection of the working copy after a call found."""
 
     violations: tuple[str, ...] = ()
@@ -78,7 +77,6 @@ class AgentStep(Step):
     may_claim = True  # marks in the plan count as its claims
     _contract: ContractCheck | None = None  # kept between retries, which continue from what the agent has written
     _agent: NamedProvider | None = None  # chosen for each call
-    _prompt = ""  # the sha256 of the last prompt
     _used: Usage | None = None  # what the call has used so far, if its output says so
 
     def role(self, work: Work) -> str:
@@ -113,7 +111,7 @@ class AgentStep(Step):
         return context.work if self.may_claim else replace(context.work, claimable="")
 
     async def run(self, context: Context) -> StepResult:
-        self._agent, self._used = context.host.agent(context.agents(self.role(context.work))), None
+        self._agent, self._used, self._prompt = context.host.agent(context.agents(self.role(context.work))), None, ""
         protection = context.host.protect(self.guarded(context))
         contract = self._contract = self._contract or _contract(context)
         heard = await self._call(context)
@@ -203,7 +201,9 @@ class AgentStep(Step):
             with host.temporary() as temporary, host.temporary() as private:
                 variables = {**_variables(context), "TMPDIR": str(temporary)}
                 request = replace(request, variables=variables, private=private)
-                heard = await make_recorded(context, request, step=self.spec.label, role=self.role(context.work))
+                labels = (self.spec.label, self.role(context.work))
+                recorder = host.recorder
+                heard = await (recorder.make(context, request, *labels) if recorder else make(request))
         except asyncio.CancelledError:
             self._tell_stopped(context, time.monotonic() - began)
             return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import NamedProvider
+from ralph.frozen import Frozen
 from ralph.journal.events import Noted
 from ralph.plan.attempt import Attempt, Record, StepResult
 from ralph.plan.model import Task
@@ -21,8 +22,7 @@ EXECUTOR = "executor"
 """The role that does the work of a task."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Context:
+class Context(Frozen):
     """An attempt as its steps see it."""
 
     attempt: Attempt
@@ -90,7 +90,7 @@ class Context:
 class StepSettings(BaseModel):
     """What a person may configure about a step: snake_case keys, nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 S = TypeVar("S", bound=StepSettings)

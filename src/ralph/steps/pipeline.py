@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,6 +13,7 @@ from pydantic_core import to_json
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.plan.work import Resilience, StepSpec
 from ralph.steps.agent import CallSettings
 from ralph.steps.base import Step
@@ -35,7 +35,7 @@ STEP_SECONDS, CALL_SECONDS = 1200.0, 900.0
 class PipelineSection(BaseModel):
     """A part of the file: snake_case keys, nothing unknown."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class CircuitBreaker(PipelineSection):
@@ -84,8 +84,7 @@ class PipelineFile(PipelineSection):
     steps: Annotated[list[StepFile], Field(min_length=1)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pipeline:
+class Pipeline(Frozen):
     """The steps of one configuration: those that run once, and those of every loop."""
 
     name: str

@@ -59,7 +59,17 @@ class Recorder:
     secrets: Secrets = field(repr=False)
     _number: int = 0
 
-    def begin(self, context: Context, call: AgentCall, *, step: str, role: str) -> CallRecorder:
+    async def make(self, context: Context, request: AgentCall, step: str, role: str) -> AgentResult:
+        """Make a call, and record it."""
+        recorded = self._begin(context, request, step=step, role=role)
+        heard = None
+        try:
+            heard = await make_call(replace(request, tap=recorded.hear))
+        finally:
+            await finished(recorded.end(heard))
+        return heard
+
+    def _begin(self, context: Context, call: AgentCall, *, step: str, role: str) -> CallRecorder:
         """Start to record a call, which has not begun yet."""
         self._number += 1
         if self._number == 1:
@@ -203,7 +213,7 @@ class CallRecorder:
     def _file(self, name: str, *, is_new: bool, room: int) -> RecordedFile:
         path = self._top / name
         if readable(name) != name:
-            return RecordedFile(path=readable(name), change="changed", left_out="its name is not text")
+            return RecordedFile(path=readable(name), change="changed", left_out="its name is not UTF-8")
         if not os.path.lexists(path):
             return RecordedFile(path=name, change="deleted")
         status = path.lstat()
@@ -252,17 +262,3 @@ def _provider(provider: Provider) -> RecordedProvider:
     return RecordedProvider(
         command=Path(provider.command).name, args=args, model=provider.model, dialect=dialect_of(provider).name
     )
-
-
-async def make_recorded(context: Context, request: AgentCall, *, step: str, role: str) -> AgentResult:
-    """Make a call, and record it if the run is recorded."""
-    recorder = context.host.recorder
-    if recorder is None:
-        return await make_call(request)
-    recorded = recorder.begin(context, request, step=step, role=role)
-    heard = None
-    try:
-        heard = await make_call(replace(request, tap=recorded.hear))
-    finally:
-        await finished(recorded.end(heard))
-    return heard

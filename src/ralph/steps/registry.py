@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 from ralph import plugins
 from ralph.errors import RalphError
@@ -20,6 +20,9 @@ from ralph.steps.screenshot import ScreenshotStep
 from ralph.steps.verify import VerifyStep
 from ralph.validation import nearest
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
 STEPS: dict[str, type[Step]] = {
     "agent": AgentStep,
     "command": CommandStep,
@@ -27,7 +30,7 @@ STEPS: dict[str, type[Step]] = {
     "answer": AnswerStep,
     "review": ReviewStep,
     "role": RoleStep,
-    "look": ScreenshotStep,
+    "screenshot": ScreenshotStep,
     "final-review": FinalReviewStep,
     "git-commit": GitCommitStep,
     "readme-check": ReadmeCheckStep,

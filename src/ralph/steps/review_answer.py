@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ralph.frozen import Frozen
 from ralph.plan.model import Finding, Severity
 from ralph.stores.fields import Choice, ListOf, Part, given
 from ralph.stores.findings import FINDING, SHORT
@@ -16,8 +17,7 @@ MAX_FINDINGS = 100
 SEVERITIES = tuple(severity.value for severity in Severity)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Answer:
+class Answer(Frozen):
     """The file that a reviewer writes."""
 
     verdict: str
@@ -47,7 +47,7 @@ ANSWER = Format(
             about="qualified: the work is good enough; failed: it must change.",
             required=True,
         ),
-        given("findings", ListOf(of=FINDING, longest=MAX_FINDINGS), required=True),
+        given("findings", ListOf(of=FINDING, max_length=MAX_FINDINGS), required=True),
         given("summary", SHORT, about="A summary of the review, in one or two sentences.", required=True),
     ),
 )

@@ -75,7 +75,7 @@ def is_temporary(name: str) -> bool:
     return _TEMPORARY.fullmatch(name) is not None
 
 
-def sweep(path: Path) -> None:
+def remove_temporary(path: Path) -> None:
     """Remove temporary files that a killed writer of `path` left. No other process may be writing."""
     for left in path.parent.glob(f".{path.name}.*.tmp"):
         with suppress(OSError):

@@ -9,17 +9,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.workspace import Workspace
 
 FILE = "crash-copies"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Copies:
+class Copies(Frozen):
     """The files of a plan at one moment."""
 
     tip: str = ""  # the branch tip

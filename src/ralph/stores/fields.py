@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeVar
 
+from ralph.frozen import Frozen
 from ralph.plan.model import TaskState
 
 T = TypeVar("T")
@@ -14,20 +15,18 @@ Value = Any  # its kind says which type it has, and the codec checks it
 NO_LIMIT = 1 << 62
 
 
-@dataclass(frozen=True, kw_only=True)
-class Text:
+class Text(Frozen):
     """Text, optionally with a pattern and a length."""
 
     pattern: str = ""
-    shortest: int = 0
-    longest: int = NO_LIMIT
+    min_length: int = 0
+    max_length: int = NO_LIMIT
 
 
 TEXT = Text()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Number:
+class Number(Frozen):
     """A number; if `rounded`, a fraction is written with three digits."""
 
     whole: bool = True
@@ -49,26 +48,24 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Maybe:
+class Nullable:
     """A value of another kind, or null, which is read as `none`."""
 
     of: Kind
     none: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListOf:
+class ListOf(Frozen):
     """A list of one kind; `by_rule`: the schema states the minimum, and a rule reports it."""
 
     of: Kind
-    shortest: int = 0
-    longest: int = NO_LIMIT
+    min_length: int = 0
+    max_length: int = NO_LIMIT
     by_rule: bool = False
     into: Callable[[Iterable[Value]], Value] = tuple
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableOf:
+class TableOf(Frozen):
     """Values of one kind under any names."""
 
     of: Kind
@@ -81,12 +78,11 @@ class Part(Generic[T]):
         self.name, self.about, self.into, self.fields = name, about, into, fields
 
 
-Kind = Text | Number | Flag | Choice | Maybe | ListOf | TableOf | Part[Value]
+Kind = Text | Number | Flag | Choice | Nullable | ListOf | TableOf | Part[Value]
 ONLY_CHECKED, ITS_FIELDS = "-", "*"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Field:
+class Field(Frozen):
     """One field of a part."""
 
     name: str  # in snake case, whatever the format's own style
@@ -112,7 +108,7 @@ class Field:
                 return False
             case ListOf():
                 return []
-            case Maybe():
+            case Nullable():
                 return None
             case _:
                 return {}
@@ -128,8 +124,7 @@ def own(name: str, kind: Kind = TEXT, attr: str = "", about: str = "", **more: V
     return Field(name=name, kind=kind, attr=attr or name, about=about, own=True, **more)
 
 
-@dataclass(frozen=True, kw_only=True)
-class States:
+class States(Frozen):
     """How a format stores a task's state: the fields for it, and their values in each state."""
 
     fields: tuple[str, ...] = ("status",)

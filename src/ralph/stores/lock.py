@@ -10,11 +10,12 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.errors import EXIT_LOCKED, RalphError
+from ralph.frozen import Frozen
 from ralph.process.table import birth_of
 from ralph.workspace import RALPH, common_git_dir
 
@@ -23,8 +24,7 @@ A_MOMENT = 1.0
 """How many seconds a lock may be held without a running owner: by a reader, or by a run that starts or ends."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Owner:
+class Owner(Frozen):
     """The current or last owner of the lock."""
 
     pid: int

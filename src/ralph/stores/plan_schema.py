@@ -8,7 +8,20 @@ from typing import Annotated, Literal, Optional
 from pydantic import BaseModel, ConfigDict, create_model
 from pydantic import Field as Constraint
 
-from ralph.stores.fields import NO_LIMIT, Choice, Field, Flag, Kind, ListOf, Maybe, Number, Part, TableOf, Text, Value
+from ralph.stores.fields import (
+    NO_LIMIT,
+    Choice,
+    Field,
+    Flag,
+    Kind,
+    ListOf,
+    Nullable,
+    Number,
+    Part,
+    TableOf,
+    Text,
+    Value,
+)
 from ralph.stores.task_codec import Codec
 
 _MODELS: dict[tuple[Codec, Part[Value]], type[BaseModel]] = {}
@@ -31,7 +44,7 @@ def text(made: type[BaseModel], title: str) -> str:
 
 def _default(codec: Codec, one: Field) -> Value:
     about = one.about or None
-    least: Value = {"minItems": one.kind.shortest} if isinstance(one.kind, ListOf) and one.kind.by_rule else None
+    least: Value = {"minItems": one.kind.min_length} if isinstance(one.kind, ListOf) and one.kind.by_rule else None
     if one.required:
         return Constraint(description=about, json_schema_extra=least)
     if isinstance(one.kind, Part):
@@ -42,17 +55,17 @@ def _default(codec: Codec, one: Field) -> Value:
 def _annotation(codec: Codec, kind: Kind) -> Value:
     match kind:
         case Text():
-            return _limited(str, pattern=kind.pattern or None, **_lengths(kind.shortest, kind.longest))
+            return _limited(str, pattern=kind.pattern or None, **_lengths(kind.min_length, kind.max_length))
         case Number(whole=whole, least=least):
             return _limited(int if whole else float, ge=least)
         case Flag():
             return bool
         case Choice(values):
             return Literal[values]
-        case Maybe(of):
+        case Nullable(of):
             return Optional[_annotation(codec, of)]  # noqa: UP045 - made at run time
         case ListOf(of=of):
-            lengths = {} if kind.by_rule else _lengths(kind.shortest, kind.longest)
+            lengths = {} if kind.by_rule else _lengths(kind.min_length, kind.max_length)
             return _limited(list[_annotation(codec, of)], **lengths)  # type: ignore[misc]  # made at run time
         case TableOf(of=of):
             return dict[str, _annotation(codec, of)]  # type: ignore[misc]  # likewise
@@ -60,8 +73,8 @@ def _annotation(codec: Codec, kind: Kind) -> Value:
             return model(codec, kind)
 
 
-def _lengths(shortest: int, longest: int) -> dict[str, int | None]:
-    return {"min_length": shortest or None, "max_length": longest if longest < NO_LIMIT else None}
+def _lengths(min_length: int, max_length: int) -> dict[str, int | None]:
+    return {"min_length": min_length or None, "max_length": max_length if max_length < NO_LIMIT else None}
 
 
 def _limited(of: Value, **limits: Value) -> Value:

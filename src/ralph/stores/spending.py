@@ -1,4 +1,4 @@
-"""What every attempt used, kept over all runs: one event for each in `.ralph/run/spending.jsonl`, whatever logs go."""
+"""What every attempt used, kept over all runs: one event for each in `.ralph/run/spending.jsonl`."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ralph import safe_files
 from ralph.journal.decode import decode
 from ralph.journal.encode import encode
 from ralph.journal.events import AttemptEnded
-from ralph.plan.budget import Spent
+from ralph.plan.budget import AmountSpent
 
 NAME = "spending.jsonl"
 APPENDING = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass
-class TargetSpent:
+class TargetSpending:
     """What the attempts of one plan used, in all and for each task."""
 
-    total: Spent = field(default_factory=Spent)
-    tasks: dict[str, Spent] = field(default_factory=dict)
+    total: AmountSpent = field(default_factory=AmountSpent)
+    tasks: dict[str, AmountSpent] = field(default_factory=dict)
 
     def add(self, event: AttemptEnded) -> None:
-        spent = Spent(usage=event.usage, attempts=1, seconds=event.seconds)
+        spent = AmountSpent(usage=event.usage, attempts=int(event.counts), seconds=event.seconds)
         self.total += spent
-        self.tasks[event.work] = self.tasks.get(event.work, Spent()) + spent
+        self.tasks[event.work] = self.tasks.get(event.work, AmountSpent()) + spent
 
 
 def append(folder: Path, run: str, target: str, event: AttemptEnded) -> Path:
@@ -44,9 +44,9 @@ def append(folder: Path, run: str, target: str, event: AttemptEnded) -> Path:
     return folder / NAME
 
 
-def of_target(folder: Path, target: str) -> TargetSpent:
+def of_target(folder: Path, target: str) -> TargetSpending:
     """Return what all runs of a plan have used so far."""
-    found = TargetSpent()
+    found = TargetSpending()
     for event in _attempts(folder / NAME, target):
         found.add(event)
     return found

@@ -22,7 +22,7 @@ from ralph.stores.fields import (
     Flag,
     Kind,
     ListOf,
-    Maybe,
+    Nullable,
     Number,
     Part,
     States,
@@ -42,11 +42,11 @@ DIGITS = 3
 REQUIRED: Value = object()
 
 
-class Unusual(Exception):
+class UnusualForm(Exception):
     """The value is not in the usual form; the schema decides whether it is valid."""
 
 
-class _IfKnown:
+class _IfPresent:
     """An empty value: it is written only if the file already has the field."""
 
     def __init__(self, value: object) -> None:
@@ -76,7 +76,7 @@ class Codec:
         return next((str(entry["id"]) for entry in entries if tuple(map(entry.get, names)) == wanted), None)
 
     def read(self, part: Part[T], entry: Value, *, checked: bool = False) -> T:
-        """Read an entry or raise `Unusual`; `checked`: the schema has accepted it."""
+        """Read an entry or raise `UnusualForm`; `checked`: the schema has accepted it."""
         made: T = self._reader(part, checked)(entry)
         return made
 
@@ -96,7 +96,7 @@ class Codec:
                 return _of_type(bool)
             case Choice():
                 return _choice(kind)
-            case Maybe(of, none):
+            case Nullable(of, none):
                 some = self._reader(of, checked)
                 return lambda value: none if value is None else some(value)
             case ListOf():
@@ -117,12 +117,12 @@ class Codec:
 
         def read(entry: Value) -> T:
             if type(entry) is not dict:
-                raise Unusual
+                raise UnusualForm
             values: dict[str, Value] = {}
             for key, attr, absent, one in plan:
                 value = one(entry[key]) if key in entry else absent
                 if value is REQUIRED:
-                    raise Unusual
+                    raise UnusualForm
                 if attr == ITS_FIELDS:
                     values |= value
                 elif attr != ONLY_CHECKED:
@@ -161,11 +161,11 @@ class Codec:
         if not one.when_set:
             return written
         nothing = self._written(one.kind, self._reader(one.kind, True)(one.absent))
-        return _IfKnown(written) if written == nothing else written
+        return _IfPresent(written) if written == nothing else written
 
     def _written(self, kind: Kind, value: Value) -> object:
         match kind:
-            case Maybe(of, none):
+            case Nullable(of, none):
                 return None if value is None or value == none else self._written(of, value)
             case Number(rounded=True):
                 return round(value, DIGITS)
@@ -201,9 +201,9 @@ class Format(Generic[T]):
         try:
             document = parse(data)
             if any(True for _ in self.rules(document)):
-                raise Unusual
+                raise UnusualForm
             return document, self.codec.read(self.part, document)
-        except (Unusual, ValueError, RecursionError):
+        except (UnusualForm, ValueError, RecursionError):
             return self.check(data, name=name)
 
     def check(self, data: bytes, *, name: str) -> tuple[Json, T]:
@@ -223,7 +223,7 @@ class Format(Generic[T]):
             return None, mistakes
         try:
             json.loads(data.decode("utf-8-sig"), parse_float=_finite)
-        except Unusual:
+        except UnusualForm:
             return None, ["a number is too large"]
         return self.codec.read(self.part, checked.model_dump(by_alias=True), checked=True), []
 
@@ -240,10 +240,10 @@ class Format(Generic[T]):
 
 
 def parse(data: bytes) -> Json:
-    """Parse a file as JSON; raise `Unusual` if anything about it is unusual."""
+    """Parse a file as JSON; raise `UnusualForm` if anything about it is unusual."""
     document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
     if b"\\ud" in data.lower() or validation.NUL in data or type(document) is not dict:
-        raise Unusual
+        raise UnusualForm
     return document
 
 
@@ -261,20 +261,20 @@ def render(document: Json) -> bytes:
 
 
 def _refuse(constant: str) -> object:
-    raise Unusual(constant)
+    raise UnusualForm(constant)
 
 
 def _finite(number: str) -> float:
     value = float(number)
     if value in (float("inf"), float("-inf")):
-        raise Unusual(number)
+        raise UnusualForm(number)
     return value
 
 
 def _of_type(wanted: type, other: type | None = None) -> Read:
     def read(value: Value) -> Value:
         if type(value) is not wanted and type(value) is not other:
-            raise Unusual
+            raise UnusualForm
         return value
 
     return read
@@ -286,10 +286,10 @@ def _text(kind: Text, checked: bool) -> Read:
     matches = re.compile(kind.pattern).search
 
     def read(value: Value) -> Value:
-        if type(value) is not str or not kind.shortest <= len(value) <= kind.longest:
-            raise Unusual
+        if type(value) is not str or not kind.min_length <= len(value) <= kind.max_length:
+            raise UnusualForm
         if not matches(value) or value.endswith("\n"):
-            raise Unusual
+            raise UnusualForm
         return value
 
     return read
@@ -303,7 +303,7 @@ def _number(kind: Number, checked: bool) -> Read:
 
     def read(value: Value) -> Value:
         if type(value) not in types or not least <= value <= EXACT:
-            raise Unusual
+            raise UnusualForm
         return value
 
     return read
@@ -314,18 +314,18 @@ def _choice(kind: Choice) -> Read:
 
     def read(value: Value) -> Value:
         if type(value) not in (str, int) or (type(value), value) not in known:
-            raise Unusual
+            raise UnusualForm
         return known[type(value), value]
 
     return read
 
 
 def _list(kind: ListOf, one: Read, checked: bool) -> Read:
-    into, shortest, longest = kind.into, kind.shortest, kind.longest
+    into, min_length, max_length = kind.into, kind.min_length, kind.max_length
 
     def read(value: Value) -> Value:
-        if type(value) is not list or (not checked and not shortest <= len(value) <= longest):
-            raise Unusual
+        if type(value) is not list or (not checked and not min_length <= len(value) <= max_length):
+            raise UnusualForm
         return into([one(item) for item in value])
 
     return read
@@ -333,7 +333,7 @@ def _list(kind: ListOf, one: Read, checked: bool) -> Read:
 
 def _update(known: Json, new: Json) -> None:
     for key, value in new.items():
-        if not isinstance(value, _IfKnown):
+        if not isinstance(value, _IfPresent):
             known[key] = _joined(known.get(key), value)
         elif key in known:
             known[key] = _joined(known[key], value.value)

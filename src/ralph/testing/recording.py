@@ -18,7 +18,7 @@ Seconds = Annotated[float, Field(ge=0)]
 
 
 class RecordingPart(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
 
 class RecordingHead(RecordingPart):
@@ -67,7 +67,7 @@ class RecordedCall(RecordingPart):
     """One call, in `calls/<work>/<number>-….json`."""
 
     version: Literal[1] = 1
-    number: Annotated[int, Field(ge=1)] = Field(description="Counts the calls of the run, in the order they began.")
+    number: Annotated[int, Field(ge=1)] = Field(description="Counts the calls of the run, in the order of their start.")
     work: str
     kind: str
     attempt: Count
@@ -75,7 +75,7 @@ class RecordedCall(RecordingPart):
     turn: Annotated[int, Field(ge=1)] = Field(description="The try of the step, from 1.")
     role: str
     provider: RecordedProvider
-    folder: str = Field(description="The folder in which the agent began, below the top of the working copy.")
+    folder: str = Field(description="The folder in which the agent started, below the top of the working copy.")
     prompt: str
     context: str = Field(description="System text, which some agents get apart from the prompt.")
     began: str

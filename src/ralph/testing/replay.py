@@ -131,7 +131,7 @@ def _file(call: str, entry: object) -> list[PlayedFile]:
     parts = path.split("/")
     is_inside = bool(path) and not path.startswith("/") and not {"", ".", ".."} & set(parts) and "\0" not in path
     if not is_inside or ".git" in (part.lower() for part in parts):
-        raise _damaged(call, f"the path {path!r} is not one of a file in the project")
+        raise _damaged(call, f"the path {path!r} does not name a file in the project")
     if entry.get("left_out"):
         return []
     if entry.get("change") == "deleted":
@@ -289,5 +289,5 @@ def _whole(document: dict[str, object], key: str, path: str) -> int:
 def _damaged(path: str, why: str) -> RalphError:
     return RalphError(
         f"The recording cannot be played: {path}: {why}.",
-        remedy="Nothing was changed. Get the recording again, or record the run anew.",
+        remedy="Nothing was changed. Get the recording again, or record the run again.",
     )

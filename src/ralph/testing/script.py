@@ -15,7 +15,7 @@ from ralph import validation
 class ScriptTurn(BaseModel):
     """What the agent does in one call."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     match: str | None = Field(default=None, description="A regular expression that must match the prompt.")
     call: int | None = Field(default=None, ge=1, description="Play this turn only in the nth call.")
@@ -35,7 +35,7 @@ class ScriptTurn(BaseModel):
 class Script(BaseModel):
     """A JSON file of turns; in each call, the agent plays the first one that matches."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     turns: list[ScriptTurn]
 

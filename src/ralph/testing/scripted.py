@@ -69,7 +69,7 @@ def load(path: Name) -> list[PlayedTurn]:
         with open(path, "rb") as file:
             document = json.load(file)
         turns = [PlayedTurn(**turn) for turn in document["turns"]]
-        if set(document) == {"turns"} and all(map(_is_plain, turns)):
+        if set(document) == {"turns"} and all(map(_is_simple, turns)):
             return turns
     except (OSError, ValueError, TypeError, KeyError):
         pass
@@ -80,7 +80,7 @@ def load(path: Name) -> list[PlayedTurn]:
     return [PlayedTurn(**turn.model_dump()) for turn in script.read(Path(path))]
 
 
-def _is_plain(turn: PlayedTurn) -> bool:
+def _is_simple(turn: PlayedTurn) -> bool:
     counts = (turn.call, turn.times)
     lists = (turn.say, turn.delete, turn.run, turn.then)
     tables = (turn.write, turn.append)

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from ralph import safe_files
 from ralph.config import Config
+from ralph.frozen import Frozen
 from ralph.plan.model import Gate, GateResult
 from ralph.process import environment, spawn
 from ralph.process.redaction import Secrets
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
+from ralph.verify.gate_list import red
 from ralph.verify.output import first_failing, in_brief, useful
 
 MAX_COMMAND = 100
 
 
-@dataclass(frozen=True, kw_only=True)
-class GateRun:
+class GateRun(Frozen):
     """Where gates run, and the callbacks for their progress."""
 
     cwd: Path
@@ -46,26 +47,6 @@ def gate_environment(config: Config, variables: Mapping[str, str]) -> dict[str, 
     return {**{name: value for name, value in allowed.items() if not name.startswith("RALPH_")}, **variables}
 
 
-def default_gates(config: Config) -> tuple[Gate, ...]:
-    """Return the gates of every task: `gates`, or else the commands of `verify.default`."""
-    if config.gates is None:
-        return simple_gates(config.verify.default, config)
-    return tuple(
-        Gate(
-            name=gate.name,
-            command=gate.command,
-            required=gate.required,
-            timeout=gate.timeout or config.verify.timeout,
-        )
-        for gate in config.gates
-    )
-
-
-def simple_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
-    """Return commands as gates that are named after themselves."""
-    return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
-
-
 async def run_all(gates: Iterable[Gate], bench: GateRun, *, first: int = 1) -> tuple[GateResult, ...]:
     """Run every gate, even after a red one, so that the next agent sees all problems."""
     results = []
@@ -77,11 +58,6 @@ async def run_all(gates: Iterable[Gate], bench: GateRun, *, first: int = 1) -> t
         bench.ended(result)
         results.append(result)
     return tuple(results)
-
-
-def red(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
-    """Return the required gates that did not pass."""
-    return tuple(result for result in results if result.required and not result.passed)
 
 
 def explain(results: Iterable[GateResult]) -> str:

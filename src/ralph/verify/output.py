@@ -22,7 +22,7 @@ MAX_READ_FILES = 10_000
 MAX_LINE = 400
 BEFORE, HEAD_LINES, TAIL_LINES = 8, 30, 40
 POINT_BEFORE, POINT_AFTER = 4, 6
-MOST, MOST_BEFORE, MOST_POINT = 4_000, 500, 400
+MAX_CHARS, MAX_BEFORE, MAX_POINT = 4_000, 500, 400
 GAP = "[…]"
 
 
@@ -37,13 +37,13 @@ def useful(log: Path) -> str:
         end = _lines(file, max(size - WINDOW, 0), size, cut=size > WINDOW)
         found = _first_error(file, size)
         if found is None:
-            return "\n".join(_last(end, TAIL_LINES, MOST))
+            return "\n".join(_last(end, TAIL_LINES, MAX_CHARS))
         after = _lines(file, found, found + WINDOW)
         before = _before(file, found, after[0])
     if found + WINDOW < size:
         return _excerpt(before, after, end)
-    whole, tail = "\n".join(before + after), "\n".join(_last(end, TAIL_LINES, MOST))
-    if len(whole) > MOST:
+    whole, tail = "\n".join(before + after), "\n".join(_last(end, TAIL_LINES, MAX_CHARS))
+    if len(whole) > MAX_CHARS:
         return _excerpt(before, after, None)
     return whole if GAP in before or len(whole) > len(tail) else tail
 
@@ -76,15 +76,15 @@ def in_brief(line: str, size: int) -> str:
 
 def _excerpt(before: list[str], after: list[str], end: list[str] | None) -> str:
     """Combine the first error with its context, the point if that comes later, and the end of the output."""
-    room = MOST // 2 - len("\n".join(before))
+    room = MAX_CHARS // 2 - len("\n".join(before))
     head = _fitting(after[:HEAD_LINES], room)
     rest = after[len(head) :]
-    tail = _last(rest if end is None else end, TAIL_LINES, MOST // 2)
+    tail = _last(rest if end is None else end, TAIL_LINES, MAX_CHARS // 2)
     left_out = rest[: -len(tail)] if end is None and tail else rest
     point = None if _point(head) is not None else _point(left_out)
     if point is not None:
-        head = [*_fitting(head, room - 2 * MOST_POINT), GAP, *_last(left_out[:point], POINT_BEFORE, MOST_POINT)]
-        head += _fitting(left_out[point : point + POINT_AFTER], MOST_POINT)
+        head = [*_fitting(head, room - 2 * MAX_POINT), GAP, *_last(left_out[:point], POINT_BEFORE, MAX_POINT)]
+        head += _fitting(left_out[point : point + POINT_AFTER], MAX_POINT)
     return "\n".join([*before, *head, GAP, *tail] if left_out else before + head + tail)
 
 
@@ -155,7 +155,7 @@ def _before(file: BinaryIO, found: int, error: str) -> list[str]:
     file.seek(max(found - 1, 0))
     if lines and file.read(1) == b"\r":
         lines.pop()  # the error was written over it
-    near = _last(lines, BEFORE, MOST_BEFORE)
+    near = _last(lines, BEFORE, MAX_BEFORE)
     heading = next((line for line in reversed(lines) if line and not line[0].isspace()), None)
     return [heading, GAP, *near] if heading and error[:1].isspace() and heading not in near else near
 

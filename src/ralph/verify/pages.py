@@ -7,12 +7,13 @@ import re
 import time
 from collections.abc import Callable, Coroutine, Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from ralph import config, safe_files
+from ralph.frozen import Frozen
 from ralph.plan.model import PageFinding, PageResult
 from ralph.process.redaction import Secrets
 from ralph.verify.browser import Browser
@@ -28,15 +29,14 @@ SIZE = {"width": 1280, "height": 800}
 REST = 5.0  # seconds after loading in which a page may send more requests
 RELOADS = 10
 TRIES = 2
-MOST = 10  # findings of one page
+MAX_FINDINGS = 10  # findings of one page
 MAX_LINE = 300  # characters of one finding
 INSPECT = Path(__file__).with_name("inspect_page.js")
 IDLE = "() => new Promise((done) => requestAnimationFrame(() => requestIdleCallback(done, {timeout: 1000})))"
 GITIGNORE = b"*\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shots:
+class ScreenshotFolder(Frozen):
     """Where screenshots go; they are named after a task and its attempt."""
 
     root: Path  # the project root
@@ -60,13 +60,12 @@ class Shots:
                 file.write(GITIGNORE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PageVisit:
+class PageVisit(Frozen):
     """One visit to all pages of a story."""
 
     pages: tuple[Page, ...]
     browser: Browser
-    shots: Shots
+    shots: ScreenshotFolder
     seen: Callable[[PageResult], None]
     secrets: Secrets = field(default_factory=Secrets, repr=False)
 
@@ -240,9 +239,9 @@ def _result(
     ]
     known = [re.compile(pattern) for pattern in visit.settings.ignore]
     listed = [finding for finding in listed if not any(pattern.search(finding.line) for pattern in known)]
-    if len(listed) > MOST:
-        more = f"and {len(listed) - MOST} more"
-        listed = [*listed[:MOST], replace(listed[MOST], text=more)]
+    if len(listed) > MAX_FINDINGS:
+        more = f"and {len(listed) - MAX_FINDINGS} more"
+        listed = [*listed[:MAX_FINDINGS], replace(listed[MAX_FINDINGS], text=more)]
     return PageResult(
         page=name,
         url=secrets.text(url),

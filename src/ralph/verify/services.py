@@ -39,7 +39,7 @@ def port_variables(assigned: Mapping[str, int]) -> dict[str, str]:
 
 
 @dataclass
-class _Running:
+class _RunningService:
     child: Child
     stack: AsyncExitStack
     log: Path
@@ -72,7 +72,7 @@ class Services:
     borrows: bool = True  # use a service that is already up; False: only one that runs in `cwd` may answer
     environment: Mapping[str, str] | None = None  # the environment of services; None: everything in the person's shell
     _ports: dict[str, int] = field(default_factory=dict)
-    _running: dict[str, _Running] = field(default_factory=dict)
+    _running: dict[str, _RunningService] = field(default_factory=dict)
     _noted_once: set[str] = field(default_factory=set)
     _lives: int = 0
 
@@ -175,7 +175,7 @@ class Services:
                 grace=3.0,
             )
         )
-        running = _Running(child=child, stack=stack, log=log, flush=flush, output=output)
+        running = _RunningService(child=child, stack=stack, log=log, flush=flush, output=output)
         self._running[service.name] = running
         try:
             await self._wait(service, running)
@@ -183,7 +183,7 @@ class Services:
             await self._end(service.name)
             raise
 
-    async def _wait(self, service: Service, running: _Running) -> None:
+    async def _wait(self, service: Service, running: _RunningService) -> None:
         loop = asyncio.get_running_loop()
         began = loop.time()
         ready = asyncio.ensure_future(until_ready(service.ready, running.output))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ralph.frozen import Frozen
 from ralph.plan.model import Gate, GateResult, PageResult
 from ralph.verify import gates, pages
 from ralph.verify.gates import GateRun
@@ -11,17 +12,15 @@ from ralph.verify.pages import PageVisit
 from ralph.verify.services import ServiceFailure, Services
 
 
-@dataclass(frozen=True, kw_only=True)
-class UiWork:
+class UiWork(Frozen):
     """What UI work needs besides the gates of all work."""
 
     services: Services
     gates: tuple[Gate, ...] = ()
-    look: PageVisit | None = None  # None: no browser is needed
+    visit: PageVisit | None = None  # None: no browser is needed
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteResult:
+class SuiteResult(Frozen):
     """The result of a check."""
 
     results: tuple[GateResult, ...]
@@ -42,8 +41,8 @@ async def check(default: tuple[Gate, ...], bench: GateRun, ui: UiWork | None = N
         return SuiteResult(results=results)
     try:
         await ui.services.prepare()
-        if ui.look:
-            seen = await pages.visit_pages(ui.look, ui.services.url)
+        if ui.visit:
+            seen = await pages.visit_pages(ui.visit, ui.services.url)
         ui.services.check_alive()
         with_ports = replace(bench, environment={**bench.environment, **bench.ui_variables})
         results += await gates.run_all(ui.gates, with_ports, first=len(results) + 1)

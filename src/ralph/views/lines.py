@@ -8,19 +8,18 @@ import sys
 import time
 import unicodedata
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from ralph.ansi import strip_ansi
+from ralph.frozen import Frozen
 
 NARROWEST = 30
 PIECES = re.compile(r"( +)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Clock:
+class Clock(Frozen):
     """A duration, and the current time."""
 
     seconds: Callable[[], float] = time.monotonic

@@ -15,7 +15,7 @@ HEARTBEAT = 60.0
 
 
 @dataclass
-class Doing:
+class Activity:
     """One piece of work in progress."""
 
     what: str
@@ -33,7 +33,7 @@ class LivingLine:
         self._clock = clock
         self._is_terminal = sys.stdout.isatty()
         self._live = self._is_terminal and not quiet and os.environ.get("TERM") != "dumb"
-        self._doing: dict[str, Doing] = {}
+        self._doing: dict[str, Activity] = {}
         self._shown = False
         self._beat = clock.seconds()
         self.at = ""  # the progress of the whole run
@@ -43,7 +43,7 @@ class LivingLine:
         now = self._clock.seconds()
         if not self._doing:
             self._beat = now
-        self._doing[work] = Doing(what, since=now, heard=now, until=None if ends_in is None else now + ends_in)
+        self._doing[work] = Activity(what, since=now, heard=now, until=None if ends_in is None else now + ends_in)
         self._draw()
 
     def hear(self, work: str, said: str) -> None:
@@ -91,14 +91,14 @@ class LivingLine:
     def _name(self, work: str) -> str:
         return f"{work}: " if len(self._doing) > 1 else ""
 
-    def _so_far(self, doing: Doing) -> str:
+    def _so_far(self, doing: Activity) -> str:
         if doing.until is not None:
             return self._elapsed(doing)
         silent = self._clock.seconds() - doing.heard
         quiet = f", silent for {words.elapsed(silent)}" if silent >= HEARTBEAT / 2 else ""
         return f"{self._elapsed(doing)} so far{quiet}"
 
-    def _elapsed(self, doing: Doing) -> str:
+    def _elapsed(self, doing: Activity) -> str:
         if doing.until is not None:
             return f"{words.elapsed(max(doing.until - self._clock.seconds(), 0))} left"
         return words.elapsed(self._clock.seconds() - doing.since)

@@ -36,10 +36,10 @@ Count = Annotated[int, Field(ge=0)]
 
 
 class ReportPart(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(defer_build=True, extra="forbid")
 
 
-class Now(ReportPart):
+class CurrentWork(ReportPart):
     """The work in progress."""
 
     id: str
@@ -72,7 +72,7 @@ class RunState(ReportPart):
     target: str
     config: str
     loop: Count = 0
-    now: Now | None = None
+    now: CurrentWork | None = None
     tasks: TasksReport
     in_place: bool = Field(default=False, description="Whether gates ran where the agent worked.")
     last_failure: str = ""
@@ -157,7 +157,7 @@ class Reports:
         """The state after an event; None if the event changes nothing."""
         match event:
             case e.AttemptStarted():
-                doing = Now(id=event.work, title=event.title, attempt=event.attempt)
+                doing = CurrentWork(id=event.work, title=event.title, attempt=event.attempt)
                 return state.model_copy(
                     update={"status": "running", "reason": "", "now": doing, "loop": state.loop + 1}
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ralph.plan.budget import Spent
+from ralph.plan.budget import AmountSpent
 from ralph.plan.usage import Usage
 from ralph.stores import spending
 from ralph.views import words
@@ -20,7 +20,7 @@ def summary(records: Path, target: str) -> str:
 
 
 def used(usage: Usage) -> str:
-    return f"{words.tokens(usage)} · {words.cost(usage)}"
+    return f"{words.tokens(usage)} · {words.cost(usage)}" if usage.calls else "no agent was called"
 
 
 def as_json(records: Path, target: str) -> dict[str, object]:
@@ -29,7 +29,7 @@ def as_json(records: Path, target: str) -> dict[str, object]:
     return {**_spent(found.total), "tasks": {work: _spent(spent) for work, spent in sorted(found.tasks.items())}}
 
 
-def _spent(spent: Spent) -> dict[str, object]:
+def _spent(spent: AmountSpent) -> dict[str, object]:
     return {"attempts": spent.attempts, "seconds": round(spent.seconds, 3), **usage_entry(spent.usage)}
 
 

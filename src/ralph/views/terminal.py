@@ -129,8 +129,8 @@ class TerminalView:
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
         name = event.title if event.kind is not WorkKind.TASK else f"{event.work} {event.title}"
-        most = f" of {event.max_failures}" if event.max_failures else ""
-        tries = f", try {event.failures + 1}{most}" if event.failures else ""
+        limit = f" of {event.max_failures}" if event.max_failures else ""
+        tries = f", try {event.failures + 1}{limit}" if event.failures else ""
         again = ", resumed" if event.resumed else ""
         self._living.end("")
         self._found.discard(event.work)
@@ -213,7 +213,7 @@ class TerminalView:
         shot = f" · {result.screenshot}" if result.screenshot else ""
         about = f"page {result.page} · {words.duration(result.seconds)}"
         if event.work and not event.attempt:  # no attempt has been made yet
-            found = words.count(len(result.findings), "finding") if result.findings else "nothing wrong"
+            found = words.count(len(result.findings), "finding") if result.findings else "no problems"
             self._line(f"    before: page {result.page} · {found}{shot}", dim=True)
             return
         if result.passed:
@@ -304,7 +304,7 @@ class TerminalView:
             f"time {words.duration(event.seconds)}",
             always=True,
         )
-        if event.attempts:
+        if event.attempts or event.usage.calls:
             self._line(f"  {used(event.usage)}", always=True)
         if event.total.calls > event.usage.calls:
             self._line(f"  in all runs: {used(event.total)}", always=True)
@@ -328,7 +328,7 @@ def headline(event: e.RunEnded, *, shown: bool = False) -> str:
             proof = green if event.gates else "all pages green"
             agreed = " · final verification agreed" if event.verified else ""
             where = f", {words.IN_PLACE}" if event.in_place else ""
-            manual = f" · {event.accepted} accepted by hand" if event.accepted else ""
+            manual = f" · {event.accepted} accepted manually" if event.accepted else ""
             return f"{event.target}: complete · {proof}{where}{agreed}{manual}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"

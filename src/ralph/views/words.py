@@ -61,19 +61,25 @@ def cost(usage: Usage) -> str:
     """The reported cost, and how many calls reported none; unknown is never 0."""
     if usage.cost_usd is None:
         return "cost unknown"
-    known = f"${usage.cost_usd:.2f}" if usage.cost_usd >= 0.005 or not usage.cost_usd else f"${usage.cost_usd:.4f}"
+    known = _dollars(usage.cost_usd)
     about = f"about {known}, estimated" if usage.estimated else known
     return f"{about} (unknown for {usage.unpriced} of {usage.calls} calls)" if usage.unpriced else about
+
+
+def _dollars(cost: float) -> str:
+    if not cost or cost >= 0.005:
+        return f"${cost:.2f}"
+    return f"${cost:.4f}" if cost >= 0.00005 else "less than $0.0001"
 
 
 def first_line(text: str) -> str:
     return text.strip().splitlines()[0] if text.strip() else ""
 
 
-def telling(output: str, most: int = 3) -> list[str]:
+def telling(output: str, max_lines: int = 3) -> list[str]:
     """The most useful lines of a red gate's output: those that name an error, else the last ones."""
     lines = [line for line in output.splitlines() if line.strip(" -=_.")]
-    return [line for line in lines if ERROR.search(line)][:most] or lines[-most:]
+    return [line for line in lines if ERROR.search(line)][:max_lines] or lines[-max_lines:]
 
 
 def cut(text: str, width: int) -> str:
@@ -111,7 +117,7 @@ def state_of(task: Task) -> str:
 def passed(number: int, accepted: int, total: int | None = None) -> str:
     """How many tasks passed their gates, and how many a person accepted."""
     of = "" if total is None else f" of {total}"
-    return f"{number}{of} passed" + (f", {accepted} accepted by hand" if accepted else "")
+    return f"{number}{of} passed" + (f", {accepted} accepted manually" if accepted else "")
 
 
 def in_place(task: Task) -> str:

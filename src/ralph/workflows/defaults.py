@@ -6,7 +6,7 @@ from ralph.config import Config
 from ralph.plan.model import Gate, Plan, Task
 from ralph.plan.prompting import PlanClaims
 from ralph.plan.work import ContractResult, FileTexts, Work
-from ralph.verify.gates import default_gates, simple_gates
+from ralph.verify.gate_list import default_gates, simple_gates
 
 
 class WorkflowDefaults:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from ralph.frozen import Frozen
 from ralph.plan.model import (
     Failure,
     FinalReview,
@@ -20,7 +21,7 @@ from ralph.stores.fields import (
     TEXT,
     Choice,
     ListOf,
-    Maybe,
+    Nullable,
     Part,
     States,
     TableOf,
@@ -102,7 +103,7 @@ RUN = Part[Value](
     "",
     dict,
     own("started_at", TIME),
-    own("current_story_id", Maybe(TEXT), "current"),
+    own("current_story_id", Nullable(TEXT), "current"),
     own("learnings", TEXTS),
     own("verification", VERIFICATION, "review", when_set=True),
 )
@@ -126,7 +127,7 @@ PRD = Format(
         given("description"),
         given("prd_hash", attr=ONLY_CHECKED, about="Which prd.md this was made from; set by Ralph."),
         own("run", RUN, ITS_FIELDS),
-        given("user_stories", ListOf(of=STORY, shortest=1), "tasks", required=True),
+        given("user_stories", ListOf(of=STORY, min_length=1), "tasks", required=True),
     ),
 )
 
@@ -177,7 +178,7 @@ TASKS = Format(
         given("description"),
         own("started_at", TIME),
         own("setup", SETUP, when_set=True),
-        given("tasks", ListOf(of=TASK, shortest=1), required=True),
+        given("tasks", ListOf(of=TASK, min_length=1), required=True),
     ),
 )
 
@@ -235,7 +236,7 @@ SPEC = Part(
     given("priority", WHOLE),
     SPEC_STATUS,
     given("context"),
-    given("tasks", ListOf(of=SPEC_TASK, shortest=1, by_rule=True), required=True),
+    given("tasks", ListOf(of=SPEC_TASK, min_length=1, by_rule=True), required=True),
     CRITERIA,
     own("notes", about="Set by Ralph."),
     own("attempts", COUNT, about="Set by Ralph: attempts to commit it."),
@@ -273,8 +274,7 @@ REQUEST_STATES = States(pending=("pending",), begun=("in_progress",), passed=("c
 REQUEST_CODEC = Codec(states=REQUEST_STATES)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RequestState:
+class RequestState(Frozen):
     """What state.json says of a plan."""
 
     request: str
@@ -311,12 +311,12 @@ STATE = Format(
         given("original_request", FILLED, "request", required=True),
         given("task_order", ListOf(of=NAME), "order", required=True),
         given("task_statuses", TableOf(of=REQUEST_STATUS), "statuses", required=True),
-        own("last_failure", Maybe(LAST_FAILURE), "failure", required=True),
+        own("last_failure", Nullable(LAST_FAILURE), "failure", required=True),
         given("summary", attr=ONLY_CHECKED, about="A summary of the request, for every agent that works on it."),
         own("started_at", TIME, about="Set by Ralph: when the first task started.", when_set=True),
         given(
             "branch",
-            Maybe(BRANCH, none=""),
+            Nullable(BRANCH, none=""),
             about="Set by Ralph: the branch that has the plan once a run has started.",
         ),
         LEARNINGS,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.engine.orphans import verifiers
 from ralph.engine.plan_files import plan_files
-from ralph.engine.recovery import verifiers
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.writer import new_run_id

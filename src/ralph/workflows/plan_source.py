@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.read import Branch
 from ralph.workspace import Workspace
@@ -13,8 +13,7 @@ BRANCH_PREFIX = "ralph/"
 PENDING = "refs/ralph/pending"
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlanSource:
+class PlanSource(Frozen):
     """A plan's files, from any source. Paths are relative to the project's root."""
 
     root: Path  # the project, where git commands work
@@ -45,14 +44,14 @@ class PlanSource:
         here = self.folder / folder
         if here.is_symlink() or not here.is_dir():
             return {}
-        return {path.name: path.read_bytes() for path in sorted(here.iterdir()) if _is_plain(path)}
+        return {path.name: path.read_bytes() for path in sorted(here.iterdir()) if _is_regular_file(path)}
 
     @property
     def where(self) -> str:
         return str(self.folder) if self.folder else f"branch {self.branch.name if self.branch else self.revision}"
 
 
-def _is_plain(path: Path) -> bool:
+def _is_regular_file(path: Path) -> bool:
     return path.is_file() and not path.is_symlink()
 
 

@@ -20,8 +20,8 @@ from ralph.config import Config
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.host import LocalHost
 from ralph.engine.loop import attempt_of
+from ralph.engine.orphans import end_orphans
 from ralph.engine.plan_files import plan_files
-from ralph.engine.recovery import end_orphans
 from ralph.engine.run import Run
 from ralph.engine.settle import Policy
 from ralph.engine.ticking import Tick, ticking
@@ -63,7 +63,7 @@ class Planner:
     name: str  # the name of the target that is planned
     run: Run
     root: Path  # where the plan's files are
-    _workflow: _Planning
+    _workflow: _PlanningWorkflow
     tick: Tick | None = None  # called once a second while an agent is asked
     _host: LocalHost | None = None
 
@@ -94,7 +94,7 @@ class Planner:
         if outcome.verdict is Verdict.PASSED:
             return answers[-1]
         raise RalphError(
-            f"The agent gave no usable answer in {ASKED_AGAIN.max_retries + 1} tries ({title.lower()}).",
+            f"The agent gave no usable answer in {ASKED_AGAIN.max_retries + 1} tries ({title[0].lower()}{title[1:]}).",
             details=tuple(filter(None, outcome.reason.splitlines()[:20])),
             remedy=f"Nothing was changed. The agent's output is in {self.run.logs}",
         )
@@ -113,7 +113,7 @@ class Planner:
             branch="",
             began=run.clock(),
         )
-        tell_begin(run, work, record, failures=0, most=1)
+        tell_begin(run, work, record, failures=0, max_failures=1)
         record = await run_attempt(attempt_of(run, work, record), host, record)
         run.forget(record)
         outcome = conclude(run.plan, work, record, now(), run.clock() - record.began)
@@ -224,9 +224,9 @@ def planner(
         workspace.keep_out_of_git()
         asyncio.run(end_orphans(left_by, workspace.records))
         for name in workspace.own_files:
-            atomic.sweep(workspace.root / name)
+            atomic.remove_temporary(workspace.root / name)
         journal.listen(listener)
-        workflow = _Planning(f"plan-{target}", workspace.root, plan_paths=makes)
+        workflow = _PlanningWorkflow(f"plan-{target}", workspace.root, plan_paths=makes)
         run = Run(
             id=run_id,
             workspace=workspace,
@@ -248,7 +248,7 @@ def planner(
             run.remove_temporary()
 
 
-class _Nothing:
+class _PlanInMemory:
     """A store for planning calls, which have no plan file to save."""
 
     def __init__(self, plan: Plan) -> None:
@@ -261,7 +261,7 @@ class _Nothing:
 
 
 @dataclass
-class _Planning:
+class _PlanningWorkflow:
     """Planning calls as work for the engine: each has one agent step and one answer file."""
 
     target: str
@@ -277,8 +277,8 @@ class _Planning:
     already_red: tuple[str, ...] = ()
 
     @property
-    def store(self) -> _Nothing:
-        return _Nothing(Plan(target=self.target))
+    def store(self) -> _PlanInMemory:
+        return _PlanInMemory(Plan(target=self.target))
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
         return Finished(ending=Ending.DONE)

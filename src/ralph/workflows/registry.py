@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, cast
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.read import one_moment
 from ralph.plan.model import Plan, Task
 from ralph.validation import nearest
@@ -53,8 +53,7 @@ class _Entry(Protocol):
         ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkflowType:
+class WorkflowType(Frozen):
     """One of the five workflows, as commands see it."""
 
     name: str
@@ -62,7 +61,7 @@ class WorkflowType:
     default_config: str = ""  # `--config`: its steps come from a file, by default this one
     can_race: bool = True  # `--race`: several agents can attempt the same task
     can_halt: bool = False  # `--on-failure`: the first failed task ends the run
-    more_roles: tuple[RoleName, ...] = ()  # who is needed for a run, beside those who do and review tasks
+    more_roles: tuple[RoleName, ...] = ()  # other roles that a run needs, besides those that do and review tasks
 
     @property
     def targets(self) -> _Targets:

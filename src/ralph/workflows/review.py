@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph import prompts
 from ralph.config import Config
@@ -11,11 +12,11 @@ from ralph.engine.settle import Policy
 from ralph.plan.model import GateResult, Severity
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.work import ASKED_AGAIN, StepSpec
-from ralph.steps.agent import CallSettings
-from ralph.steps.pipeline import Pipeline
 from ralph.workflows.prompt_text import bullets, criteria
 
-REVIEW = StepSpec(type="review", resilience=ASKED_AGAIN, settings=CallSettings())
+if TYPE_CHECKING:
+    from ralph.steps.pipeline import Pipeline
+
 TEMPLATE = "review"
 
 
@@ -23,8 +24,11 @@ def with_review(steps: tuple[StepSpec, ...], config: Config) -> tuple[StepSpec, 
     """The steps of a task, with a review after its gates if reviews are on and there is none yet."""
     if not config.review.enabled or any(spec.type == "review" for spec in steps):
         return steps
+    from ralph.steps.agent import CallSettings  # a plan without reviews needs no step to say what is next
+
+    review = StepSpec(type="review", resilience=ASKED_AGAIN, settings=CallSettings())
     after = max(number for number, spec in enumerate(steps, 1) if spec.type in ("agent", "verify"))
-    return (*steps[:after], REVIEW, *steps[after:])
+    return (*steps[:after], review, *steps[after:])
 
 
 def reviewed(pipeline: Pipeline, config: Config) -> Pipeline:
@@ -42,6 +46,8 @@ def review_prompt(
     occasion: PromptRequest, config: Config, project: Path, *, about: str = "", learnings: str = ""
 ) -> str:
     """A reviewer's prompt; `about`: what the task belongs to, in the workflow's words."""
+    from ralph.steps.agent import CallSettings
+
     task, asked, settings = occasion.plan.find(occasion.work.id), occasion.review, occasion.step.settings
     assert task is not None and asked is not None, "only tasks are reviewed, and a reviewer was asked"
     gates = [gate for result in occasion.earlier for gate in result.gates]

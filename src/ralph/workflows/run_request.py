@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.checkout.open import CheckoutRequest
 from ralph.engine.workflow import Workflow
+from ralph.frozen import Frozen
 from ralph.journal.writer import Listener
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRequest:
+class RunRequest(Frozen):
     """Everything that differs between workflows at the start and at the end of a run."""
 
     checkout: CheckoutRequest

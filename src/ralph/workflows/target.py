@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git.read import Branch
 from ralph.plan.model import Plan, TaskState
 
@@ -20,8 +20,7 @@ class PlanStore(Protocol):
     def save(self, plan: Plan) -> object: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class Target:
+class Target(Frozen):
     """A plan of any workflow."""
 
     name: str

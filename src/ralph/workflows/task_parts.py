@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from ralph.plan.model import Acceptance, GateResult, TaskResult
 from ralph.plan.usage import Usage
-from ralph.stores.fields import TEXT, Field, Flag, ListOf, Maybe, Number, Part, Text, given, own
+from ralph.stores.fields import TEXT, Field, Flag, ListOf, Nullable, Number, Part, Text, given, own
 from ralph.stores.findings import FINDING
 from ralph.workflows import plan_rules as rules
 
 FLAG, WHOLE, COUNT, SECONDS = Flag(), Number(), Number(least=0), Number(whole=False, rounded=True)
-TEXTS, TIME, TITLE, FILLED = ListOf(of=TEXT), Maybe(TEXT, none=""), Text(shortest=1), Text(shortest=1, pattern=r"\S")
-BRANCH = Text(pattern=rules.BRANCH, longest=rules.MAX_BRANCH)
-NAME = Text(pattern=rules.STORY_ID, longest=rules.MAX_ID)
+TEXTS, TIME, TITLE, FILLED = (
+    ListOf(of=TEXT),
+    Nullable(TEXT, none=""),
+    Text(min_length=1),
+    Text(min_length=1, pattern=r"\S"),
+)
+BRANCH = Text(pattern=rules.BRANCH, max_length=rules.MAX_BRANCH)
+NAME = Text(pattern=rules.STORY_ID, max_length=rules.MAX_ID)
 ID = given("id", NAME, required=True)
 CRITERIA = given("acceptance_criteria", TEXTS, "criteria")
 USED = Part(
@@ -19,11 +24,11 @@ USED = Part(
     "What the agent's calls used; null: unknown, not 0.",
     Usage,
     own("calls", COUNT),
-    own("input_tokens", Maybe(WHOLE)),
-    own("output_tokens", Maybe(WHOLE)),
-    own("cache_read_tokens", Maybe(WHOLE)),
-    own("cache_write_tokens", Maybe(WHOLE)),
-    own("cost_usd", Maybe(Number(whole=False))),
+    own("input_tokens", Nullable(WHOLE)),
+    own("output_tokens", Nullable(WHOLE)),
+    own("cache_read_tokens", Nullable(WHOLE)),
+    own("cache_write_tokens", Nullable(WHOLE)),
+    own("cost_usd", Nullable(Number(whole=False))),
     own("unpriced", COUNT, about="Calls with an unknown cost."),
     own("estimated", COUNT, about="Calls whose cost was estimated from their tokens."),
     own("model"),
@@ -33,11 +38,11 @@ ACCEPTED = Part(
     "Set by `ralph accept`: a person accepted the task, and no gate decided.",
     Acceptance,
     own("by", about="The person's name from git's user.name."),
-    own("why", Text(longest=rules.MAX_WHY)),
+    own("why", Text(max_length=rules.MAX_WHY)),
 )
 
 
-def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, required: Field) -> Maybe:
+def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, required: Field) -> Nullable:
     """What a passed task left behind, and the gates it passed."""
     one = Part(
         gate,
@@ -50,7 +55,7 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
         own("seconds", SECONDS),
         own("in_place", FLAG, about="Set by Ralph: it ran where the agent worked.", when_set=True),
     )
-    return Maybe(
+    return Nullable(
         Part(
             name,
             f"Set by Ralph when {when}.",
@@ -60,13 +65,13 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
             summary,
             own(
                 "accepted",
-                Maybe(ACCEPTED),
+                Nullable(ACCEPTED),
                 about="Set by Ralph: a person accepted it, and no gate decided.",
                 when_set=True,
             ),
             own(gates, ListOf(of=one), "gates"),
             own("agent", about="Set by Ralph: the agent that did it.", when_set=True),
-            own("usage", Maybe(USED), about="Set by Ralph: what the attempt that passed used.", when_set=True),
+            own("usage", Nullable(USED), about="Set by Ralph: what the attempt that passed used.", when_set=True),
         )
     )
 

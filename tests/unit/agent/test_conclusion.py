@@ -10,6 +10,7 @@ from ralph.agent.conclusion import failure_of
 from ralph.agent.dialects import DIALECTS, dialect_of
 from ralph.agent.dialects.base import DialectReport
 from ralph.agent.failure import CallFailure, FailureKind
+from ralph.agent.remedy import remedy_of
 from ralph.config import Provider
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 
@@ -50,6 +51,19 @@ def test_a_call_that_ended_well_has_not_failed() -> None:
 def test_an_exit_code_or_a_signal_is_a_crash() -> None:
     assert concluded(code=3) == CallFailure(kind=FailureKind.CRASH, said="exit code 3")
     assert concluded(code=-11) == CallFailure(kind=FailureKind.CRASH, said="signal 11")
+
+
+def test_claude_code_that_refuses_to_work_as_root_cannot_be_used() -> None:
+    said = "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons"
+    assert concluded("claude", code=1, errors=f"{said}\n") == CallFailure(kind=FailureKind.UNUSABLE, said=said)
+    assert remedy_of(CallFailure(kind=FailureKind.UNUSABLE, said=said), Provider(command="claude")) == (
+        "Run Ralph as another user. In a container you can set IS_SANDBOX=1 instead."
+    )
+    assert kind("claude", code=1, said=said) is FailureKind.CRASH, "the agent may say what it likes"
+
+
+def test_a_program_that_ralph_ended_while_it_tried_again_reports_why() -> None:
+    assert concluded("codex", how=ExitKind.GAVE_UP, code=-15, report=DialectReport(failure=NETWORK)) == NETWORK
 
 
 @pytest.mark.parametrize("code", [126, 127])
@@ -109,6 +123,7 @@ def test_geminis_exit_code_is_an_http_status(code: int, expected: FailureKind) -
         ),
         ("mini", 1, "mini/bad-key-401.out.txt", "", FailureKind.AUTHENTICATION, "invalid x-api-key You can"),
         ("gemini", 41, "", "gemini/no-login.err.txt", FailureKind.AUTHENTICATION, "Please set an Auth method"),
+        ("gemini", 41, "", "gemini/no-key.err.txt", FailureKind.AUTHENTICATION, "you must specify the GEMINI_API_KEY"),
         ("pi", 1, "", "pi/no-login.err.txt", FailureKind.AUTHENTICATION, "No API key found for the selected model."),
     ],
 )

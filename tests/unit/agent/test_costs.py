@@ -32,7 +32,7 @@ def test_agents_that_name_no_model_need_one_in_the_configuration(name: str) -> N
         refuse_unknown_costs(settings(name), DOLLARS)
     refuse_unknown_costs(settings(name, "gpt-5"), DOLLARS)
     refuse_unknown_costs(settings(name), TOKENS)
-    with pytest.raises(RalphError, match="no price of the model"):
+    with pytest.raises(RalphError, match="no price for the model"):
         refuse_unknown_costs(settings(name, "somebodys-own-model"), DOLLARS)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Any
+
 import pytest
 
-from ralph.agent.dialects.api_errors import failure, reset_in, retry_after, unwrapped
+from ralph.agent.dialects.api_errors import failure, reset_at, reset_in, retry_after, unwrapped
 from ralph.agent.failure import MAX_SAID, RULES, CallFailure, FailureKind, Response, refusal
 
 STOP = {"authentication", "unusable", "not started", "no write permission"}
@@ -78,6 +81,10 @@ def test_a_refused_tool_matters_most_if_nothing_can_be_written(tools, changed, k
         ("litellm.ContextWindowExceededError: no", None, FailureKind.CONTEXT_TOO_LONG),
         ("litellm.InternalServerError: no", None, FailureKind.OVERLOAD),
         ("litellm.APIConnectionError: no", None, FailureKind.NETWORK),
+        ("Missing environment variable: `OPENAI_API_KEY`.", None, FailureKind.AUTHENTICATION),
+        ("Missing API key for OpenAI-compatible auth. Set it.", None, FailureKind.AUTHENTICATION),
+        ("AI_LoadAPIKeyError: Anthropic API key is missing.", None, FailureKind.AUTHENTICATION),
+        ("you must specify the GEMINI_API_KEY environment variable.", None, FailureKind.AUTHENTICATION),
         ("getaddrinfo ENOTFOUND api.example.com", None, FailureKind.NETWORK),
     ],
 )
@@ -99,6 +106,49 @@ def test_errors_of_a_model_service_are_classified(message: str, status: object, 
 )
 def test_a_message_may_say_when_a_limit_resets(message: str, seconds: float | None) -> None:
     assert reset_in(message, now=1000) == (None if seconds is None else 1000 + seconds)
+
+
+@pytest.mark.parametrize(
+    ("message", "moment"),
+    [
+        ("visit https://example.com or try again at 5:09 PM.", (2026, 11, 18, 17, 10)),
+        ("or try again at 3:39 PM.", (2026, 11, 18, 15, 40)),  # the minute is not over yet
+        ("or try again at 3:38 PM.", (2026, 11, 19, 15, 39)),
+        ("or try again at 12:05 AM.", (2026, 11, 19, 0, 6)),
+        ("or try again at 12:30 PM.", (2026, 11, 19, 12, 31)),
+        ("try again at 17:09", (2026, 11, 18, 17, 10)),
+        ("or try again at Nov 22nd, 2026 2:59 AM.", (2026, 11, 22, 3, 0)),
+        ("or try again at Jan 1st, 2027 11:59 PM.", (2027, 1, 2, 0, 0)),
+        ("Try again at 3.", None),
+        ("Try again at 25:00.", None),
+        ("Try again at Foo 3rd, 2026 2:59 AM.", None),
+        ("Try again at Feb 31st, 2026 2:59 AM.", None),
+        ("resets 8:30pm (Nowhere/Land)", None),
+        ("I try again at the 5:09 PM train", None),
+    ],
+)
+def test_a_message_may_name_the_local_time_at_which_a_limit_resets(message: str, moment: Any) -> None:
+    now = datetime(2026, 11, 18, 15, 39, 31).timestamp()
+    assert reset_at(message, now) == (datetime(*moment).timestamp() if moment else None)
+
+
+@pytest.mark.parametrize(
+    ("message", "moment"),
+    [
+        ("You've hit your limit · resets 6pm (UTC)", (2026, 11, 18, 18, 1)),
+        ("You've hit your limit · resets 8:30pm (Europe/Helsinki)", (2026, 11, 18, 18, 31)),
+        ("resets 3:10am (America/New_York)", (2026, 11, 19, 8, 11)),
+        ("resets Nov 20 at 3pm (UTC)", (2026, 11, 20, 15, 1)),
+    ],
+)
+def test_the_time_of_a_reset_may_have_a_time_zone(message: str, moment: Any) -> None:
+    now = datetime(2026, 11, 18, 15, 39, 31, tzinfo=UTC).timestamp()
+    assert reset_at(message, now) == datetime(*moment, tzinfo=UTC).timestamp()
+
+
+def test_a_limit_keeps_the_time_that_its_message_names() -> None:
+    found = failure("You’ve hit your usage limit. Upgrade to Pro or try again at Nov 22nd, 2126 2:59 AM.")
+    assert (found.kind, found.retry_at) == (FailureKind.USAGE_LIMIT, datetime(2126, 11, 22, 3, 0).timestamp())
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def test_a_secret_over_two_blocks_is_hidden(tmp_path: Path) -> None:
 
 
 def test_a_full_file_begins_anew_under_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(words, "MOST", 100)
+    monkeypatch.setattr(words, "MAX_BYTES", 100)
     said = Words(tmp_path / "w.txt", Secrets().stream())
     said.feed(b"x" * 60 + b"\n")
     first = (tmp_path / "w.txt").stat().st_ino

@@ -31,10 +31,13 @@ class Counted(Spending):
         about: dict[str, Any] = {"work": work, "attempt": attempt, "usage": usage}
         self(AgentEnded(**about, how=how, code=0, seconds=1, output_bytes=0, claims=()))
 
-    def attempt(self, usage: Usage, work: str = "US-001", attempt: int = 1) -> None:
+    def attempt(self, usage: Usage, work: str = "US-001", attempt: int = 1, verdict: Verdict = Verdict.FAILED) -> None:
         self.call(usage, work, attempt)
+        self.end(usage, verdict, work, attempt)
+
+    def end(self, usage: Usage, verdict: Verdict, work: str = "US-001", attempt: int = 1) -> None:
         about: dict[str, Any] = {"work": work, "attempt": attempt, "usage": usage, "kind": WorkKind.TASK}
-        self(AttemptEnded(**about, verdict=Verdict.FAILED, reason="", base="", commit="", ref="", seconds=60))
+        self(AttemptEnded(**about, verdict=verdict, reason="", base="", commit="", ref="", seconds=60))
 
 
 def test_a_run_ends_when_its_budget_is_used_up(tmp_path: Path) -> None:
@@ -43,6 +46,20 @@ def test_a_run_ends_when_its_budget_is_used_up(tmp_path: Path) -> None:
     assert spending.used_up() == ""
     spending.call(dollars(0.4), attempt=2)
     assert spending.used_up() == "The budget of this run is used up: $1.00 of $1.00."
+
+
+def test_an_attempt_that_only_waited_for_an_agent_does_not_count(tmp_path: Path) -> None:
+    budget = Budget(attempts=1, target=Allowance(attempts=1), task=Allowance(attempts=1))
+    spending = Counted(tmp_path, budget)
+    spending.attempt(dollars(0), attempt=1, verdict=Verdict.LIMITED)
+    spending.end(Usage(), Verdict.INTERRUPTED, attempt=2)
+    assert (spending.attempts, spending.total.attempts, spending.used_up()) == (0, 0, "")
+    assert spending.used_up_by("US-001") == ""
+
+    spending.attempt(dollars(0), attempt=3, verdict=Verdict.INTERRUPTED)
+
+    assert spending.used_up() == "The budget of this run is used up: 1 of 1 attempts."
+    assert Counted(tmp_path, budget, "r2").used_up().startswith("The budget of auth in all runs is used up")
 
 
 def test_the_next_run_has_a_budget_of_its_own_but_the_plan_has_one(tmp_path: Path) -> None:

@@ -488,7 +488,7 @@ FINISHABLE = (Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED)
 @st.composite
 def specs_to_finish(draw: st.DrawFn) -> tuple[Plan, Policy]:
     """A spec `a` whose tasks are all settled, beside another one."""
-    policy = Policy(max_failures=draw(st.integers(1, 4)), holds=True)
+    policy = Policy(max_failures=draw(st.integers(1, 4)))
     made = []
     for name in ("a-1", "a-2", "a-3", "b-1")[draw(st.integers(0, 2)) :]:
         task = draw(tasks(name, policy.max_failures))
@@ -668,6 +668,18 @@ def test_what_was_tried_is_one_short_line_whatever_a_gate_printed_and_files_are_
     assert len(line.splitlines()) == 1
     assert len(line) < MAX_TRIED_LINE + 100
     assert ("It changed nothing." in line) is not bool(touched)
+
+
+@pytest.mark.parametrize(
+    ("reason", "line"),
+    [
+        ("exit code 1: no proof", "Attempt 1: exit code 1: no proof. It changed a.py."),
+        ("It gave up.", "Attempt 1: It gave up. It changed a.py."),
+    ],
+)
+def test_what_was_tried_is_in_sentences(reason: str, line: str) -> None:
+    task = after_all([outcome_of(1, Verdict.FAILED, reason=reason, touched=("a.py",))], Policy())
+    assert task.tried == (line,)
 
 
 def test_what_a_person_accepts_has_no_files_that_go_back() -> None:

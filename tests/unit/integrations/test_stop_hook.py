@@ -45,7 +45,7 @@ def test_settings_that_cannot_be_read_are_left_as_they_are(tmp_path: Path, text:
 
 
 def test_a_session_is_held_while_the_gates_fail_but_not_for_ever(tmp_path: Path) -> None:
-    for _ in range(stop_hook.MAX_HOLDS):
+    for _ in range(stop_hook.MAX_BLOCKS):
         held = stop_hook.answer(tmp_path, ASKED, "make test: exit code 2", is_verified=True)
         assert held["decision"] == "block" and "make test: exit code 2" in held["reason"]
     released = stop_hook.answer(tmp_path, ASKED, "make test: exit code 2", is_verified=True)

@@ -143,6 +143,15 @@ def test_an_event_without_an_envelope_has_the_names_of_today() -> None:
 # events as values
 
 
+def test_a_field_that_had_another_name_is_read() -> None:
+    head = {"v": 1, "seq": 1, "at": "", "run": "r", "target": "auth", "event": "run_started", "workflow": "feature"}
+    body = {"version": "1", "tasks": 1, "passed": 0, "blocked": 0, "branch": "ralph/auth", "agent": "x", "gates": []}
+    entry = decode(json.dumps({**head, **body, "place": "/slots"}))
+    assert entry and isinstance(entry.event, RunStarted)
+    assert entry.event.slots == "/slots"
+    assert entry.more == {}
+
+
 def test_an_event_cannot_be_changed_and_equals_its_like() -> None:
     event = Noted(text="one")
     with pytest.raises(FrozenInstanceError):

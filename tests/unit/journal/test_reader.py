@@ -121,7 +121,7 @@ def test_a_line_without_an_end_is_not_read_into_memory(tmp_path: Path) -> None:
 def started(target: str = "specs") -> RunStarted:
     return RunStarted(
         run="r", target=target, workflow="specs", version="1", tasks=1, passed=0, blocked=0,
-        branch="main", place="/p", agent="x", gates=(), model="", config="",
+        branch="main", slots="/p", agent="x", gates=(), model="", config="",
     )  # fmt: skip
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from ralph.config import Allowance
-from ralph.plan.budget import Spent, used_up
+from ralph.plan.budget import AmountSpent, used_up
 from ralph.plan.usage import Usage
 
-SPENT = Spent(
+SPENT = AmountSpent(
     usage=Usage(input_tokens=1_000, output_tokens=200, cache_read_tokens=30, cost_usd=2.5, calls=3),
     attempts=3,
     seconds=5400,
@@ -31,4 +31,4 @@ def test_a_budget_is_used_up_when_the_whole_amount_is_spent(allowed: Allowance, 
 
 
 def test_what_is_unknown_uses_nothing_up() -> None:
-    assert used_up(Allowance(usd=0.01, tokens=1), Spent(usage=Usage(calls=1, unpriced=1)), "auth") == ""
+    assert used_up(Allowance(usd=0.01, tokens=1), AmountSpent(usage=Usage(calls=1, unpriced=1)), "auth") == ""

@@ -148,7 +148,7 @@ def test_what_a_killed_writer_left_is_swept_away(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", program, str(path)])
     (tmp_path / ".other.json.1.tmp").touch()
     assert len(list(tmp_path.iterdir())) == 2
-    atomic.sweep(path)
+    atomic.remove_temporary(path)
     assert [left.name for left in tmp_path.iterdir()] == [".other.json.1.tmp"]
 
 

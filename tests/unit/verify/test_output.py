@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.verify.output import CHUNK, MAX_LINE, MOST, SEARCHED, useful
+from ralph.verify.output import CHUNK, MAX_CHARS, MAX_LINE, SEARCHED, useful
 
 SLACK = 20
 
@@ -158,7 +158,7 @@ LINE = st.one_of(
 def test_what_is_shown_is_bounded_and_ends_as_the_log_does(log: Path, lines: list[str], filler: int) -> None:
     lines = [*lines, *["fine"] * filler, "the very end"]
     text = shown(log, "\n".join(lines))
-    assert len(text) <= MOST + SLACK
+    assert len(text) <= MAX_CHARS + SLACK
     assert text.endswith("the very end")
     assert "\x1b" not in text
 
@@ -183,7 +183,7 @@ def test_an_enormous_log_is_looked_at_in_no_time_and_its_end_is_searched(log: Pa
     text = useful(log)
     assert time.monotonic() - began < 5
     assert "AssertionError: assert 1 == 2" in text
-    assert len(text) < MOST + 500
+    assert len(text) < MAX_CHARS + 500
     log.unlink()
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ralph.verify.output import MOST, useful
+from ralph.verify.output import MAX_CHARS, useful
 
 SAMPLES = Path(__file__).parents[2] / "data" / "gates"
 SLACK = 20
@@ -180,7 +180,7 @@ def test_every_sample_is_looked_at() -> None:
 def test_the_error_is_inside_in_little_space_without_colours(name: str) -> None:
     text = useful(SAMPLES / f"{name}.log")
     assert [part for part in INSIDE[name] if part not in text] == []
-    assert len(text) <= MOST + SLACK
+    assert len(text) <= MAX_CHARS + SLACK
     assert "\x1b" not in text
 
 
@@ -191,4 +191,4 @@ def test_the_error_is_inside_between_many_thousand_lines(tmp_path: Path, name: s
     (tmp_path / "log").write_bytes(lines + (SAMPLES / f"{name}.log").read_bytes() + lines)
     text = useful(tmp_path / "log")
     assert INSIDE[name][0] in text
-    assert len(text) <= MOST + SLACK
+    assert len(text) <= MAX_CHARS + SLACK

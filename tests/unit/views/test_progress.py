@@ -104,7 +104,7 @@ def test_a_spec_that_a_person_had_closed_anew_is_another_entry() -> None:
     def closed(plan: Plan) -> Plan:
         number = plan.specs[0].attempts + 1
         outcome = Outcome(work_id="avatar", number=number, verdict=Verdict.PASSED, at="9", commit=COMMIT)
-        return settle(plan, finish, outcome, Policy(holds=True))
+        return settle(plan, finish, outcome, Policy())
 
     blank = Spec(id="avatar", name="A", file="specs/avatar.md")
     first = closed(Plan(target="specs", tasks=(task(1), task(2, TaskState.BLOCKED)), specs=(blank,)))

@@ -74,7 +74,7 @@ def started(**more: Any) -> e.RunStarted:
         "passed": 1,
         "blocked": 0,
         "branch": "main",
-        "place": "/p",
+        "slots": "/p",
         "agent": "claude",
         "gates": ("make test",),
         "model": "",

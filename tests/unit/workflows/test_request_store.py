@@ -18,7 +18,7 @@ from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 from ralph.validation import Mistakes
 from ralph.workflows.formats import REQUEST_TASK, STATE
 from ralph.workflows.request import answers
-from ralph.workflows.request.files import OnDisk, all_paths
+from ralph.workflows.request.files import FilesOnDisk, all_paths
 from ralph.workflows.request.store import RequestStore
 
 Json = dict[str, Any]
@@ -179,7 +179,7 @@ def test_another_version_and_no_state_at_all(tmp_path: Path) -> None:
 
 def test_every_file_of_a_request_is_named(tmp_path: Path) -> None:
     written(tmp_path, state("t-1"), task("t-1"))
-    named = [path.removeprefix(".ralph/") for path in all_paths(OnDisk(tmp_path))]
+    named = [path.removeprefix(".ralph/") for path in all_paths(FilesOnDisk(tmp_path))]
     assert named == [
         "state.json",
         "research.json",

@@ -9,7 +9,8 @@ import pytest
 
 from ralph.errors import RalphError
 from ralph.protect import crash_copies
-from ralph.workflows.session.locate import begin, check_id, find, ids, is_finished, new_id
+from ralph.workflows.session.ids import check_id, ids, new_id
+from ralph.workflows.session.locate import begin, find, is_finished
 from ralph.workspace import Workspace
 
 NOW = datetime(2026, 2, 1, 12, 30, 5, tzinfo=UTC)

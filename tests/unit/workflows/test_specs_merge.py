@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ralph.validation import Mistakes
 from ralph.workflows.formats import SPECS
-from ralph.workflows.specs.merge import TASK_STATE, Merged, merge
+from ralph.workflows.specs.merge import TASK_STATE, MergeResult, merge
 from ralph.workflows.specs.planning import check
 from ralph.workflows.specs.spec_files import SpecFile, parse
 
@@ -41,7 +41,7 @@ def file(name: str, *tasks: str, criteria: tuple[str, ...] = ()) -> SpecFile:
     return parse("\n".join(lines) + "\n", f"specs/{name}.md")
 
 
-def tasks_of(merged: Merged) -> dict[str, Json]:
+def tasks_of(merged: MergeResult) -> dict[str, Json]:
     return {one["id"]: one for one in listed(merged.document)}
 
 
@@ -319,7 +319,7 @@ def sensible(draw: st.DrawFn) -> Json:
     return plan(*draw(st.permutations(specs)))
 
 
-def answered(answer: Json, old: Json) -> Merged | None:
+def answered(answer: Json, old: Json) -> MergeResult | None:
     try:
         return check(copy.deepcopy(answer), copy.deepcopy(old), FILES)
     except Mistakes as error:

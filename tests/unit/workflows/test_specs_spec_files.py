@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from ralph.errors import RalphError
 from ralph.validation import Mistakes
 from ralph.workflows.plan_rules import MAX_ID, STORY_ID
-from ralph.workflows.specs.spec_files import FOLDER, Listed, SpecFile, parse, read_all
+from ralph.workflows.specs.spec_files import FOLDER, ListEntry, SpecFile, parse, read_all
 from ralph.workflows.specs.spec_headings import HeadingRole, role_of
 
 SPEC = """# Password reset
@@ -67,7 +67,7 @@ As a customer I want a new password without calling anyone.
 """
 
 
-def texts(listed: tuple[Listed, ...]) -> list[str]:
+def texts(listed: tuple[ListEntry, ...]) -> list[str]:
     return [item.text for item in listed]
 
 
@@ -83,13 +83,13 @@ def test_a_spec_is_read_as_a_person_reads_it() -> None:
     spec = parse(SPEC, "specs/password-reset.md")
     assert (spec.file, spec.id, spec.name) == ("specs/password-reset.md", "password-reset", "Password reset")
     assert spec.tasks == (
-        Listed(text="Add a reset_tokens table, see the schema", line=26, done=True),
-        Listed(text="Send the link by mail", line=27, done=False),
-        Listed(text="Answer <EXPIRED> after an hour", line=29, done=False),
+        ListEntry(text="Add a reset_tokens table, see the schema", line=26, done=True),
+        ListEntry(text="Send the link by mail", line=27, done=False),
+        ListEntry(text="Answer <EXPIRED> after an hour", line=29, done=False),
     )
     assert spec.criteria == (
-        Listed(text="Given a link that was used, when it is opened again, then it is refused", line=33, done=False),
-        Listed(text="Given an unknown address, then nobody learns that it is unknown", line=34, done=False),
+        ListEntry(text="Given a link that was used, when it is opened again, then it is refused", line=33, done=False),
+        ListEntry(text="Given an unknown address, then nobody learns that it is unknown", line=34, done=False),
     )
     assert spec.text == SPEC
 
@@ -233,7 +233,7 @@ def test_the_name(text: str, name: str) -> None:
 
 def test_settings_at_the_top_are_no_list_and_lines_still_count() -> None:
     spec = parse("---\ntasks:\n- x\n---\n## Tasks\n- a\n", "specs/a.md")
-    assert spec.tasks == (Listed(text="a", line=6, done=False),)
+    assert spec.tasks == (ListEntry(text="a", line=6, done=False),)
 
 
 @pytest.mark.parametrize(

@@ -26,16 +26,13 @@ PROMPT = "{prompt}"
 
 def known(provider: Provider) -> KnownAgent | None:
     """Return the row for a configured command; None if Ralph does not know the agent."""
+    name = PurePath(provider.command).name
     if provider.protocol == "acp":
-        return next((agent for agent in AGENTS.values() if agent.acp and agent.acp.command == _name(provider)), None)
+        return next((agent for agent in AGENTS.values() if agent.acp and agent.acp.command == name), None)
     if provider.dialect in AGENTS and provider.dialect != "scripted":
         return AGENTS[provider.dialect]
-    found = next((agent for agent in AGENTS.values() if agent.command == _name(provider)), None)
+    found = next((agent for agent in AGENTS.values() if agent.command == name), None)
     return None if found and found.name == "scripted" and provider.args[:1] != ("scripted",) else found
-
-
-def _name(provider: Provider) -> str:
-    return PurePath(provider.command).name
 
 
 def dialect_of(provider: Provider) -> Dialect:

@@ -12,15 +12,15 @@ from ralph.agent.dialects.base import JsonReader
 from ralph.agent.dialects.fields import Json, a_count, a_list, a_number, a_text, an_object, uncached
 from ralph.agent.dialects.lines import MAX_LINE_BYTES
 from ralph.agent.failure import CallFailure, FailureKind
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.plan.usage import Usage
 
 UPDATE = "session/update"
 OVER = ("completed", "failed")
 STOPS = {
-    "max_tokens": "the model reached its limit of tokens (max_tokens)",
+    "max_tokens": "the model reached its token limit (max_tokens)",
     "max_turn_requests": "it reached its limit of requests to the model (max_turn_requests)",
-    "refusal": "the model refused to go on (refusal)",
+    "refusal": "the model refused to continue (refusal)",
     "cancelled": "its turn was cancelled",
 }
 AUTHENTICATION_REQUIRED = -32000
@@ -33,8 +33,8 @@ CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])|_")
 class AcpReader(JsonReader):
     """Reads what the agent reports on its turn; hands on the messages that need an answer or are one."""
 
-    def __init__(self, speech: Speech, program: AcpProgram | None = None) -> None:
-        super().__init__(speech)
+    def __init__(self, transcript: Transcript, program: AcpProgram | None = None) -> None:
+        super().__init__(transcript)
         self.receive: Callable[[Json], None] = lambda message: None
         self.break_off: Callable[[CallFailure], None] = self.fail
         self._program = program or AcpProgram(command="")

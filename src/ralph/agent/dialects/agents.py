@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from ralph.agent.dialects import isolation
 from ralph.agent.dialects.isolation import Isolation
+from ralph.frozen import Frozen
 
 ALL_ALLOWED = "it runs every command and changes every file without asking"
 MODEL_KEYS = ("ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "GOOGLE_*", "OPENROUTER_*", "AZURE_*", "AWS_*", "OLLAMA_*")
@@ -15,8 +16,7 @@ MODEL_ARGS = ("--model", "{model}")
 QUIET_LITELLM = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}  # it fetches a price list otherwise
 
 
-@dataclass(frozen=True, kw_only=True)
-class AcpProgram:
+class AcpProgram(Frozen):
     """How an agent speaks the Agent Client Protocol: its own program, or an adapter for it."""
 
     command: str
@@ -28,8 +28,7 @@ class AcpProgram:
     counts_last_answer: bool = False  # the tokens that it reports are those of the last answer only
 
 
-@dataclass(frozen=True, kw_only=True)
-class KnownAgent:
+class KnownAgent(Frozen):
     """An agent for which Ralph can write a configuration."""
 
     name: str
@@ -38,6 +37,7 @@ class KnownAgent:
     args: tuple[str, ...]
     install: str
     login: str = ""  # what a person does when it may not use its model
+    as_root: str = ""  # what a person does when it does not work as root
     env: tuple[str, ...] = ()  # the variables of the person's environment that it gets
     settings: Mapping[str, str] = field(default_factory=dict)  # variables it gets unless the person has set them
     model_args: tuple[str, ...] = MODEL_ARGS
@@ -64,6 +64,7 @@ ROWS = (
         args=("-p", "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions"),
         install="npm install -g @anthropic-ai/claude-code",
         login="Run `claude` once and log in, or set ANTHROPIC_API_KEY.",
+        as_root="Run Ralph as another user. In a container you can set IS_SANDBOX=1 instead.",
         env=("ANTHROPIC_*", "CLAUDE_*", "DISABLE_*", "AWS_*", "GOOGLE_*", "CLOUD_ML_REGION"),
         # nothing may wake up after its last word; Ralph waits better than ten retries of its own do
         settings={"CLAUDE_CODE_DISABLE_CRON": "1", "CLAUDE_CODE_MAX_RETRIES": "2"},
@@ -87,7 +88,7 @@ ROWS = (
             *("--dangerously-bypass-approvals-and-sandbox", "-"),
         ),
         install="npm install -g @openai/codex",
-        login="Run `codex login`, or set OPENAI_API_KEY.",
+        login="Run `codex login`, or set CODEX_API_KEY.",
         env=("OPENAI_*", "CODEX_*", "AZURE_*"),
         context_args=("-c", "developer_instructions={context:json}"),
         permission=("--dangerously-bypass-approvals-and-sandbox",),
@@ -182,7 +183,7 @@ ROWS = (
         title="Goose",
         command="goose",
         args=("run", "--no-session", "--output-format", "stream-json", "-i", "-"),
-        install="npm install -g @aaif/goose",
+        install="see https://github.com/aaif-goose/goose",
         login="Run `goose configure`, or set GOOSE_PROVIDER and the key of that provider.",
         env=("GOOSE_*", *MODEL_KEYS),
         settings={"GOOSE_MODE": "auto", "GOOSE_TELEMETRY_ENABLED": "false"},

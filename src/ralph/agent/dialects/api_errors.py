@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import re
 import time
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
 
 from ralph.agent.dialects.fields import Json, a_count, a_text, an_object
 from ralph.agent.failure import CallFailure, FailureKind
@@ -34,12 +36,13 @@ MESSAGES = (
         r"too long|context.?(?:length|limit|window|overflow)|maximum context|too many tokens|context_length_exceeded",
     ),
     (FailureKind.USAGE_LIMIT, r"usage limit|quota|hit your (?:\w+ )*limit|limit reached|out of credits?"),
-    (FailureKind.UNUSABLE, r"credit balance|billing|model .{0,80}(?:not found|does not exist|not supported)"),
+    (FailureKind.UNUSABLE, r"credit balance|billing|model .{0,80}(?:not found|does not exist|not supported)|with root"),
     (FailureKind.RATE_LIMIT, r"rate.?limit|too many requests|resource.?exhausted"),
     (
         FailureKind.AUTHENTICATION,
-        r"invalid (?:x-)?api.?key|unauthori[sz]ed|unauthenticated|authentication|not logged in|log ?in again"
-        r"|no api key|no auth type|auth method",
+        r"(?:invalid|missing|no) (?:x-)?api.?key|api.?key (?:is )?(?:missing|required|not (?:found|set))"
+        r"|missing environment variable|must specify .{0,40}(?:key|token)|no auth type|auth method"
+        r"|unauthori[sz]ed|unauthenticated|authentication|not logged in|log ?in again",
     ),
     (FailureKind.OVERLOAD, r"overloaded|high demand|server.?error|unavailable|internal error"),
     (
@@ -56,6 +59,14 @@ RESET = re.compile(
     r"(?:try again|retry|resets?|wait)\s+(?:in|after|for)\s+((?:\d+(?:\.\d+)?\s*(?:d|h|m|s)[a-z]*[\s,]*(?:and )?)+)",
     re.I,
 )
+CLOCK = re.compile(
+    r"(?:try again|resets?)(?: at| on)? "
+    r"(?:(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2})(?:st|nd|rd|th)?,?(?: (?P<year>\d{4}),?)?(?: at)? )?"
+    r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?: ?(?P<half>[ap]m))?| ?(?P<only_half>[ap]m))\b"
+    r"(?: \((?P<zone>[\w/+-]+)\))?",
+    re.I,
+)
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
 def by_status(status: object) -> FailureKind | None:
@@ -72,7 +83,8 @@ def failure(
     inner, code = unwrapped(message[:MAX_MESSAGE])
     found = kind or _kind(inner, by_status(status) or by_status(code))
     waits = found in (FailureKind.USAGE_LIMIT, FailureKind.RATE_LIMIT)
-    return CallFailure(kind=found, said=inner, retry_at=retry_at or (reset_in(inner) if waits else None))
+    told = (reset_in(inner) or reset_at(inner)) if waits else None
+    return CallFailure(kind=found, said=inner, retry_at=retry_at or told)
 
 
 def unwrapped(message: str) -> tuple[str, int | None]:
@@ -113,6 +125,30 @@ def reset_in(message: str, now: float | None = None) -> float | None:
         return None
     seconds = sum(float(number) * UNITS[unit.lower()] for number, unit in LENGTH.findall(found[1]))
     return (time.time() if now is None else now) + seconds if seconds else None
+
+
+def reset_at(message: str, now: float | None = None) -> float | None:
+    """Return when to try again, if the message names a time of day, with or without a date and a time zone.
+
+    The seconds are missing from it, so the minute that it names must be over.
+    """
+    found = CLOCK.search(message)
+    if not found:
+        return None
+    now = time.time() if now is None else now
+    half = (found["half"] or found["only_half"] or "").lower()
+    hour = int(found["hour"]) % 12 + (12 if half == "pm" else 0) if half else int(found["hour"])
+    try:
+        today = datetime.fromtimestamp(now, ZoneInfo(found["zone"]) if found["zone"] else None)
+        at = today.replace(hour=hour, minute=int(found["minute"] or 0), second=0, microsecond=0)
+        if found["month"]:
+            month = MONTHS.index(found["month"].lower()) + 1
+            at = at.replace(year=int(found["year"] or at.year), month=month, day=int(found["day"]))
+    except (ValueError, KeyError, OSError):  # no such time, day, month or zone
+        return None
+    over = at + timedelta(minutes=1)
+    is_tomorrow = not found["month"] and over.timestamp() <= now
+    return (over + timedelta(days=is_tomorrow)).timestamp()
 
 
 def retry_after(headers: Json, at: float) -> float | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from ralph.agent.dialects.fields import Json
 from ralph.agent.dialects.lines import JsonLines
 from ralph.agent.failure import CallFailure
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 MAX_KEPT = 1_000
@@ -44,8 +45,7 @@ def _name(call: object) -> str:
     return call[:MAX_NAME] if isinstance(call, str) else ""
 
 
-@dataclass(frozen=True, kw_only=True)
-class DialectReport:
+class DialectReport(Frozen):
     """What the agent's output says about the call itself."""
 
     failure: CallFailure | None = None
@@ -57,11 +57,12 @@ class DialectReport:
 
 
 class Reader(ABC):
-    """Turns an agent's standard output into speech and a report."""
+    """Turns an agent's standard output into a transcript and a report."""
 
-    def __init__(self, speech: Speech) -> None:
-        self.speech = speech
+    def __init__(self, transcript: Transcript) -> None:
+        self.transcript = transcript
         self.finished = False  # the agent has said its last word
+        self.failure: CallFailure | None = None  # what went wrong last, until the agent says something again
 
     @property
     def usage(self) -> Usage:
@@ -72,16 +73,15 @@ class Reader(ABC):
     def feed(self, data: bytes) -> None: ...
 
     def close(self) -> DialectReport:
-        self.speech.close()
+        self.transcript.close()
         return DialectReport(usage=self.usage)
 
 
 class JsonReader(Reader):
     """Reads one JSON object a line. A subclass handles the events that it knows and ignores all others."""
 
-    def __init__(self, speech: Speech) -> None:
-        super().__init__(speech)
-        self.failure: CallFailure | None = None
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript)
         self.refused: list[str] = []
         self.complete = False
         self._lines = JsonLines(self.lost)
@@ -107,7 +107,7 @@ class JsonReader(Reader):
     def close(self) -> DialectReport:
         for event in self._lines.close():
             self.take(event)
-        self.speech.close()
+        self.transcript.close()
         return DialectReport(
             failure=self.failure,
             usage=self.usage,
@@ -122,7 +122,7 @@ class JsonReader(Reader):
         self.end_piece()
         self.heard()
         if text:
-            self.speech.feed(text.encode(errors="replace") + b"\n")
+            self.transcript.feed(text.encode(errors="replace") + b"\n")
 
     def say_piece(self, text: str, message: str) -> None:
         """Take a piece of a message; pieces of the same message are joined."""
@@ -130,11 +130,11 @@ class JsonReader(Reader):
             self.end_piece()
         self._piece = message
         self.heard()
-        self.speech.feed(text.encode(errors="replace"))
+        self.transcript.feed(text.encode(errors="replace"))
 
     def end_piece(self) -> None:
         if self._piece:
-            self.speech.feed(b"\n")
+            self.transcript.feed(b"\n")
         self._piece = ""
 
     def heard(self) -> None:

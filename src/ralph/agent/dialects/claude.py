@@ -1,4 +1,4 @@
-"""Claude Code's `--output-format stream-json`: reads speech, usage, cost, result and limits from its fields."""
+"""Claude Code's `--output-format stream-json`: reads the transcript, usage, cost, result and limits from its fields."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ralph.agent.dialects import api_errors
 from ralph.agent.dialects.base import JsonReader
 from ralph.agent.dialects.fields import Json, a_count, a_list, a_number, a_text, an_object
 from ralph.agent.failure import CallFailure, FailureKind
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.plan.usage import Usage
 
 OLD_LIMIT = re.compile(r"usage limit reached\|(\d{10})")
@@ -24,8 +24,8 @@ LAST_CLAIMS = ("DONE", "VERIFIED", "RESET")
 class ClaudeReader(JsonReader):
     """Accepts markers only in the main agent's own text: not in tool results, sub-agents or error messages."""
 
-    def __init__(self, speech: Speech) -> None:
-        super().__init__(speech)
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript)
         self._resets_at: float | None = None
         self._rejected = False
         self._error: object = None
@@ -41,7 +41,7 @@ class ClaudeReader(JsonReader):
                         self.tool_ended(an_object(block).get("tool_use_id"))
             case "result":
                 self._result(event)
-                self.finished = not self._in_background or any(self.speech.says(kind) for kind in LAST_CLAIMS)
+                self.finished = not self._in_background or any(self.transcript.says(kind) for kind in LAST_CLAIMS)
             case "rate_limit_event":
                 self._rate_limit(an_object(event.get("rate_limit_info")))
             case "system" if event.get("subtype") == "api_retry":

@@ -7,14 +7,16 @@ import re
 from ralph.agent.dialects import api_errors
 from ralph.agent.dialects.base import JsonReader
 from ralph.agent.dialects.fields import Json, a_count, a_text, an_object, uncached
+from ralph.agent.failure import FailureKind
 from ralph.plan.usage import Usage
 
 RETRYING = re.compile(r"Reconnecting\.\.\. .*?\((.*)\)\s*\Z", re.DOTALL)
+NO_CREDIT = "Quota exceeded. Check your plan"  # its words for `insufficient_quota`, which no waiting ends
 TOOLS = ("command_execution", "file_change", "mcp_tool_call", "web_search", "collab_tool_call")
 
 
 class CodexReader(JsonReader):
-    """Only `agent_message` items are speech. An item of type `error` is a warning; only the turn can fail."""
+    """Only `agent_message` items belong to the transcript. An item of type `error` is a warning; only turns fail."""
 
     def take(self, event: Json) -> None:
         match event.get("type"):
@@ -46,7 +48,8 @@ class CodexReader(JsonReader):
                     self.refuse(kind)
 
     def _failed(self, message: str) -> None:
-        self.failure = api_errors.failure(message)
+        kind = FailureKind.UNUSABLE if message.startswith(NO_CREDIT) else None
+        self.failure = api_errors.failure(message, kind=kind)
 
     def _count(self, used: Json) -> None:
         """Its input tokens include what was read from and written to the cache."""

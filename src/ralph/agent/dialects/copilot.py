@@ -6,7 +6,7 @@ from ralph.agent.dialects import api_errors
 from ralph.agent.dialects.base import JsonReader
 from ralph.agent.dialects.fields import Json, a_count, a_text, an_object
 from ralph.agent.failure import CallFailure, FailureKind
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 
 KINDS = {
     "authentication": FailureKind.AUTHENTICATION,
@@ -18,8 +18,8 @@ KINDS = {
 class CopilotReader(JsonReader):
     """Takes whole messages only: their deltas repeat them."""
 
-    def __init__(self, speech: Speech) -> None:
-        super().__init__(speech)
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript)
         self._tool = ""  # the tool that began last
 
     def take(self, event: Json) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 Json = dict[str, object]
-MOST = 1e15
+MAX_COUNT = 1e15
 
 
 def an_object(value: object) -> Json:
@@ -23,13 +23,13 @@ def a_text(value: object) -> str:
 def a_number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value) if abs(value) < MOST else None
+    return float(value) if abs(value) < MAX_COUNT else None
 
 
 def a_count(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int):
         return None
-    return value if 0 <= value < MOST else None
+    return value if 0 <= value < MAX_COUNT else None
 
 
 def uncached(total: object, *cached: object) -> int | None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from ralph.frozen import Frozen
 
 
-@dataclass(frozen=True, kw_only=True)
-class SettingsFile:
+class SettingsFile(Frozen):
     """A settings file of which a private one is made: only the keys that choose and reach the model are in it."""
 
     name: str  # JSON with comments, TOML or YAML, as its ending says
@@ -16,8 +17,7 @@ class SettingsFile:
     always: bool = False  # it is made even if the person has none
 
 
-@dataclass(frozen=True, kw_only=True)
-class StateFolder:
+class StateFolder(Frozen):
     """A folder in which a program keeps its state. Each call gets a private one, with the login linked into it."""
 
     variable: str  # names it; the person's own value leads to their folder
@@ -29,16 +29,14 @@ class StateFolder:
     replaced: bool = True  # the variable names the private folder; False: only its settings are used
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProjectFile:
+class ProjectFile(Frozen):
     """A file or folder of the project that has to be named, because the program no longer looks for it."""
 
     names: tuple[str, ...]  # the first one that exists
     args: tuple[str, ...]  # `{file}` is its path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Isolation:
+class Isolation(Frozen):
     """How a program is started so that it sees the project, the login and the model, and nothing else of a person's.
 
     `{private}` in arguments and variables is the call's private folder.

@@ -6,7 +6,7 @@ from ralph.agent.dialects import api_errors
 from ralph.agent.dialects.base import DialectReport, JsonReader
 from ralph.agent.dialects.fields import Json, a_count, a_number, a_text, an_object
 from ralph.agent.failure import FailureKind
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 
 NAMES = {
     "ProviderAuthError": FailureKind.AUTHENTICATION,
@@ -19,8 +19,8 @@ REFUSED = "The user rejected permission"
 class OpenCodeReader(JsonReader):
     """Reads the session that the program began with; it has no event for its end, and names no tool that still runs."""
 
-    def __init__(self, speech: Speech) -> None:
-        super().__init__(speech)
+    def __init__(self, transcript: Transcript) -> None:
+        super().__init__(transcript)
         self._session: object = None
         self._in_step = False
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, partial
-from importlib.metadata import EntryPoint
+from typing import TYPE_CHECKING
 
 from ralph import plugins
 from ralph.agent.dialects import api_errors
@@ -22,21 +22,24 @@ from ralph.agent.dialects.opencode import OpenCodeReader
 from ralph.agent.dialects.pi import PiReader
 from ralph.agent.dialects.qwen import QwenReader
 from ralph.agent.dialects.text import TextReader
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.validation import nearest
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "ralph.dialects"
 ACP = "acp"  # chosen by provider.protocol, never by name
 STREAMED_IDLE = 900.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Dialect:
+class Dialect(Frozen):
     """How an agent's output is read."""
 
     name: str
-    reader: Callable[[Speech], Reader]
+    reader: Callable[[Transcript], Reader]
     idle: float | None = None  # seconds of silence after which the agent is considered stuck
     errors: tuple[re.Pattern[str], ...] = ()  # the lines with which the program ends after an error; group 1 is kept
     speaks_errors: bool = False  # as plain text, such a line may be on standard output, where the answer is
@@ -69,10 +72,16 @@ DIALECTS = {
     dialect.name: dialect
     for dialect in (
         _dialect("text", TextReader),
-        _dialect("claude", ClaudeReader, r"(Invalid API key · .*)", r"API Error: (.*)", r"(Not logged in · .*)"),
+        _dialect(
+            *("claude", ClaudeReader, r"(Invalid API key · .*)", r"API Error: (.*)", r"(Not logged in · .*)"),
+            r"(\S+ cannot be used with root.*)",
+        ),
         _dialect("codex", CodexReader, r"ERROR: (.*)"),
         _dialect("opencode", OpenCodeReader, r"Error: (.*)"),
-        _dialect("gemini", GeminiReader, r"(Please set an Auth method .*)", r"Error when talking to Gemini API (.*)"),
+        _dialect(
+            *("gemini", GeminiReader, r"(Please set an Auth method .*)", r"Error when talking to Gemini API (.*)"),
+            r"(When using .+ you must specify .+)",
+        ),
         _dialect("qwen", QwenReader),
         _dialect("copilot", CopilotReader, r"Error: (.*)"),
         _dialect("goose", GooseReader),

@@ -1,4 +1,4 @@
-"""The dialect of any other command: all of its standard output is speech."""
+"""The dialect of any other command: all of its standard output is the transcript."""
 
 from __future__ import annotations
 
@@ -7,4 +7,4 @@ from ralph.agent.dialects.base import Reader
 
 class TextReader(Reader):
     def feed(self, data: bytes) -> None:
-        self.speech.feed(data)
+        self.transcript.feed(data)

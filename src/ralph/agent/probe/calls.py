@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 
 from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.failure import CallFailure, FailureKind, refusal
-from ralph.agent.probe.place import IDENT, ProbePlace
+from ralph.agent.probe.folders import IDENT, ProbeFolders
 from ralph.agent.remedy import permission_hint
 from ralph.config import Provider
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 from ralph.process import tree
 from ralph.process.redaction import Secrets
@@ -35,8 +36,7 @@ Run this shell command in the foreground, in the current folder, and wait until 
 CHECK_EVERY = 0.05
 
 
-@dataclass(frozen=True, kw_only=True)
-class WorkProbe:
+class WorkProbe(Frozen):
     """What came of the call that writes a file."""
 
     heard: AgentResult
@@ -54,8 +54,7 @@ class WorkProbe:
         return CallFailure(kind=FailureKind.NO_WRITE_PERMISSION)
 
 
-@dataclass(frozen=True, kw_only=True)
-class EndProbe:
+class EndProbe(Frozen):
     """What came of the call that is interrupted."""
 
     seconds: float  # from the interrupt until nothing ran any more
@@ -66,7 +65,7 @@ class EndProbe:
 
 
 @dataclass
-class _Heard:
+class _CallTimes:
     began: float = field(default_factory=time.monotonic)
     after: float | None = None
     used: list[Usage] = field(default_factory=list)
@@ -75,24 +74,24 @@ class _Heard:
         self.after = self.after or time.monotonic() - self.began
 
 
-async def probe_work(provider: Provider, place: ProbePlace, *, commit: bool) -> WorkProbe:
+async def probe_work(provider: Provider, folders: ProbeFolders, *, commit: bool) -> WorkProbe:
     """Have the agent write a file and, if asked, commit it."""
     text = WORK.format(file=FILE, content=CONTENT, commit=COMMIT if commit else "", last=3 if commit else 2)
-    heard = _Heard()
-    result = await make(_call(provider, place, text, heard, f"probe-{os.getpid()}"))
+    heard = _CallTimes()
+    result = await make(_call(provider, folders, text, heard, f"probe-{os.getpid()}"))
     try:
-        wrote = CONTENT in (place.project / FILE).read_text(errors="replace")
+        wrote = CONTENT in (folders.project / FILE).read_text(errors="replace")
     except OSError:
         wrote = False
-    committed = commit and FILE in (await place.git("ls-tree", "--name-only", "HEAD")).splitlines()
+    committed = commit and FILE in (await folders.git("ls-tree", "--name-only", "HEAD")).splitlines()
     return WorkProbe(heard=result, answered_after=heard.after, wrote=wrote, committed=committed)
 
 
-async def probe_end(provider: Provider, place: ProbePlace, seconds: float) -> EndProbe:
+async def probe_end(provider: Provider, folders: ProbeFolders, seconds: float) -> EndProbe:
     """Have the agent run a command that never ends, interrupt it, and look for what is left."""
-    heard, owner = _Heard(), f"probe-{os.getpid()}-end"
-    task = asyncio.ensure_future(make(_call(provider, place, ENDLESS, heard, owner)))
-    begun, deadline = place.project / BEGUN, time.monotonic() + seconds
+    heard, owner = _CallTimes(), f"probe-{os.getpid()}-end"
+    task = asyncio.ensure_future(make(_call(provider, folders, ENDLESS, heard, owner)))
+    begun, deadline = folders.project / BEGUN, time.monotonic() + seconds
     try:
         while not (begun.exists() or task.done() or time.monotonic() > deadline):
             await asyncio.wait({task}, timeout=CHECK_EVERY)
@@ -116,8 +115,8 @@ async def probe_end(provider: Provider, place: ProbePlace, seconds: float) -> En
     )
 
 
-def _call(provider: Provider, place: ProbePlace, text: str, heard: _Heard, owner: str) -> AgentCall:
-    logs = place.new("logs")
+def _call(provider: Provider, folders: ProbeFolders, text: str, heard: _CallTimes, owner: str) -> AgentCall:
+    logs = folders.new("logs")
     prompt = logs / "prompt.md"
     prompt.write_text(text, encoding="utf-8")
     return AgentCall(
@@ -125,10 +124,10 @@ def _call(provider: Provider, place: ProbePlace, text: str, heard: _Heard, owner
         prompt=prompt,
         log=logs / "output.log",
         words=logs / "words.txt",
-        cwd=place.project,
-        private=place.new("private"),
+        cwd=folders.project,
+        private=folders.new("private"),
         owner=owner,
-        variables={**IDENT, "TMPDIR": str(place.new("tmp"))},
+        variables={**IDENT, "TMPDIR": str(folders.new("tmp"))},
         watcher=heard.line,
         meter=heard.used.append,
         secrets=Secrets.of(os.environ),

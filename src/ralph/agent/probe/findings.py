@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.agent.call import check_installed
-from ralph.agent.dialects import dialect_of, known
+from ralph.agent.dialects import dialect_of
 from ralph.agent.failure import CallFailure, FailureKind, Response
 from ralph.agent.installed import version_of
 from ralph.agent.probe.calls import DONE, EndProbe, WorkProbe, probe_end, probe_work
-from ralph.agent.probe.place import make_repository, probe_place
+from ralph.agent.probe.folders import make_repository, probe_folders
 from ralph.agent.remedy import permission_hint, remedy_of
 from ralph.config import Provider
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 
 SECONDS = 180.0
@@ -24,8 +24,7 @@ LAST_WORDS = 300
 FATAL_LOGIN = (FailureKind.AUTHENTICATION, FailureKind.UNUSABLE)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbeFinding:
+class ProbeFinding(Frozen):
     """One thing that was found out about an agent."""
 
     check: str  # found, version, authenticated, answers, writes, dialect, usage, ends, cost
@@ -41,12 +40,6 @@ def label_of(provider: Provider) -> str:
     """Return how an agent is called in a probe's lines."""
     name = Path(provider.command).name
     return f"{name} ({provider.model})" if provider.model else name
-
-
-def is_probed(provider: Provider) -> bool:
-    """Return whether a probe can say anything: the scripted agent only does what its script says."""
-    agent = known(provider)
-    return agent is None or agent.name != "scripted"
 
 
 def placed(provider: Provider, folder: Path) -> Provider:
@@ -67,19 +60,19 @@ async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFindin
     yield ProbeFinding(check="found", state="good", what=f"found ({found.command})", seconds=time.monotonic() - began)
     began = time.monotonic()
     version = await asyncio.to_thread(version_of, found.command, provider, folder)
-    told = f"version {version}" if version else "it does not tell its version"
+    what = f"version {version}" if version else "it does not report its version"
     yield ProbeFinding(
-        check="version", state="good" if version else "note", what=told, seconds=time.monotonic() - began
+        check="version", state="good" if version else "note", what=what, seconds=time.monotonic() - began
     )
     limited = found.model_copy(update={"timeout": min(found.timeout, SECONDS)})
-    with probe_place() as place:
-        await make_repository(place, commit=True)
-        worked = await probe_work(limited, place, commit=True)
+    with probe_folders() as folders:
+        await make_repository(folders, commit=True)
+        worked = await probe_work(limited, folders, commit=True)
         for finding in of_work(worked, provider):
             yield finding
         used = worked.heard.report.usage
         if worked.failure(provider) is None:
-            ended = await probe_end(limited, place, limited.timeout)
+            ended = await probe_end(limited, folders, limited.timeout)
             used += ended.usage
             yield of_end(ended)
     yield ProbeFinding(check="cost", state="good", what="", usage=used)
@@ -106,10 +99,11 @@ def _failed(check: str, failed: CallFailure, worked: WorkProbe, provider: Provid
     otherwise = (
         "Try again later." if can_wait else f"Run `{Path(provider.command).name}` yourself to see what it needs."
     )
+    said = _last_words(worked) if failed.kind is FailureKind.CRASH else ""
     return ProbeFinding(
         check=check,
         state="bad",
-        what=failed.text,
+        what=failed.text + said,
         remedy=remedy_of(failed, provider) or otherwise,
         seconds=worked.heard.ended.seconds,
         kind=failed.kind.value,
@@ -123,10 +117,14 @@ def _written(worked: WorkProbe, provider: Provider) -> ProbeFinding:
     if worked.wrote:
         what = "writes a file, but did not commit it (Ralph commits its work itself)"
         return ProbeFinding(check="writes", state="note", what=what, seconds=seconds)
-    said = " ".join(worked.heard.last_words.split())[-LAST_WORDS:]
-    what = "it answers, but wrote no file" + (f". Its last words: {said}" if said else "")
+    what = f"it answers, but wrote no file.{_last_words(worked)}"
     remedy = permission_hint(provider) or "Check its permissions and its model."
     return ProbeFinding(check="writes", state="bad", what=what, remedy=remedy, seconds=seconds)
+
+
+def _last_words(worked: WorkProbe) -> str:
+    said = " ".join(worked.heard.last_words.split())[-LAST_WORDS:]
+    return f" Its last words: {said}" if said else ""
 
 
 def _dialect(worked: WorkProbe, provider: Provider) -> ProbeFinding:
@@ -137,8 +135,8 @@ def _dialect(worked: WorkProbe, provider: Provider) -> ProbeFinding:
     return ProbeFinding(
         check="dialect",
         state="bad",
-        what=f"no claim was read in its output, which is taken for {how}",
-        remedy="Set provider.dialect to how it really prints, or use a model that follows instructions.",
+        what=f"Ralph found no claim in its output, which it reads as {how}",
+        remedy="Set provider.dialect to the format that it prints, or use a model that follows instructions.",
     )
 
 
@@ -150,14 +148,14 @@ def _usage(usage: Usage) -> ProbeFinding:
 def of_end(ended: EndProbe) -> ProbeFinding:
     """Return what the second call tells."""
     if ended.failure and not ended.begun:
-        what, kind = f"it could not be tested whether it ends: {ended.failure.text}", ended.failure.kind.value
+        what, kind = f"Ralph could not test whether it ends: {ended.failure.text}", ended.failure.kind.value
         return ProbeFinding(check="ends", state="note", what=what, kind=kind, seconds=ended.seconds)
     if not ended.begun:
-        what = "it did not run the command that was to be interrupted, so that is not tested"
+        what = "it did not run the command that Ralph wanted to interrupt, so this is not tested"
         return ProbeFinding(check="ends", state="note", what=what, seconds=ended.seconds)
     if ended.left:
-        what = f"it left {ended.left} processes running when it was told to end"
+        what = f"it left {ended.left} processes running when Ralph interrupted it"
         return ProbeFinding(check="ends", state="bad", what=what, remedy="Please report this.", seconds=ended.seconds)
     return ProbeFinding(
-        check="ends", state="good", what="ends when told, and leaves nothing running", seconds=ended.seconds
+        check="ends", state="good", what="ends when interrupted, and leaves nothing running", seconds=ended.seconds
     )

@@ -14,6 +14,12 @@ from ralph.workspace import cache_folder
 FOLDER = "probes"
 
 
+def is_probed(provider: Provider) -> bool:
+    """Return whether a probe can say anything: the scripted agent only does what its script says."""
+    agent = known(provider)
+    return agent is None or agent.name != "scripted"
+
+
 def digest_of(provider: Provider, program: Path, *, must_write: bool) -> str:
     """Return a name for exactly this configuration and program.
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.read import Branch
 from ralph.validation import Json
@@ -15,8 +15,7 @@ from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source, 
 from ralph.workspace import RALPH, Feature, Workspace, check_name, feature_in
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocatedFeature:
+class LocatedFeature(Frozen):
     """A feature and where its plan's current version is."""
 
     feature: Feature

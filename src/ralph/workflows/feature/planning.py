@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Question(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(defer_build=True, extra="ignore")
 
     id: Annotated[str, Field(min_length=1, max_length=60)]
     question: Annotated[str, Field(min_length=1, max_length=1000)]
@@ -37,7 +37,7 @@ class Question(BaseModel):
 class Questions(BaseModel):
     """An agent's questions before it writes a PRD."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(defer_build=True, extra="ignore")
 
     questions: Annotated[list[Question], Field(max_length=20)]
 

@@ -12,8 +12,7 @@ from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind
-from ralph.verify.gates import red, simple_gates
-from ralph.verify.urls import pages_in
+from ralph.verify.gate_list import red, simple_gates
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.feature.store import PrdStore
 from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
@@ -23,7 +22,7 @@ from ralph.workspace import Feature
 FINAL = "final"
 
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
-UI_STEPS = (StepSpec(type="look"), *STORY_STEPS)
+UI_STEPS = (StepSpec(type="screenshot"), *STORY_STEPS)
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
     StepSpec(type="final-review", name="review"),
@@ -131,8 +130,11 @@ class FeatureWorkflow(WorkflowDefaults):
 
     def _pages(self, task: Task) -> str:
         """The pages that the browser will check, as the story names them."""
-        looks = "ui" in task.tags and self._config.browser.enabled
-        return ", ".join(f"`{page.address}`" for page in pages_in(task.criteria)) if looks else ""
+        if "ui" not in task.tags or not self._config.browser.enabled:
+            return ""
+        from ralph.verify.urls import pages_in  # only UI stories have pages
+
+        return ", ".join(f"`{page.address}`" for page in pages_in(task.criteria))
 
     def _final_variables(self, plan: Plan, earlier: tuple[StepResult, ...]) -> dict[str, object]:
         gates = [gate for result in earlier for gate in result.gates]

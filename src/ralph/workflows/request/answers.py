@@ -21,7 +21,7 @@ Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+\S*$", max_length=2000)]
 class RequestAnswerPart(BaseModel):
     """A part of a file; unknown fields are kept."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(defer_build=True, extra="allow")
 
 
 class Source(RequestAnswerPart):
@@ -32,7 +32,7 @@ class Source(RequestAnswerPart):
 class ResearchFinding(RequestAnswerPart):
     topic: Text
     finding: Text
-    sources: list[Url] = Field(default=[], description="The URLs of the sources that say so.")
+    sources: list[Url] = Field(default=[], description="The URLs of the sources that support it.")
 
 
 class Research(RequestAnswerPart):

@@ -14,7 +14,7 @@ from ralph.git import read as git_read
 from ralph.git.read import attempt_ref
 from ralph.git.repo import Repo, open_repo
 from ralph.stores import atomic
-from ralph.workflows.request.files import ERRORS, EXECUTION, STATE, OnDisk, every_path
+from ralph.workflows.request.files import ERRORS, EXECUTION, STATE, FilesOnDisk, every_path
 from ralph.workflows.request.locate import LocatedRequest
 from ralph.workflows.request.store import TARGET
 from ralph.workspace import RALPH, Workspace
@@ -33,7 +33,7 @@ def put_aside(workspace: Workspace, located: LocatedRequest) -> str:
         if data is not None:
             archived.append(f"{folder}/{path.removeprefix(f'{RALPH}/')}")
             atomic.write(root / archived[-1], data)
-    gone = every_path(OnDisk(root)) if _is_here(root, located) else ()
+    gone = every_path(FilesOnDisk(root)) if _is_here(root, located) else ()
     for path in gone:
         (root / path).unlink(missing_ok=True)
     for path in (EXECUTION, ERRORS, *LEFT):
@@ -45,7 +45,7 @@ def put_aside(workspace: Workspace, located: LocatedRequest) -> str:
 
 def _is_here(root: Path, located: LocatedRequest) -> bool:
     """Whether the files in this checkout belong to the same request; its plan may be on a branch."""
-    state = OnDisk(root).read(STATE)
+    state = FilesOnDisk(root).read(STATE)
     return state is not None and replace(located, state=state).created == located.created
 
 

@@ -13,7 +13,7 @@ from ralph.validation import Json
 from ralph.workflows.plan_rules import REQUEST_VERSION
 from ralph.workflows.request import answers as request_answers
 from ralph.workflows.request.answers import Decision, PlanProposal, Research
-from ralph.workflows.request.files import DECISIONS, PRD, RESEARCH, STATE, OnDisk, task_file, task_names
+from ralph.workflows.request.files import DECISIONS, PRD, RESEARCH, STATE, FilesOnDisk, task_file, task_names
 from ralph.workflows.request.phases import Phase
 from ralph.workflows.request.store import load, moved
 from ralph.workspace import RALPH
@@ -62,13 +62,13 @@ class Draft:
 
     @property
     def research(self) -> Research | None:
-        data = OnDisk(self.root).read(RESEARCH)
+        data = FilesOnDisk(self.root).read(RESEARCH)
         return None if data is None else request_answers.parse_research(data)
 
     @property
     def decisions(self) -> list[Decision] | None:
         """The decisions to make; None: no agent has been asked for them yet."""
-        data = OnDisk(self.root).read(DECISIONS)
+        data = FilesOnDisk(self.root).read(DECISIONS)
         return None if data is None else request_answers.parse_decisions(data, name=DECISIONS).decisions
 
     def keep_research(self, research: Research) -> None:
@@ -99,7 +99,7 @@ class Draft:
     def keep_plan(self, proposal: PlanProposal, tasks: list[Json]) -> None:
         """Save the tasks and the PRD first: the state makes them the plan."""
         names = [str(task["id"]) for task in tasks]
-        for left in task_names(OnDisk(self.root)):  # left by a planning that was interrupted here
+        for left in task_names(FilesOnDisk(self.root)):  # left by a planning that was interrupted here
             if left.removesuffix(".json") not in names:
                 (self.root / f"{RALPH}/tasks/{left}").unlink()
         for name, task in zip(names, tasks, strict=True):

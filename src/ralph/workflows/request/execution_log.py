@@ -30,7 +30,7 @@ class ExecutionLog:
         entry = decode(line) if line else None
         if entry is None:
             return
-        text = _told(entry.event)
+        text = _line_about(entry.event)
         if text:
             _append(self._execution, f"{entry.at} {text}\n")
         wrong = _wrong(entry.event)
@@ -38,7 +38,7 @@ class ExecutionLog:
             _append(self._errors, f"{entry.at} {wrong}\n\n")
 
 
-def _told(event: Event) -> str:
+def _line_about(event: Event) -> str:
     """An event in one line; empty if it needs none."""
     match event:
         case e.RunStarted():

@@ -26,7 +26,7 @@ class Files(Protocol):
 
 
 @dataclass(frozen=True)
-class OnDisk:
+class FilesOnDisk:
     """Files in a folder on disk."""
 
     root: Path

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.read import Branch
 from ralph.validation import Json, Mistakes, parse_object
 from ralph.workflows.plan_source import BRANCH_PREFIX, plan_source
-from ralph.workflows.request.files import ARCHIVE, STATE, Files, OnDisk
+from ralph.workflows.request.files import ARCHIVE, STATE, Files, FilesOnDisk
 from ralph.workflows.request.phases import Phase
 from ralph.workspace import Workspace
 
@@ -18,8 +18,7 @@ NAME = f"{BRANCH_PREFIX}request"
 OURS = re.compile(rf"{NAME}(-\d+)?")
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocatedRequest:
+class LocatedRequest(Frozen):
     """A request, and where its plan's current version is."""
 
     files: Files
@@ -54,8 +53,8 @@ class LocatedRequest:
 def locate(workspace: Workspace) -> LocatedRequest | None:
     """The newest request that is not archived; from its branch, if it has one."""
     root = workspace.root
-    state = OnDisk(root).read(STATE)
-    here = LocatedRequest(files=OnDisk(root), state=state, folder=root, branch=None) if state is not None else None
+    state = FilesOnDisk(root).read(STATE)
+    here = LocatedRequest(files=FilesOnDisk(root), state=state, folder=root, branch=None) if state is not None else None
     found = [here] if here else []
     branches = git_read.branches(root)
     for branch in branches.values():

@@ -8,7 +8,7 @@ from enum import Enum
 from typing import TypeVar
 
 from ralph.validation import Json, Mistakes
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.workflows.plan_rules import task_rules
 from ralph.workflows.planning import Planner
 from ralph.workflows.prompt_text import gate_list, quoted
@@ -30,7 +30,7 @@ Decide = Callable[[Decision], tuple[str, str]]
 """Asks for a decision: returns the answer, and who gave it."""
 
 
-class Researching(Enum):
+class ResearchMode(Enum):
     """When to do research before planning."""
 
     ALWAYS = "always"
@@ -45,7 +45,7 @@ class RequestPlanner:
     planner: Planner
     draft: Draft
 
-    def make(self, researching: Researching, check: Callable[[list[Decision]], object], decide: Decide) -> None:
+    def make(self, researching: ResearchMode, check: Callable[[list[Decision]], object], decide: Decide) -> None:
         """Do all missing phases. `check` gets all decisions before `decide` is called for the open ones."""
         if self.draft.phase is Phase.RESEARCH:
             self.planner.wait(self._research(researching))
@@ -54,11 +54,11 @@ class RequestPlanner:
         if self.draft.phase is Phase.PLANNING:
             self.planner.wait(self._plan())
 
-    async def _research(self, researching: Researching) -> None:
-        if researching is Researching.NEVER:
+    async def _research(self, researching: ResearchMode) -> None:
+        if researching is ResearchMode.NEVER:
             self.draft.skip_research()
             return
-        always = researching is Researching.ALWAYS
+        always = researching is ResearchMode.ALWAYS
 
         def read(data: bytes) -> Research:
             return parse_research(data, needed=always)
@@ -80,13 +80,13 @@ class RequestPlanner:
         def read(data: bytes) -> list[Decision]:
             return parse_decisions(data).decisions
 
-        variables = {"research": told_research(self.draft.research)}
+        variables = {"research": research_text(self.draft.research)}
         return await self._ask("decisions", "Finding open decisions", variables, read)
 
     async def _plan(self) -> None:
         variables = {
-            "research": told_research(self.draft.research),
-            "decisions": told_decisions(self.draft.decisions or []),
+            "research": research_text(self.draft.research),
+            "decisions": decisions_text(self.draft.decisions or []),
             "verifyCommands": gate_list(default_gates(self.planner.run.config)),
         }
 
@@ -115,7 +115,7 @@ def numbered(tasks: list[RequestTaskAnswer]) -> list[Json]:
     return entries
 
 
-def told_research(research: Research | None) -> str:
+def research_text(research: Research | None) -> str:
     """The research, as the next agents get it."""
     if research is None:
         return ""
@@ -126,7 +126,7 @@ def told_research(research: Research | None) -> str:
     return "\n".join(filter(None, (research.summary, *findings)))
 
 
-def told_decisions(decisions: list[Decision]) -> str:
+def decisions_text(decisions: list[Decision]) -> str:
     return "\n".join(f"- {one.question}\n  **{one.answer}**{_consequence(one)}" for one in decisions)
 
 

@@ -8,10 +8,11 @@ from pathlib import Path
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.journal.writer import now
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.stores import atomic
-from ralph.stores.task_codec import Unusual, parse, render
+from ralph.stores.task_codec import UnusualForm, parse, render
 from ralph.validation import Json, Mistakes
 from ralph.workflows.formats import REQUEST_CODEC as CODEC
 from ralph.workflows.formats import REQUEST_STATES as STATES
@@ -20,7 +21,7 @@ from ralph.workflows.formats import STATE as STATE_FILE
 from ralph.workflows.plan_rules import STATE as STATE_NAME
 from ralph.workflows.plan_rules import TASKS as TASKS_FOLDER
 from ralph.workflows.plan_rules import of_request, refuse_other_request
-from ralph.workflows.request.files import ERRORS, STATE, Files, OnDisk, result_file, task_file, task_names
+from ralph.workflows.request.files import ERRORS, STATE, Files, FilesOnDisk, result_file, task_file, task_names
 from ralph.workflows.request.phases import FOLLOWING, NEXT_STEP, Phase, may_follow, reached
 from ralph.workspace import RALPH
 
@@ -38,7 +39,7 @@ class RequestStore:
     _tasks: dict[str, Json] = field(default_factory=dict)
 
     def load(self, data: bytes | None = None) -> Plan:
-        files = self.files or OnDisk(self.root)
+        files = self.files or FilesOnDisk(self.root)
         data = files.read(STATE) if data is None else data
         if data is None:
             raise RalphError(
@@ -73,7 +74,7 @@ class RequestStore:
     def _write(self, path: str, document: Json) -> None:
         """Write only what has changed: a request can have hundreds of tasks, and one attempt changes one of them."""
         data = render(document)
-        if OnDisk(self.root).read(path) != data:
+        if FilesOnDisk(self.root).read(path) != data:
             atomic.write(self.root / path, data)
 
 
@@ -88,8 +89,7 @@ def moved(phase: Phase, to: Phase) -> Phase:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Read:
+class RequestDocuments(Frozen):
     """A request's files: their documents, and the plan that they contain."""
 
     document: Json
@@ -98,18 +98,18 @@ class Read:
     tasks: dict[str, Task]
 
 
-def load(data: bytes, documents: Mapping[str, bytes], *, name: str) -> Read:
+def load(data: bytes, documents: Mapping[str, bytes], *, name: str) -> RequestDocuments:
     """A state and its task files, by name; or one error with the mistakes of all of them."""
     try:
         state, files = parse(data), {file: parse(text) for file, text in sorted(documents.items())}
         if any(True for _ in of_request(state, list(files.items()))):
-            raise Unusual
+            raise UnusualForm
         tasks = {file: REQUEST_TASK.codec.read(REQUEST_TASK.part, entry) for file, entry in files.items()}
         read = CODEC.read(STATE_FILE.part, state)
-    except (Unusual, ValueError, RecursionError):
+    except (UnusualForm, ValueError, RecursionError):
         state, files, read, tasks = _explained(data, documents, name)
     by_id = {task.id: file for file, task in tasks.items()}
-    return Read(
+    return RequestDocuments(
         document=state,
         state=read,
         entries={name: files[file] for name, file in by_id.items()},
@@ -145,7 +145,7 @@ def _explained(data: bytes, documents: Mapping[str, bytes], name: str) -> Explai
     return state, files, read, tasks
 
 
-def _plan(read: Read, branch: str) -> Plan:
+def _plan(read: RequestDocuments, branch: str) -> Plan:
     state = read.state
     statuses = {name: state.statuses.get(name, "pending") for name in state.order}
     return Plan(

@@ -23,7 +23,7 @@ from ralph.workflows.prompt_text import (
     quoted,
     unfinished,
 )
-from ralph.workflows.request.files import PRD, STATE, OnDisk, all_paths
+from ralph.workflows.request.files import PRD, STATE, FilesOnDisk, all_paths
 from ralph.workflows.request.store import TARGET, RequestStore
 from ralph.workflows.review import review_prompt, with_review, with_rounds
 
@@ -47,7 +47,7 @@ class RequestWorkflow(WorkflowDefaults):
     ) -> None:
         super().__init__(config)
         self.store = RequestStore(project, branch=branch)
-        self.plan_paths: tuple[str, ...] = all_paths(OnDisk(project))
+        self.plan_paths: tuple[str, ...] = all_paths(FilesOnDisk(project))
         self.state_paths: tuple[str, ...] = tuple(dict.fromkeys((*self.plan_paths, *carried)))
         self.state_message = config.commits.message.replace("prd.json", "state.json")
         self.policy = with_rounds(Policy(max_failures=config.max_retries, halts=True), config)
@@ -119,7 +119,7 @@ class RequestWorkflow(WorkflowDefaults):
 
     def _summary(self) -> str:
         """The planner's summary for every agent; a plan that a person made may have only its PRD."""
-        files = OnDisk(self._project)
+        files = FilesOnDisk(self._project)
         summary = parse_object(files.read(STATE) or b"{}", name=STATE).get("summary")
         if isinstance(summary, str) and summary.strip():
             return summary.strip()[:MAX_SUMMARY]

@@ -13,7 +13,7 @@ from ralph.workflows.plan_rules import MAX_ID, STORY_ID
 class TasksAnswerPart(BaseModel):
     """A part of the answer; extra fields are allowed."""
 
-    model_config = ConfigDict(extra="allow")
+    model_config = ConfigDict(defer_build=True, extra="allow")
 
 
 class NewTaskEntry(TasksAnswerPart):

@@ -10,6 +10,7 @@ from pydantic_core import to_json
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.events import Noted
 from ralph.stores import atomic
@@ -30,8 +31,7 @@ NUMBERED = re.compile(r"T-(\d{1,4000})")
 OWN = ("id", "title", "description", "acceptance_criteria", "depends_on")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Added:
+class AddResult(Frozen):
     """The result of `ralph add`."""
 
     tasks: list[Json]
@@ -69,7 +69,7 @@ class TaskMaker:
             "tasks", "Turning the requirements into tasks", "tasks-create", {"requirements": requirements}, read
         )
 
-    async def add(self, work: str) -> Added:
+    async def add(self, work: str) -> AddResult:
         """Add new tasks to the plan and move done ones to the archive; all or nothing."""
         data = validation.read(self.root / self.layout.plan)
         document, plan = read_tasks(data, name=self.layout.plan)
@@ -92,7 +92,7 @@ class TaskMaker:
         done = [entry for entry in entries(document, "tasks") if entry.get("status") == "done"]
         archive.save(done)  # first: from here on, they are in at least one of the two files
         atomic.write(self.root / self.layout.plan, render(grown))
-        return Added(tasks=new, archived=len(done), compacted=await self._try_to_compact())
+        return AddResult(tasks=new, archived=len(done), compacted=await self._try_to_compact())
 
     async def _try_to_compact(self) -> bool:
         """The new tasks are saved already: if the learnings stay long, that is not an error."""
@@ -129,8 +129,7 @@ class TaskMaker:
         return {ref.task for ref in git_read.attempts(self.repository / app, TARGET)}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Archive:
+class Archive(Frozen):
     """`.ralph/prd_archive.json`: every done task that was moved out of the plan."""
 
     path: Path

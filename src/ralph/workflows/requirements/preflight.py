@@ -17,7 +17,7 @@ from ralph.steps.agent import CallSettings
 from ralph.steps.pipeline import Pipeline
 from ralph.steps.registry import step_type
 from ralph.steps.review import ReviewStep
-from ralph.verify.gates import default_gates
+from ralph.verify.gate_list import default_gates
 from ralph.workflows.checks import Check
 from ralph.workflows.requirements.targets import source
 from ralph.workflows.requirements.workflow import REQUIREMENTS, Layout, marker_of, prompt_name

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic_core import to_json
 
 from ralph import prompts
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.repo import commit_first, make_repo, open_repo
 from ralph.steps import pipeline
@@ -25,8 +25,7 @@ STEPS_SCHEMA = f"{RALPH}/steps.schema.json"
 MAX_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, kw_only=True)
-class Founding:
+class Scaffold(Frozen):
     """What to create, checked before any agent is called."""
 
     workspace: Workspace
@@ -35,7 +34,7 @@ class Founding:
     app: str  # relative to the root; empty: the root itself
 
     @classmethod
-    def check(cls, workspace: Workspace, source: Path, app: str | None) -> Founding:
+    def check(cls, workspace: Workspace, source: Path, app: str | None) -> Scaffold:
         if (workspace.root / PLAN).exists():
             raise RalphError(
                 f"A plan already exists: {PLAN}.",

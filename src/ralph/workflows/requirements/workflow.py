@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import prompts, validation
 from ralph.config import Config
 from ralph.engine.settle import Policy
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.plan.learnings import choose
 from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
@@ -33,8 +33,7 @@ MAX_CONTEXT = 2_500
 MAX_DESCRIPTION = 900
 
 
-@dataclass(frozen=True, kw_only=True)
-class Layout:
+class Layout(Frozen):
     """Where the files of this workflow are."""
 
     workspace: Workspace

@@ -12,6 +12,7 @@ from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
 from ralph.workflows.checks import Check
 from ralph.workflows.run_request import RunRequest
+from ralph.workflows.session import ids as session_ids
 from ralph.workflows.session import locate
 from ralph.workflows.session.workflow import SessionWorkflow
 from ralph.workflows.target import Target
@@ -57,7 +58,7 @@ def request_for(
             "This session has no plan to update yet.", remedy=f"Plan it first with `ralph run {session_id}`."
         )
     _ = session.call, session.entries  # report mistakes in the files before anything starts
-    folder, branch = workspace.root / SESSIONS / session_id, locate.branch_of(session_id)
+    folder, branch = workspace.root / SESSIONS / session_id, session_ids.branch_of(session_id)
     return RunRequest(
         checkout=CheckoutRequest(
             target=session_id,

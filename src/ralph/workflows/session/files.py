@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from ralph.frozen import Frozen
 from ralph.plan.select import cycle
 from ralph.validation import Mistakes
 from ralph.workflows.session.router import Mark, ProgressItem
@@ -31,8 +31,7 @@ MARKS |= {"x": Mark.DONE, "X": Mark.DONE}
 MAX_FILE_BYTES = 4_000_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class TaskEntry:
+class TaskEntry(Frozen):
     """A task as tasks.md describes it."""
 
     id: str
@@ -63,7 +62,7 @@ def read_progress(text: str) -> tuple[ProgressItem, ...]:
         elif named[1] in items:
             mistakes.append(f"line {number}: {named[1]} already has a mark in line {items[named[1]].line}")
         else:
-            items[named[1]] = ProgressItem(id=named[1], mark=mark, title=_plain(named[2]), line=number)
+            items[named[1]] = ProgressItem(id=named[1], mark=mark, title=_strip_markdown(named[2]), line=number)
     if not items and not mistakes:
         mistakes.append("no item has a mark, such as: - [ ] task-1: What to do")
     if mistakes:
@@ -149,7 +148,7 @@ def _entries(text: str) -> Iterator[TaskEntry]:
         block = [line for _, line in lines[index:end]]
         yield TaskEntry(
             id=named[1],
-            title=_plain(named[2]),
+            title=_strip_markdown(named[2]),
             line=lines[index][0],
             text="\n".join(block).strip(),
             inherits=_inherited(block),
@@ -203,7 +202,7 @@ def _repeated(entries: list[TaskEntry]) -> Iterator[TaskEntry]:
         seen.add(entry.id)
 
 
-def _plain(text: str) -> str:
+def _strip_markdown(text: str) -> str:
     """A title without Markdown marks that the id before it left over, or that enclose all of it."""
     text = " ".join(text.split())
     for sign in ("**", "__", "`", "*", "_"):

@@ -1,30 +1,23 @@
-"""The sessions of a project: their ids, which is the newest, what each was asked for."""
+"""The sessions of a project, read: which is the newest, what each was asked for."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
-
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.reader import last_ending
 from ralph.plan.work import Ending
 from ralph.stores import atomic
 from ralph.validation import nearest
-from ralph.workflows.plan_source import BRANCH_PREFIX, PlanSource, plan_source
+from ralph.workflows.plan_source import PlanSource, plan_source
 from ralph.workflows.session.files import PLAN, PROGRESS
+from ralph.workflows.session.ids import REQUEST, below, branch_of, check_id, ids
 from ralph.workflows.session.router import Mark
 from ralph.workflows.session.store import Session, session_of
-from ralph.workspace import FEATURE_NAME, SESSIONS, TARGETS, Workspace
-
-REQUEST = "request.txt"
-MAX_SLUG = 40
+from ralph.workspace import SESSIONS, Workspace
 
 
-@dataclass(frozen=True, kw_only=True)
-class LocatedSession:
+class LocatedSession(Frozen):
     """A session, read."""
 
     id: str
@@ -40,51 +33,6 @@ class LocatedSession:
         return " ".join((self.request or next(heading, "")).split())
 
 
-def check_id(name: str) -> str:
-    """A session's id as a person gave it; anything that could leave the folder is refused."""
-    if not FEATURE_NAME.fullmatch(name) or len(name) > 80 or name.endswith(".lock") or name in TARGETS:
-        raise RalphError(
-            f"{name!r} is not a valid session id.",
-            remedy="Use letters, digits, '-', '_' and single dots. Reserved words: "
-            f"{', '.join(TARGETS)}. `ralph session list` lists all sessions.",
-        )
-    return name
-
-
-def new_id(workspace: Workspace, request: str, now: datetime) -> str:
-    """A name for a new session: when it began, and its first words."""
-    words = re.sub(r"[^a-z0-9]+", "-", request.lower()).strip("-")
-    slug = words[:MAX_SLUG].rpartition("-")[0] or words[:MAX_SLUG] if len(words) > MAX_SLUG else words
-    name = f"{now:%Y%m%d-%H%M%S}" + (f"-{slug}" if slug else "")
-    taken = set(ids(workspace))
-    names = (name if count == 1 else f"{name}-{count}" for count in range(1, len(taken) + 2))
-    return next(one for one in names if one not in taken)
-
-
-def ids(workspace: Workspace) -> list[str]:
-    """Every session there is: on a branch, in this checkout, or begun and without files yet."""
-    folders = [path.name for path in _below(workspace.root / SESSIONS) if path.is_dir() and not path.is_symlink()]
-    begun = [path.name for path in _below(workspace.records) if (path / REQUEST).is_file()]
-    branches = git_read.branches(workspace.root)
-    landed = [
-        name
-        for branch in branches.values()
-        if branch.name.startswith(BRANCH_PREFIX)
-        for name in git_read.names_at(workspace.root, branch.name, SESSIONS)
-        if branch.name == branch_of(name)
-    ]
-    return sorted({name for name in (*folders, *begun, *landed) if FEATURE_NAME.fullmatch(name)})
-
-
-def branch_of(session_id: str) -> str:
-    """The branch on which a session's work lands."""
-    return f"{BRANCH_PREFIX}{session_id}"
-
-
-def has(workspace: Workspace, session_id: str) -> bool:
-    return bool(FEATURE_NAME.fullmatch(session_id)) and session_id in ids(workspace)
-
-
 def source_of(workspace: Workspace, session_id: str) -> PlanSource:
     """Where a session's files are."""
     return plan_source(workspace, branch_of(session_id), f"{SESSIONS}/{session_id}/{PROGRESS}")
@@ -96,7 +44,7 @@ def read(workspace: Workspace, session_id: str) -> LocatedSession:
     source = source_of(workspace, session_id)
     kept = workspace.records / session_id / REQUEST
     folder = source.folder / SESSIONS / session_id if source.folder else None
-    touched = [path.stat().st_mtime for path in (kept, *(_below(folder) if folder else ())) if path.exists()]
+    touched = [path.stat().st_mtime for path in (kept, *(below(folder) if folder else ())) if path.exists()]
     if source.branch:
         touched.append(git_read.time_of(workspace.root, source.branch.name))
     return LocatedSession(
@@ -147,7 +95,3 @@ def why_blocked(workspace: Workspace, found: LocatedSession) -> str:
 def begin(workspace: Workspace, session_id: str, request: str) -> None:
     """Remember what a session was asked for, until its planner has written the plan."""
     atomic.write(workspace.records / session_id / REQUEST, f"{request.strip()}\n".encode())
-
-
-def _below(folder: Path) -> list[Path]:
-    return sorted(folder.iterdir()) if folder.is_dir() else []

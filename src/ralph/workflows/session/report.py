@@ -17,7 +17,7 @@ StateName = Literal["INITIALIZING", "PLANNING", "EXECUTING", "REVIEWING", "COMPL
 class SessionReport(BaseModel):
     """What `ralph session --json` prints."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     status: Literal["completed", "in_progress", "blocked"]
     session_id: str

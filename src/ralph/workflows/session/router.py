@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
+from ralph.frozen import Frozen
 from ralph.plan.work import Duty
 
 PLANNING_TASKS = ("plan-init", "plan-brainstorm", "plan-research", "plan-breakdown")
@@ -64,8 +64,7 @@ PLANNING_MODES = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProgressItem:
+class ProgressItem(Frozen):
     """One line of progress.md that has a mark."""
 
     id: str
@@ -86,8 +85,7 @@ class ProgressItem:
         return self.mark in (Mark.TODO, Mark.BEGUN)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoleCall:
+class RoleCall(Frozen):
     """Which role comes next, and what for."""
 
     mode: Mode
@@ -108,8 +106,7 @@ class RoleCall:
         return cls(mode=Mode(duty.mode), task=duty.task, number=duty.number)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stuck:
+class Stuck(Frozen):
     """No role can be called, and why."""
 
     reason: str

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from ralph.errors import RalphError
-from ralph.workflows.session import locate
-from ralph.workflows.session.files import PROGRESS
-from ralph.workflows.session.store import SessionStore
+from ralph.workflows.session.ids import has, ids
 from ralph.workflows.target import Target
 from ralph.workspace import SESSIONS, Workspace
 
 
 def find(workspace: Workspace, name: str) -> Target | None:
-    return _target(workspace, name) if locate.has(workspace, name) else None
+    return _target(workspace, name) if has(workspace, name) else None
 
 
 def everything(workspace: Workspace) -> list[Target]:
     """Every session, oldest first."""
-    return [_target(workspace, session_id) for session_id in locate.ids(workspace)]
+    return [_target(workspace, session_id) for session_id in ids(workspace)]
 
 
 def _target(workspace: Workspace, session_id: str) -> Target:
+    # every command that finds a plan by its name asks here, and few projects have sessions
+    from ralph.workflows.session import locate
+    from ralph.workflows.session.files import PROGRESS
+    from ralph.workflows.session.store import SessionStore
+
     source = locate.source_of(workspace, session_id)
     file = f"{SESSIONS}/{session_id}/{PROGRESS}"
     return Target(

@@ -23,7 +23,8 @@ from ralph.plan.work import (
     WorkKind,
     listed,
 )
-from ralph.verify.gates import explain, red
+from ralph.verify.gate_list import red
+from ralph.verify.gates import explain
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import bullets, gate_list
 from ralph.workflows.session import router

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ralph.validation import Json
-from ralph.workflows.specs.spec_files import Listed, SpecFile
+from ralph.workflows.specs.spec_files import ListEntry, SpecFile
 
 
-def numbers(spec: SpecFile) -> dict[str, Listed]:
+def numbers(spec: SpecFile) -> dict[str, ListEntry]:
     """`avatar.1`, `avatar.2`, … : the spec's id, and the position in its lists."""
-    return {f"{spec.id}.{place}": listed for place, listed in enumerate(spec.tasks, 1)}
+    return {f"{spec.id}.{position}": listed for position, listed in enumerate(spec.tasks, 1)}
 
 
 def named(spec: SpecFile, covers: Iterable[str]) -> list[str]:
@@ -22,13 +22,13 @@ def named(spec: SpecFile, covers: Iterable[str]) -> list[str]:
 def kept(spec: SpecFile, was: Json, covers: Iterable[str]) -> list[str]:
     """What a task of the old plan covers, in today's numbers: lines may have been added, removed or moved."""
     then = texts(was, "listed")
-    before = {f"{spec.id}.{place}": text for place, text in enumerate(_told_apart(then), 1)}
-    now = dict(zip(_told_apart(listed.text for listed in spec.tasks), numbers(spec), strict=True))
+    before = {f"{spec.id}.{position}": text for position, text in enumerate(_numbered_duplicates(then), 1)}
+    now = dict(zip(_numbered_duplicates(listed.text for listed in spec.tasks), numbers(spec), strict=True))
     today = [now.get(before[name], "") if name in before else named(spec, [name])[0] for name in covers]
     return [name for name in today if name in now.values()]
 
 
-def missing(spec: SpecFile, tasks: Iterable[Json]) -> dict[str, Listed]:
+def missing(spec: SpecFile, tasks: Iterable[Json]) -> dict[str, ListEntry]:
     """Listed tasks that are not ticked and that no task covers. A task with the same text covers it."""
     covered = {name for task in tasks for name in named(spec, [str(task["description"]), *texts(task, "covers")])}
     return {name: listed for name, listed in numbers(spec).items() if not listed.done and name not in covered}
@@ -39,7 +39,7 @@ def same(text: str) -> str:
     return " ".join(text.split()).casefold().rstrip(".")
 
 
-def _told_apart(listed: Iterable[str]) -> list[tuple[str, int]]:
+def _numbered_duplicates(listed: Iterable[str]) -> list[tuple[str, int]]:
     """Makes repeated texts distinct by counting earlier occurrences."""
     seen: list[str] = []
     found = []

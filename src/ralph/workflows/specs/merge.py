@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from ralph.frozen import Frozen
 from ralph.stores.task_codec import entries
 from ralph.validation import Json, nearest
 from ralph.workflows.formats import SPEC, SPEC_TASK, SPECS
@@ -15,8 +16,7 @@ TASK_STATE, SPEC_STATE = SPECS.codec.owned(SPEC_TASK), SPECS.codec.owned(SPEC)
 CLOSED = ("completed", "blocked")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Merged:
+class MergeResult(Frozen):
     """The merged document, the answer's mistakes, and the changes."""
 
     document: Json
@@ -25,9 +25,9 @@ class Merged:
     added_criteria: int = 0
 
 
-def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
+def merge(answer: Json, old: Json, specs: list[SpecFile]) -> MergeResult:
     """The answer's content with Ralph's state; ids and files come from the specs on disk."""
-    merging = _Merging(
+    merging = _MergeState(
         known={_text(task, "id"): task for spec in _specs(old) for task in _tasks(spec)},
         names={_text(spec, "id") for spec in _specs(old)},
     )
@@ -54,7 +54,7 @@ def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
         if file not in on_disk:
             joined += merging.spec_without_file(was)
     document = {**old, "version": 1, "specs": joined}
-    return Merged(
+    return MergeResult(
         document=document,
         mistakes=tuple(merging.mistakes),
         changes=tuple(merging.changes),
@@ -63,7 +63,7 @@ def merge(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
 
 
 @dataclass
-class _Merging:
+class _MergeState:
     """State kept while specs are merged one after another."""
 
     known: dict[str, Json]  # the tasks of the old plan, by id

@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic_core import to_json
 
 from ralph import validation
+from ralph.frozen import Frozen
 from ralph.journal.writer import now
 from ralph.plan.model import Plan, TaskState
 from ralph.stores import atomic
@@ -18,16 +19,15 @@ from ralph.workflows.formats import SPECS
 from ralph.workflows.planning import Planner
 from ralph.workflows.specs.covers import missing, numbers
 from ralph.workflows.specs.freshness import fingerprint
-from ralph.workflows.specs.merge import Merged, merge
-from ralph.workflows.specs.spec_files import Listed, SpecFile, read_all
+from ralph.workflows.specs.merge import MergeResult, merge
+from ralph.workflows.specs.spec_files import ListEntry, SpecFile, read_all
 from ralph.workflows.specs.store import read as read_plan
 from ralph.workspace import SPECS_PLAN
 
 MAX_PROMPT = 200_000
 
 
-@dataclass(frozen=True, kw_only=True)
-class PlannedSpecs:
+class PlannedSpecs(Frozen):
     """A plan that was written, and how it differs from the previous one."""
 
     plan: Plan
@@ -56,7 +56,7 @@ class SpecPlanner:
         old = existing(self.root)
         variables = {"specs": _shown(self.specs), "existing": _listed(old)}
 
-        def read(data: bytes) -> Merged:
+        def read(data: bytes) -> MergeResult:
             return check(validation.parse_object(data, name="the plan"), old, self.specs)
 
         merged = await self.planner.ask("plan", "Turning the specs into tasks", "specs-plan", variables, read)
@@ -95,7 +95,7 @@ def existing(root: Path) -> Json:
     return read_plan(validation.read(path))[0]  # report a broken plan before calling an agent
 
 
-def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
+def check(answer: Json, old: Json, specs: list[SpecFile]) -> MergeResult:
     """An agent's answer merged with the existing plan; everything it forgot is a mistake."""
     merged = merge(answer, old, specs)
     mistakes = list(merged.mistakes)
@@ -114,7 +114,7 @@ def check(answer: Json, old: Json, specs: list[SpecFile]) -> Merged:
     return merged
 
 
-def _forgotten(spec: SpecFile, number: str, listed: Listed) -> str:
+def _forgotten(spec: SpecFile, number: str, listed: ListEntry) -> str:
     return (
         f"{spec.file}:{listed.line}: no task covers {listed.text!r}; add one, "
         f'or name {number!r} in "covers" of the task that covers it'

@@ -7,16 +7,16 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from ralph import validation
 from ralph.errors import RalphError
+from ralph.frozen import Frozen
 from ralph.workflows.plan_rules import MAX_ID
 from ralph.workflows.specs.spec_headings import HeadingRole
-from ralph.workflows.specs.spec_lists import Listed, ListItem, outline
+from ralph.workflows.specs.spec_lists import ListEntry, ListItem, outline
 
-__all__ = ["FOLDER", "Listed", "SpecFile", "parse", "read_all", "spec_paths"]
+__all__ = ["FOLDER", "ListEntry", "SpecFile", "parse", "read_all", "spec_paths"]
 
 FOLDER = "specs"
 MAX_BYTES = 1 << 20
@@ -27,15 +27,14 @@ HOW_TO = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SpecFile:
+class SpecFile(Frozen):
     """One spec on disk."""
 
     file: str
     id: str
     name: str
-    tasks: tuple[Listed, ...]
-    criteria: tuple[Listed, ...]
+    tasks: tuple[ListEntry, ...]
+    criteria: tuple[ListEntry, ...]
     text: str
 
 
@@ -82,7 +81,7 @@ def parse(text: str, file: str) -> SpecFile:
     )
 
 
-def _tasks(items: list[ListItem]) -> tuple[Listed, ...]:
+def _tasks(items: list[ListItem]) -> tuple[ListEntry, ...]:
     """The items listed as tasks, else as steps, else every item with a box that no heading makes something else."""
     for role in (HeadingRole.TASKS, HeadingRole.STEPS, None):
         listed = tuple(item.listed for item in items if item.role is role and (role or item.has_box))

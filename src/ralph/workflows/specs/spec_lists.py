@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ralph.frozen import Frozen
 from ralph.workflows.specs.spec_headings import HeadingRole, role_of
 
 if TYPE_CHECKING:
@@ -20,8 +21,7 @@ BREAKS = ("softbreak", "hardbreak")
 BOLD_LINE, LINE_WITH_COLON = 7, 8  # used instead of a heading, and below every heading
 
 
-@dataclass(frozen=True, kw_only=True)
-class Listed:
+class ListEntry(Frozen):
     """One item of a list: its text without Markdown's marks."""
 
     text: str
@@ -29,11 +29,10 @@ class Listed:
     done: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListItem:
+class ListItem(Frozen):
     """A listed item with the headings above it."""
 
-    listed: Listed
+    listed: ListEntry
     has_box: bool
     role: HeadingRole | None = None
 
@@ -134,7 +133,7 @@ class _Reader:
         before = (box[0] if box else "") + seen[: len(seen) - len(seen.lstrip())]
         assert first.map, "every block knows its lines"
         line = first.map[0] + 1 + before.count("\n")
-        listed = Listed(text=_on_one_line(seen), line=line, done=bool(box and box["ticked"]))
+        listed = ListEntry(text=_on_one_line(seen), line=line, done=bool(box and box["ticked"]))
         return ListItem(listed=listed, has_box=bool(box)) if listed.text else None
 
     def _tokens(self, source: str) -> list[Token]:

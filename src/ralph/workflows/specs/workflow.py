@@ -38,7 +38,7 @@ class SpecsWorkflow(WorkflowDefaults):
         self.state_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
         self.guarded: tuple[str, ...] = (FOLDER,)
         self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
-        self.policy = with_rounds(Policy(max_failures=config.max_retries, holds=True), config)
+        self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
         self._project = templates or project  # the folder with the person's own prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:

@@ -10,7 +10,7 @@ from typing import Any
 
 from ralph.agent.dialects import DIALECTS
 from ralph.agent.dialects.base import DialectReport, Reader
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 
 DATA = Path(__file__).parents[3] / "data"
 STRUCTURED = [name for name, dialect in DIALECTS.items() if dialect.is_structured]
@@ -32,7 +32,7 @@ class Heard:
     """What a reader made of some output."""
 
     report: DialectReport
-    speech: Speech
+    transcript: Transcript
     reader: Reader
 
     @property
@@ -41,11 +41,11 @@ class Heard:
 
 
 def read(agent: str, *pieces: bytes, prompt: str = "") -> Heard:
-    speech = Speech(prompt)
-    reader = DIALECTS[agent].reader(speech)
+    transcript = Transcript(prompt)
+    reader = DIALECTS[agent].reader(transcript)
     for piece in pieces:
         reader.feed(piece)
-    return Heard(reader.close(), speech, reader)
+    return Heard(reader.close(), transcript, reader)
 
 
 def lines(*events: Json) -> bytes:

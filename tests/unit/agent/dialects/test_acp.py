@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ralph.agent.dialects import AGENTS, arguments, dialect_of, is_permitted, known, takes_context
 from ralph.agent.dialects.acp import AcpReader, rpc_failure
 from ralph.agent.dialects.base import DialectReport
-from ralph.agent.speech import Speech
+from ralph.agent.transcript import Transcript
 from ralph.config import Provider
 from tests.unit.agent.dialects.recorded import DATA, lines
 from tests.unit.agent.dialects.test_hostile_output import VALUES
@@ -27,9 +27,9 @@ def provider(name: str, **settings: Any) -> Provider:
     return Provider.model_validate({"command": acp.command, "args": acp.args, "protocol": "acp", **settings})
 
 
-def read(name: str, data: bytes, *, pieces: int = 1 << 20) -> tuple[DialectReport, Speech]:
-    speech = Speech("")
-    reader = dialect_of(provider(name)).reader(speech)
+def read(name: str, data: bytes, *, pieces: int = 1 << 20) -> tuple[DialectReport, Transcript]:
+    transcript = Transcript("")
+    reader = dialect_of(provider(name)).reader(transcript)
     assert isinstance(reader, AcpReader)
 
     def receive(message: dict[str, Any]) -> None:
@@ -42,7 +42,7 @@ def read(name: str, data: bytes, *, pieces: int = 1 << 20) -> tuple[DialectRepor
     reader.receive = receive
     for at in range(0, len(data), pieces):
         reader.feed(data[at : at + pieces])
-    return reader.close(), speech
+    return reader.close(), transcript
 
 
 def sample(name: str) -> bytes:
@@ -63,14 +63,14 @@ def sample(name: str) -> bytes:
 )
 @pytest.mark.parametrize("pieces", [1 << 20, 7])
 def test_a_turn_of_every_program(agent: str, tokens: tuple[int, int], cost: float | None, pieces: int) -> None:
-    report, speech = read(agent, sample(f"{agent}-success"), pieces=pieces)
+    report, transcript = read(agent, sample(f"{agent}-success"), pieces=pieces)
 
     assert report.failure is None and report.complete
     used = report.usage
     assert (used.input_tokens, used.output_tokens) == tokens
     assert used.cost_usd == (None if cost is None else pytest.approx(cost))
-    assert speech.tail.startswith("First a note.\n")
-    assert speech.says("DONE") or speech.tail.endswith("\nNothing is left.")
+    assert transcript.tail.startswith("First a note.\n")
+    assert transcript.says("DONE") or transcript.tail.endswith("\nNothing is left.")
 
 
 @pytest.mark.parametrize(

@@ -13,19 +13,19 @@ from hypothesis import strategies as st
 from ralph.agent.dialects.base import DialectReport
 from ralph.agent.dialects.claude import ClaudeReader
 from ralph.agent.failure import FailureKind
-from ralph.agent.speech import Marker, Speech
+from ralph.agent.transcript import Marker, Transcript
 
 DATA = Path(__file__).parents[3] / "data" / "claude"
 RECORDED = sorted(path.stem for path in DATA.glob("*.jsonl"))
 DONE = "<ralph>DONE</ralph>"
 
 
-def read(*pieces: bytes, prompt: str = "") -> tuple[DialectReport, Speech]:
-    speech = Speech(prompt)
-    reader = ClaudeReader(speech)
+def read(*pieces: bytes, prompt: str = "") -> tuple[DialectReport, Transcript]:
+    transcript = Transcript(prompt)
+    reader = ClaudeReader(transcript)
     for piece in pieces:
         reader.feed(piece)
-    return reader.close(), speech
+    return reader.close(), transcript
 
 
 def recorded(name: str) -> bytes:
@@ -49,14 +49,14 @@ def result(**more: Any) -> dict[str, Any]:
     [("success-2.1.325", "claude-opus-5-5", 0.01498), ("success-2.1.197", "claude-opus-4-8[1m]", 0.01895)],
 )
 def test_a_call_that_went_well_tells_what_it_used_and_cost(name: str, model: str, cost: float) -> None:
-    report, speech = read(recorded(name))
+    report, transcript = read(recorded(name))
     assert report.failure is None
     usage = report.usage
     assert (usage.input_tokens, usage.output_tokens) == (3300, 80)
     assert (usage.cache_read_tokens, usage.cache_write_tokens) == (900, 0)
     assert usage.cost_usd == pytest.approx(cost)
     assert (usage.calls, usage.unpriced, usage.model) == (1, 0, model)
-    assert speech.tail == "I will write the file.\nAll done: DONE-42."
+    assert transcript.tail == "I will write the file.\nAll done: DONE-42."
 
 
 @pytest.mark.parametrize(
@@ -73,24 +73,24 @@ def test_a_call_that_went_well_tells_what_it_used_and_cost(name: str, model: str
     ],
 )
 def test_failures_are_classified(name: str, kind: FailureKind, message: str) -> None:
-    report, speech = read(recorded(name))
+    report, transcript = read(recorded(name))
     assert report.failure
     assert report.failure.kind is kind
     assert message in report.failure.said
     assert report.failure.retry_at is None
-    assert speech.markers == []
+    assert transcript.markers == []
 
 
 def test_trouble_that_it_got_over_by_itself_is_no_trouble() -> None:
-    report, speech = read(recorded("retried-then-done"))
+    report, transcript = read(recorded("retried-then-done"))
     assert report.failure is None
     assert report.usage.input_tokens == 11676
-    assert speech.tail == "DONE-42"
+    assert transcript.tail == "DONE-42"
 
 
 def test_it_has_said_its_last_word_with_its_result_and_not_before() -> None:
     *before, last = recorded("success-2.1.325").splitlines(keepends=True)
-    reader = ClaudeReader(Speech())
+    reader = ClaudeReader(Transcript())
     for line in before:
         reader.feed(line)
     assert not reader.finished
@@ -116,7 +116,7 @@ def background(*tasks: str) -> dict[str, Any]:
 def test_a_result_is_not_the_last_word_while_something_runs_in_the_background(
     events: list[dict[str, Any]], finished: bool
 ) -> None:
-    reader = ClaudeReader(Speech())
+    reader = ClaudeReader(Transcript())
     reader.feed(stream(*events))
     assert reader.finished is finished
 
@@ -182,10 +182,10 @@ def test_a_call_without_a_result_reports_at_least_the_tokens_of_its_messages() -
 
 
 def test_nothing_at_all_is_a_call_that_reported_nothing() -> None:
-    report, speech = read()
+    report, transcript = read()
     assert report.failure is None
     assert report.usage.unpriced == 1
-    assert speech.tail == ""
+    assert transcript.tail == ""
 
 
 def rejected(**info: Any) -> dict[str, Any]:
@@ -237,20 +237,20 @@ def test_only_what_the_main_agent_itself_says_counts() -> None:
         {"type": "system", "subtype": "init", "text": DONE},
         result(result=DONE),
     ]
-    _, speech = read(stream(*events))
-    assert speech.markers == []
-    _, speech = read(stream(*events, assistant(f"Finished.\n{DONE}", parent_tool_use_id=None)))
-    assert speech.markers == [Marker("DONE")]
+    _, transcript = read(stream(*events))
+    assert transcript.markers == []
+    _, transcript = read(stream(*events, assistant(f"Finished.\n{DONE}", parent_tool_use_id=None)))
+    assert transcript.markers == [Marker("DONE")]
 
 
 def test_two_messages_are_two_lines() -> None:
-    _, speech = read(stream(assistant("So I say"), assistant(DONE), assistant("and that is all")))
-    assert speech.markers == [Marker("DONE")]
+    _, transcript = read(stream(assistant("So I say"), assistant(DONE), assistant("and that is all")))
+    assert transcript.markers == [Marker("DONE")]
 
 
 def test_a_marker_is_not_put_together_from_two_messages() -> None:
-    _, speech = read(stream(assistant("<ralph>DO"), assistant("NE</ralph>")))
-    assert speech.markers == []
+    _, transcript = read(stream(assistant("<ralph>DO"), assistant("NE</ralph>")))
+    assert transcript.markers == []
 
 
 def test_the_dearest_model_is_named() -> None:
@@ -304,10 +304,10 @@ def test_a_cost_of_nothing_is_known() -> None:
 )
 def test_lines_that_make_no_sense_change_nothing(garbage: bytes) -> None:
     data = recorded("success-2.1.325")
-    report, speech = read(garbage + data.replace(b"\n", b"\n" + garbage))
+    report, transcript = read(garbage + data.replace(b"\n", b"\n" + garbage))
     expected, _ = read(data)
     assert report == expected
-    assert speech.markers == []
+    assert transcript.markers == []
 
 
 @given(name=st.sampled_from(RECORDED), data=st.data())

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ralph.agent.dialects import DIALECTS
-from ralph.agent.speech import Marker, Speech
+from ralph.agent.transcript import Marker, Transcript
 from tests.unit.agent.dialects.recorded import FORMATS, SAMPLES, STRUCTURED, Heard, lines, raw, read, success
 
 DONE = "<ralph>DONE</ralph>"
@@ -42,8 +42,8 @@ NOISE = (
 def same(one: Heard, other: Heard) -> bool:
     return (
         one.report == other.report
-        and one.speech.markers == other.speech.markers
-        and one.speech.tail == other.speech.tail
+        and one.transcript.markers == other.transcript.markers
+        and one.transcript.tail == other.transcript.tail
         and one.reader.finished == other.reader.finished
     )
 
@@ -61,7 +61,7 @@ def test_output_that_ends_anywhere_is_read_up_to_there(agent: str, name: str) ->
     for end in range(0, len(data), step):
         heard = read(agent, data[:end])
         whole = data[:end].rpartition(b"\n")[0]
-        assert heard.speech.tail.startswith(read(agent, whole).speech.tail)
+        assert heard.transcript.tail.startswith(read(agent, whole).transcript.tail)
 
 
 @pytest.mark.parametrize(("agent", "name"), SAMPLES, ids=IDS)
@@ -75,7 +75,7 @@ def test_noise_between_the_lines_changes_nothing(agent: str, name: str) -> None:
 def test_a_line_of_50_megabytes_is_passed_over_in_constant_memory(agent: str) -> None:
     before, after = lines(*FORMATS[agent].says("Before.\n")), lines(*FORMATS[agent].says(DONE))
     piece = b"x" * (1 << 20)
-    reader = DIALECTS[agent].reader(speech := Speech())
+    reader = DIALECTS[agent].reader(transcript := Transcript())
     tracemalloc.start()
     reader.feed(before + b'{"type": "result", "text": "')
     for _ in range(50):
@@ -85,7 +85,7 @@ def test_a_line_of_50_megabytes_is_passed_over_in_constant_memory(agent: str) ->
     reader.feed(b'"}\n' + after)
     reader.close()
     assert peak < 20_000_000
-    assert speech.markers == [Marker("DONE")]
+    assert transcript.markers == [Marker("DONE")]
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from ralph.agent.failure import FailureKind
-from ralph.agent.speech import Marker
+from ralph.agent.transcript import Marker
 from tests.unit.agent.dialects.recorded import FORMATS, SAMPLES, STRUCTURED, lines, raw, read, success
 
 DONE = "<ralph>DONE</ralph>"
@@ -40,7 +42,7 @@ def test_a_call_that_went_well(agent: str) -> None:
     assert heard.report.answered
     assert heard.report.refused == ()
     assert heard.reader.finished is (agent != "opencode")
-    assert heard.speech.tail == "I will write the file.\nAll done: DONE-42."
+    assert heard.transcript.tail == "I will write the file.\nAll done: DONE-42."
     usage = heard.report.usage
     assert (usage.calls, usage.model) == (1, MODELS.get(agent, ""))
     assert usage.cost_usd == (pytest.approx(COSTS[agent]) if agent in COSTS else None)
@@ -66,7 +68,7 @@ def test_a_failure_has_its_kind_and_quotes_the_program(agent: str, name: str) ->
     assert heard.report.failure.kind is FAILURES[name]
     assert heard.report.failure.said
     assert "Create hello.txt" not in heard.report.failure.said, "that is the prompt"
-    assert heard.speech.tail == ""
+    assert heard.transcript.tail == ""
     assert not heard.report.answered
 
 
@@ -75,7 +77,7 @@ def test_a_failure_has_its_kind_and_quotes_the_program(agent: str, name: str) ->
 def test_an_error_that_the_program_recovered_from_is_no_failure(agent: str, name: str) -> None:
     heard = read(agent, raw(agent, name))
     assert heard.report.failure is None
-    assert heard.speech.tail == "DONE-42"
+    assert heard.transcript.tail == "DONE-42"
 
 
 @pytest.mark.parametrize("agent", [agent for agent in STRUCTURED if agent != "claude"])
@@ -83,17 +85,36 @@ def test_a_broken_connection_in_the_middle_of_an_answer(agent: str) -> None:
     heard = read(agent, raw(agent, "broken-off"))
     if agent in ("gemini", "qwen", "goose"):  # they do not try again
         assert heard.kind == "network"
-        assert heard.speech.tail.startswith("This answer is go")
-        assert "rror" not in heard.speech.tail
+        assert heard.transcript.tail.startswith("This answer is go")
+        assert "rror" not in heard.transcript.tail
     else:
         assert heard.report.failure is None
-        assert heard.speech.tail == "DONE-42"
+        assert heard.transcript.tail == "DONE-42"
 
 
 def test_a_program_that_waits_for_a_limit_says_how_long() -> None:
     failure = read("opencode", raw("opencode", "rate-limit-429")).report.failure
     assert failure
     assert failure.retry_at == pytest.approx(1_794_793_441.333 + 1), "the event's time and its retry-after header"
+
+
+@pytest.mark.parametrize("agent", ["codex", "qwen"])
+def test_a_key_that_is_missing_is_no_error_of_the_task(agent: str) -> None:
+    failure = read(agent, raw(agent, "no-key")).report.failure
+    assert failure and failure.kind is FailureKind.AUTHENTICATION
+    assert "OPENAI_API_KEY" in failure.said
+
+
+def test_codex_names_the_time_at_which_a_usage_limit_resets() -> None:
+    failure = read("codex", raw("codex", "usage-limit-429")).report.failure
+    assert failure and failure.kind is FailureKind.USAGE_LIMIT
+    assert failure.retry_at == datetime(2026, 11, 22, 3, 0).timestamp(), "2:59 AM of its local time is over"
+
+
+def test_codex_without_credit_does_not_wait_for_any() -> None:
+    failure = read("codex", raw("codex", "no-credit-429")).report.failure
+    assert failure and failure.kind is FailureKind.UNUSABLE
+    assert failure.said == "Quota exceeded. Check your plan and billing details."
 
 
 @pytest.mark.parametrize(("agent", "name"), [("codex", "rate-limit-429"), ("pi", "server-error-500")])
@@ -143,8 +164,8 @@ def test_only_what_the_agent_says_counts(agent: str) -> None:
     quoted = [*form.tool(f"\n{DONE}\n"), *form.other(f"\n{DONE}\n"), *form.tool(DONE), *form.other(DONE)]
     end = form.end(DONE)
 
-    assert read(agent, lines(*quoted, *end)).speech.markers == []
-    assert read(agent, lines(*quoted, *form.says(f"It works.\n{DONE}"), *end)).speech.markers == [Marker("DONE")]
+    assert read(agent, lines(*quoted, *end)).transcript.markers == []
+    assert read(agent, lines(*quoted, *form.says(f"It works.\n{DONE}"), *end)).transcript.markers == [Marker("DONE")]
 
 
 @pytest.mark.parametrize("agent", STRUCTURED)
@@ -152,17 +173,17 @@ def test_what_is_said_before_the_last_tool_call_counts(agent: str) -> None:
     form = FORMATS[agent]
     events = [*form.says(f"{LEARNING}\n{DONE}"), *form.tool("make test"), *form.says("All is well."), *form.end("")]
 
-    speech = read(agent, lines(*events)).speech
+    transcript = read(agent, lines(*events)).transcript
 
-    assert speech.markers == [Marker("LEARNING", "use make"), Marker("DONE")]
-    assert speech.tail.endswith(f"{DONE}\nAll is well.")
+    assert transcript.markers == [Marker("LEARNING", "use make"), Marker("DONE")]
+    assert transcript.tail.endswith(f"{DONE}\nAll is well.")
 
 
 @pytest.mark.parametrize("agent", STRUCTURED)
 def test_a_marker_is_not_put_together_across_a_tool_call(agent: str) -> None:
     form = FORMATS[agent]
     events = [*form.says("<ralph>DO"), *form.tool("ls"), *form.says("NE</ralph>"), *form.end("")]
-    assert read(agent, lines(*events)).speech.markers == []
+    assert read(agent, lines(*events)).transcript.markers == []
 
 
 @pytest.mark.parametrize("agent", ["gemini", "goose"])
@@ -170,9 +191,9 @@ def test_an_answer_in_pieces_is_joined(agent: str) -> None:
     form = FORMATS[agent]
     events = form.says(f"First.\n{DONE}\nLast.")
     assert len(events) > 3
-    speech = read(agent, lines(*events)).speech
-    assert speech.markers == [Marker("DONE")]
-    assert speech.tail == f"First.\n{DONE}\nLast."
+    transcript = read(agent, lines(*events)).transcript
+    assert transcript.markers == [Marker("DONE")]
+    assert transcript.tail == f"First.\n{DONE}\nLast."
 
 
 @pytest.mark.parametrize("agent", STRUCTURED)

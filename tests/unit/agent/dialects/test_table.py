@@ -13,7 +13,7 @@ from ralph.agent.dialects.codex import CodexReader
 from ralph.agent.dialects.opencode import OpenCodeReader
 from ralph.agent.dialects.text import TextReader
 from ralph.agent.installed import provider_of
-from ralph.agent.speech import Marker, Speech
+from ralph.agent.transcript import Marker, Transcript
 from ralph.config import Provider
 from ralph.errors import RalphError
 
@@ -148,12 +148,12 @@ def test_arguments_that_look_like_a_placeholder_are_passed_as_they_are() -> None
 
 
 def test_all_a_plain_command_prints_is_speech() -> None:
-    speech = Speech()
-    reader = TextReader(speech)
+    transcript = Transcript()
+    reader = TextReader(transcript)
     reader.feed(b"<ralph>DO")
     reader.feed(b"NE</ralph>")
     report = reader.close()
-    assert speech.markers == [Marker("DONE")]
+    assert transcript.markers == [Marker("DONE")]
     assert not reader.finished
     assert report.usage.calls == report.usage.unpriced == 1
     assert report.usage.cost_usd is None

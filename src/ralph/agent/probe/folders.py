@@ -6,10 +6,10 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.frozen import Frozen
 from ralph.process import environment
 from ralph.process.spawn import capture
 
@@ -22,8 +22,7 @@ IDENT = {
 SETTINGS = f"[commit]\n\tgpgsign = false\n[core]\n\thooksPath = {os.devnull}\n"
 
 
-@dataclass(frozen=True, kw_only=True)
-class ProbePlace:
+class ProbeFolders(Frozen):
     """The folders of one probe; nothing outside of them is touched."""
 
     top: Path
@@ -44,23 +43,23 @@ class ProbePlace:
 
 
 @contextmanager
-def probe_place() -> Iterator[ProbePlace]:
+def probe_folders() -> Iterator[ProbeFolders]:
     """Create the folders of a probe, and remove them afterwards."""
     top = Path(tempfile.mkdtemp(prefix="ralph-probe-"))
     try:
         (top / "project").mkdir()
-        yield ProbePlace(top=top)
+        yield ProbeFolders(top=top)
     finally:
         with suppress(OSError):
             safe_files.remove_all(top)
 
 
-async def make_repository(place: ProbePlace, *, commit: bool) -> None:
+async def make_repository(folders: ProbeFolders, *, commit: bool) -> None:
     """Make the repository, with a first commit if the agent is to make the second one."""
-    await place.git("init", "--quiet", "--template=")
-    with (place.project / ".git" / "config").open("a") as file:
+    await folders.git("init", "--quiet", "--template=")
+    with (folders.project / ".git" / "config").open("a") as file:
         file.write(SETTINGS)
     if commit:
-        (place.project / "README.md").write_text("A throw-away repository of Ralph.\n")
-        await place.git("add", "README.md")
-        await place.git("commit", "--quiet", "--message", "Begin")
+        (folders.project / "README.md").write_text("A throw-away repository of Ralph.\n")
+        await folders.git("add", "README.md")
+        await folders.git("commit", "--quiet", "--message", "Begin")

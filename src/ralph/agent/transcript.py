@@ -1,4 +1,4 @@
-"""An agent's speech and the markers in it: whole lines of its own text, not of anything it quotes."""
+"""An agent's transcript and the markers in it: whole lines of its own text, not of anything it quotes."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Marker:
     text: str = ""
 
 
-class Speech:
-    """Parses the agent's speech as it arrives, in pieces of any size and in constant memory.
+class Transcript:
+    """Parses the agent's transcript as it arrives, in pieces of any size and in constant memory.
 
     A marker counts if it is a whole line, is not inside a quoted block, and does not echo the prompt. A fenced block
     that contains only markers is not a quotation.
@@ -52,7 +52,7 @@ class Speech:
         self._echoes = _marker_lines_with_context(prompt)
         self._watcher = watcher  # gets a line now and then
         self._listener = listener  # gets everything, in whole lines
-        self._told = 0.0
+        self._notified = 0.0
         self._partial = b""
         self._skipping = False
         self._tail = b""
@@ -77,7 +77,7 @@ class Speech:
             self._take(block)
 
     def close(self) -> None:
-        """End the speech: an unterminated line counts as a line, and an unclosed fence is ignored."""
+        """End the transcript: an unterminated line counts as a line, and an unclosed fence is ignored."""
         if self._partial:
             self._take(self._partial + b"\n")
             self._partial = b""
@@ -147,10 +147,10 @@ class Speech:
                 self.markers.append(marker)
 
     def _tell(self, block: bytes) -> None:
-        if self._watcher and time.monotonic() - self._told >= PAUSE:
+        if self._watcher and time.monotonic() - self._notified >= PAUSE:
             line = _last_line(block)
             if line:
-                self._told = time.monotonic()
+                self._notified = time.monotonic()
                 self._watcher(line)
 
 

@@ -9,27 +9,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.agent.speech import KINDS, MAX_LINE, TAIL, Marker, Speech, strip_ansi
+from ralph.agent.transcript import KINDS, MAX_LINE, TAIL, Marker, Transcript, strip_ansi
 
 DONE = "<ralph>DONE</ralph>"
 VERIFIED = "<ralph>VERIFIED</ralph>"
 PROMPT = f"Do it.\n\nWhen complete, output on a line of its own:\n\n{DONE}\n"
 
 
-def heard(*pieces: str | bytes, prompt: str = "") -> Speech:
-    speech = Speech(prompt)
+def heard(*pieces: str | bytes, prompt: str = "") -> Transcript:
+    transcript = Transcript(prompt)
     for piece in pieces:
-        speech.feed(piece.encode() if isinstance(piece, str) else piece)
-    speech.close()
-    return speech
+        transcript.feed(piece.encode() if isinstance(piece, str) else piece)
+    transcript.close()
+    return transcript
 
 
 def said(*pieces: str | bytes, prompt: str = "") -> list[Marker]:
     return heard(*pieces, prompt=prompt).markers
 
 
-def kept_bytes(speech: Speech) -> int:
-    return len(pickle.dumps(vars(speech)))
+def kept_bytes(transcript: Transcript) -> int:
+    return len(pickle.dumps(vars(transcript)))
 
 
 @pytest.mark.parametrize(
@@ -125,12 +125,12 @@ def test_a_last_line_without_an_end_counts() -> None:
 
 
 def test_nothing_counts_before_its_line_has_ended() -> None:
-    speech = Speech()
-    speech.feed(DONE.encode())
-    assert speech.markers == []
-    speech.feed(b" if only\n")
-    speech.close()
-    assert speech.markers == []
+    transcript = Transcript()
+    transcript.feed(DONE.encode())
+    assert transcript.markers == []
+    transcript.feed(b" if only\n")
+    transcript.close()
+    assert transcript.markers == []
 
 
 def test_windows_line_ends_make_no_difference() -> None:
@@ -215,18 +215,18 @@ def test_bytes_that_are_no_text_do_no_harm() -> None:
 
 
 def test_all_that_was_said_can_be_asked_for_by_kind() -> None:
-    speech = heard(f"<ralph>LEARNING:a</ralph>\n<ralph>LEARNING:b</ralph>\n{DONE}\n")
-    assert speech.texts("LEARNING") == ("a", "b")
-    assert speech.texts("RESET") == ()
-    assert speech.says("DONE")
-    assert not speech.says("VERIFIED")
+    transcript = heard(f"<ralph>LEARNING:a</ralph>\n<ralph>LEARNING:b</ralph>\n{DONE}\n")
+    assert transcript.texts("LEARNING") == ("a", "b")
+    assert transcript.texts("RESET") == ()
+    assert transcript.says("DONE")
+    assert not transcript.says("VERIFIED")
 
 
 def test_the_last_words_are_kept_for_a_person() -> None:
-    speech = heard("first\n" + "middle\n" * 2000, "\x1b[31mlast\r\n")
-    assert speech.tail.endswith("middle\nlast")
-    assert "first" not in speech.tail
-    assert len(speech.tail) <= TAIL
+    transcript = heard("first\n" + "middle\n" * 2000, "\x1b[31mlast\r\n")
+    assert transcript.tail.endswith("middle\nlast")
+    assert "first" not in transcript.tail
+    assert len(transcript.tail) <= TAIL
 
 
 def test_a_last_line_without_an_end_is_among_the_last_words() -> None:
@@ -234,26 +234,26 @@ def test_a_last_line_without_an_end_is_among_the_last_words() -> None:
 
 
 def test_megabytes_of_talk_are_not_kept() -> None:
-    speech = Speech(PROMPT)
+    transcript = Transcript(PROMPT)
     for number in range(200):
-        speech.feed(b"```\n" + b"%d words and more words\n" % number * 1000 + b"```\n")
-    assert kept_bytes(speech) < 20_000
-    assert speech.markers == []
+        transcript.feed(b"```\n" + b"%d words and more words\n" % number * 1000 + b"```\n")
+    assert kept_bytes(transcript) < 20_000
+    assert transcript.markers == []
 
 
 def test_megabytes_without_a_line_end_are_not_kept() -> None:
-    speech = Speech()
+    transcript = Transcript()
     for _ in range(100):
-        speech.feed(b"y" * 50_000)
-        assert kept_bytes(speech) < MAX_LINE + 10_000
+        transcript.feed(b"y" * 50_000)
+        assert kept_bytes(transcript) < MAX_LINE + 10_000
 
 
 def test_whoever_watches_hears_a_line_but_not_every_line() -> None:
     lines: list[str] = []
-    speech = Speech(watcher=lines.append)
-    speech.feed(b"one\n\x1b[1mtwo\x1b[0m\n\n")
+    transcript = Transcript(watcher=lines.append)
+    transcript.feed(b"one\n\x1b[1mtwo\x1b[0m\n\n")
     for _ in range(100):
-        speech.feed(b"more\n")
+        transcript.feed(b"more\n")
     assert lines[0] == "two"
     assert len(lines) < 10
 

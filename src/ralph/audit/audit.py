@@ -1,0 +1,49 @@
+"""Audits the difference between base and work: what of it weakens the checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ralph.audit.absorbed import compare
+from ralph.audit.assertions import loosened
+from ralph.audit.collected import Collected
+from ralph.audit.definitions import redefined
+from ralph.audit.files import ChangedFile, matches, trees
+from ralph.audit.reached import reach
+from ralph.audit.shadowing import shadowed
+from ralph.audit.skipped import skipped
+from ralph.audit.thresholds import lowered
+from ralph.audit.vanished import vanished
+from ralph.plan.evidence import Concern, ConcernKind
+from ralph.plan.model import Gate
+
+MOST = 200  # concerns; nobody reads more
+
+
+def audit(
+    changes: Sequence[ChangedFile],
+    gates: Sequence[Gate],
+    *,
+    read_base: Callable[[str], bytes | None],
+    list_base: Callable[[], Sequence[str]],
+    may: Sequence[str] = (),
+) -> tuple[Concern, ...]:
+    """Return what may have weakened the checks, by path and line; `may` are the globs that the task may change."""
+    changes = [change for change in changes if change.before != change.after]
+    by_path = {change.path: change for change in changes}
+    base, work = trees(changes, read_base, list_base)
+    before, after = (reach(tree, [gate.command for gate in gates]) for tree in (base, work))
+    calls = [*before.calls, *after.calls]
+    collected = Collected.of(before.calls, base)
+    compared = compare(changes, collected.includes, base)
+    found = [
+        *vanished(compared, by_path, collected),
+        *skipped(compared),
+        *loosened(compared),
+        *lowered(changes),
+        *(redefined(by_path, before, after) if gates else ()),
+        *shadowed(by_path, calls),
+    ]
+    allowed = [concern for concern in dict.fromkeys(found) if not matches(concern.path, may)]
+    order = list(ConcernKind)
+    return tuple(sorted(allowed, key=lambda one: (order.index(one.kind), one.path, one.line or 0))[:MOST])

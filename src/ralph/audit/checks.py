@@ -1,0 +1,131 @@
+"""Finds what a test checks, and how strictly."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from ralph.audit.source import Statement
+from ralph.audit.tokens import tokens_of
+
+NOTHING, TRUTHY, PARTIAL, EXACT = range(4)
+"""How much an assertion says: always true, true for many values, true for some, true for one."""
+
+_ASSERTION = re.compile(
+    r"(?<![\w.])assert\b(?!\w*\s*=)"
+    r"|\b(?:self|t|tc|this|tester|a)\.assert\w*\s*\("
+    r"|\.assert_\w+\s*\(|\bassert_\w+!?[\s(]|\bassert\w*!?\s*\(|\bassert\.\w+|\bassertThat\b"
+    r"|\bexpect\w*\s*[({]|\.(?:should|must)(?:_\w+)?\b|\brefute\w*\b|\bprop_assert\w*!"
+    r"|\bpytest\.(?:raises|warns|fail)\s*\(|\bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\s*\("
+    r"|\brequire\.\w+\s*\(|#\[should_panic|\b(?:chai|should|sinon\.assert)\.\w+|\bverify\s*\("
+    r"|\bpanic!\s*\(|\bt\.(?:is|deepEqual|true|truthy|like|throws\w*)\s*\("
+)
+_SHELL_ASSERTION = re.compile(
+    r"(?:^\s*(?:run\s+)?|[;&|!]\s*)(?:\[\[?\s|test\s|diff\s|cmp\s|assert\w*\b|fail\b|is\b|like\b|ok\b|refute\w*\b|test_(?:cmp|must_fail|i18ncmp|line_count|grep)\b)"
+    r"|\bgrep\s+-\w*q|\|\|\s*(?:exit|fail|die|return)\b"
+)
+_CASES = re.compile(
+    r"parametrize\s*\("
+    r"|\.each\s*[(\x60]|#\[case\b|test_case\s*\(|@(?:CsvSource|ValueSource|MethodSource)\b|\[\]struct\b|\.for\s*\("
+)
+_ALWAYS = re.compile(
+    r"\bassert\s*\(?\s*(?:True|1|not False|\"\s*\"|'\s*')\s*\)?\s*(?:,.*)?$|\bor\s+True\b|\|\|\s*true\b|\bor\s+1\b"
+    r"|assertTrue\s*\(\s*[tT]rue\b|expect\s*\(\s*true\s*\)|assert!?\s*\(\s*true\b|assert\.ok\s*\(\s*true"
+    r"|expect\s*\(\s*1\s*\)\s*\.\s*toBe\s*\(\s*1|assert\.True\s*\(\s*t\s*,\s*true\b|\|\|\s*:\s*$"
+)
+_TRUTHY = re.compile(
+    r"toBeTruthy|toBeDefined|not\s*\.\s*toBe(?:Null|Undefined|Falsy)|not\s*\.\s*toThrow|assertTrue"
+    r"|assertIsNotNone|assertNotNull|is not None"
+    r"|\.ok\b|not_to be_nil|be_truthy|be_present|expect\.anything"
+    r"|assertThat\([^)]*\)\.isNotNull|NotNil|\bNoError\b|is_ok\(\)|is_some\(\)"
+    r"|toHaveBeenCalled\s*\(\s*\)|assert_called\s*\(|mock\.ANY|\bANY\b|is_some|should\.exist|to\.exist"
+    r"|isinstance\s*\("
+)
+_PARTIAL = re.compile(
+    r"[^<>=!-][<>]=?[^<>=]|!=|!==|\bnot in\b|\bin\b|\.startswith|\.endswith|toContain|toMatch|toBeGreater"
+    r"|toBeLess|objectContaining"
+    r"|toHaveProperty|toBeInstanceOf|not\s*\.\s*to"
+    r"|assert(?:In|NotIn|Not|Greater|Less|Is|Almost|Regex|Contains)|approx|toBeCloseTo|Contains|Greater|Less|NotEqual"
+    r"|grep|refute|is not\b|include|assert_ne!|matches!|stringContaining|raises\s*\(\s*Exception\s*\)"
+)
+_EXACT = re.compile(
+    r"==|===|assert(?:List|Dict|Tuple|Set|Sequence|Count|Items)?Equals?\b|toBe\s*\(|toEqual|toStrictEqual"
+    r"|assert_eq|[eE]qual|\.eq\(|\beq\b|toHaveLength|toHaveBeenCalled(?:With|Times)|isEqualTo|raises"
+    r"|toThrow|cmp|diff|-eq| = |deepEqual|\.is\("
+)
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """One assertion, or one row of a table of cases."""
+
+    line: int
+    text: str  # with single blanks
+    strength: int
+    is_case: bool = False
+
+    @cached_property
+    def tokens(self) -> Counter[str]:
+        return tokens_of(self.text)
+
+
+def checks_in(statements: Iterable[Statement], language: str) -> Iterator[Assertion]:
+    """Return the assertions and the rows of tables of cases in a test."""
+    wanted = _SHELL_ASSERTION if language == "shell" else _ASSERTION
+    in_table = False
+    for statement in statements:
+        masked = statement.masked
+        text = " ".join(statement.code.split())
+        if wanted.search(masked):
+            yield Assertion(statement.line, text, strength_of(masked))
+        if _CASES.search(masked):
+            in_table = "[]struct" in masked
+            yield from _rows(statement)
+        elif in_table and re.match(r"\s*\{.*\}\s*,?\s*$", masked):
+            yield Assertion(statement.line, text.rstrip(","), EXACT, is_case=True)
+
+
+def strength_of(masked: str) -> int:
+    if _ALWAYS.search(masked):
+        return NOTHING
+    if _EXACT.search(masked) and not re.search(
+        r"raises\s*\(\s*Exception\s*\)|assertTrue|\bor\b|\|\|(?!\s*(?:exit|fail|die|return))", masked
+    ):
+        return PARTIAL if re.search(r"approx|toBeCloseTo|not\s*\.\s*to", masked) else EXACT
+    if _TRUTHY.search(masked):
+        return TRUTHY
+    if _PARTIAL.search(masked):
+        return PARTIAL
+    return TRUTHY if re.match(r"\s*assert\s+[\w.()\[\]]+\s*(?:,|$)", masked) else PARTIAL
+
+
+def _rows(statement: Statement) -> Iterator[Assertion]:
+    """The elements of the first list in a statement that has values."""
+    start = re.search(r"[\[(]\s*[\[({\"'\d]", statement.masked)
+    match = re.search(r"(?:parametrize|each|for)\b", statement.masked)
+    at = statement.masked.find("[", match.end() if match else 0)
+    if at < 0 or not start:
+        return
+    for row in _elements(statement, at + 1):
+        text = " ".join(row.split())
+        if any(token.startswith("'") for token in tokens_of(text)):
+            yield Assertion(statement.line, text, EXACT, is_case=True)
+
+
+def _elements(statement: Statement, at: int) -> Iterator[str]:
+    depth, begun = 0, at
+    for match in re.finditer(r"[()\[\]{},]", statement.masked[at:]):
+        sign, offset = match.group(), at + match.start()
+        if sign in "([{":
+            depth += 1
+        elif sign == "," and depth == 0:
+            yield statement.code[begun:offset]
+            begun = offset + 1
+        elif sign != ",":
+            depth -= 1
+            if depth < 0:
+                yield statement.code[begun:offset]
+                return

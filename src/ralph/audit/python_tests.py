@@ -1,0 +1,170 @@
+"""Finds the tests in a Python file, line by line: a version of Python that Ralph does not know is no obstacle."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ralph.audit.found import FoundTest, SkipMark
+from ralph.audit.source import PYTHON, SourceText, Statement
+
+_LINE = re.compile(
+    r"(?P<decorator>@)"
+    r"|class\s+(?P<class>\w+)\s*(?P<bases>\([^\n]*\))?\s*:"
+    r"|(?:async\s+)?def\s+(?P<def>\w+)"
+    r"|(?:if|while|elif)\s+\(?\s*(?P<dead>False|0|None|not True|TYPE_CHECKING)\s*\)?\s*:"
+)
+_SIGNATURE = re.compile(r"(?:async\s+)?def\s+\w+\s*(?:\[[^\]]*\])?\s*\([^\n]*?\)\s*(?:->[^:\n]+)?:")
+_SUITE = re.compile(r"Test|Case|Suite|Spec")
+_SKIP = re.compile(r"\b(?:skip\w*|xfail|expectedFailure|importorskip|SkipTest)\b")
+_DONE_HERE = re.compile(
+    r"(?:pytest\s*\.\s*(?:skip|xfail|importorskip|exit)|self\.skipTest|(?:unittest\.)?skip(?:Test|If|Unless)?|xfail|importorskip)\s*\("
+    r"|raise\s+(?:\w+\.)*(?:SkipTest|Skipped|_?pytest\.\S*[sS]kip\S*)"
+)
+_UNCOLLECTED = re.compile(r"__test__\s*=\s*False|pytestmark\s*[:=+]")
+_ERASED = re.compile(
+    r"(?:del\s+(?P<deleted>[\w, ]+)|(?P<set>test\w*)\s*=|(?P<marked>test\w*|Test\w*)\.__test__\s*=\s*False)"
+)
+
+
+@dataclass
+class _Block:
+    """A class, a function or dead code, while its lines are read."""
+
+    indent: int
+    kind: str  # class, test, function, dead
+    name: str = ""
+    is_collected: bool = True
+    marks: list[SkipMark] = field(default_factory=list)
+    line: int = 0
+    head: list[Statement] = field(default_factory=list)
+    body: list[Statement] = field(default_factory=list)
+    body_indent: int = -1
+    has_returned: bool = False
+
+
+def find(path: str, text: str) -> list[FoundTest]:
+    """Return the tests that a runner would collect, with what keeps them from running."""
+    return _PythonReader(path, SourceText(text, PYTHON)).read()
+
+
+class _PythonReader:
+    """Reads one file."""
+
+    def __init__(self, path: str, source: SourceText) -> None:
+        self.path = path
+        self.source = source
+        self.stack: list[_Block] = []
+        self.decorators: list[Statement] = []
+        self.marks: list[SkipMark] = []  # of the whole file
+        self.found: list[tuple[_Block, tuple[_Block, ...]]] = []
+        self.erased: set[str] = set()
+
+    def read(self) -> list[FoundTest]:
+        for statement in self.source.statements(0, len(self.source.text)):
+            self._take(statement)
+        tests: dict[str, FoundTest] = {}
+        for block, around in self.found:
+            test = self._test(block, around)
+            if block.name not in self.erased and not test.is_empty:
+                tests.pop(test.name, None)
+                tests[test.name] = test
+            else:
+                tests.pop(test.name, None)  # a later definition hides an earlier one
+        return list(tests.values())
+
+    def _test(self, block: _Block, around: tuple[_Block, ...]) -> FoundTest:
+        classes = [one for one in around if one.kind == "class"]
+        return FoundTest(
+            path=self.path,
+            name=" › ".join(one.name for one in (*classes, block)),
+            line=block.line,
+            head=tuple(block.head),
+            body=tuple(block.body),
+            language="python",
+            marks=(*self.marks, *(mark for one in (*classes, block) for mark in one.marks)),
+        )
+
+    def _take(self, statement: Statement) -> None:
+        content = statement.masked.lstrip()
+        indent = len(statement.masked.expandtabs()) - len(content.expandtabs())
+        while self.stack and indent <= self.stack[-1].indent:
+            self.stack.pop()
+        match = _LINE.match(content)
+        if match and match["decorator"]:
+            self.decorators.append(statement)
+            return
+        decorators, self.decorators = self.decorators, []
+        inside = self.stack[-1] if self.stack else None
+        test = next((block for block in self.stack if block.kind == "test"), None)
+        if match and match["dead"]:
+            self.stack.append(_Block(indent, "dead"))
+        elif inside and inside.kind == "dead":
+            self.stack.append(_Block(indent, "dead")) if match else None
+        elif test:
+            self._in_test(test, statement, content, indent)
+        elif match and match["class"]:
+            self._open_class(match, decorators, indent)
+        elif match and match["def"]:
+            self._open_function(match["def"], decorators, statement, indent)
+        elif not any(block.kind == "function" for block in self.stack):
+            self._outside(statement, content)
+
+    def _open_class(self, match: re.Match[str], decorators: list[Statement], indent: int) -> None:
+        name, bases = match["class"], match["bases"] or ""
+        is_collected = name.startswith("Test") or bool(_SUITE.search(bases))
+        marks = [_mark(one) for one in decorators if _SKIP.search(one.masked)]
+        block = _Block(indent, "class", name, is_collected, marks)
+        self.stack.append(block)
+
+    def _open_function(self, name: str, decorators: list[Statement], statement: Statement, indent: int) -> None:
+        classes = [block for block in self.stack if block.kind == "class"]
+        is_function = any(block.kind == "function" for block in self.stack)
+        if name == "__init__" and classes and classes[-1].name.startswith("Test"):
+            classes[-1].marks.append(SkipMark(statement.line, "__init__"))
+        if not name.startswith("test") or is_function or not all(one.is_collected for one in classes):
+            self.stack.append(_Block(indent, "function", name))
+            return
+        block = _Block(indent, "test", name, line=statement.line)
+        block.head = [*decorators, statement]
+        block.marks = [_mark(one) for one in decorators if _SKIP.search(one.masked)]
+        if match := _SIGNATURE.match(statement.masked.lstrip()):
+            start = len(statement.masked) - len(statement.masked.lstrip()) + match.end()
+            if statement.masked[start:].strip():
+                rest = Statement(statement.line, statement.code[start:], statement.masked[start:])
+                block.head[-1] = Statement(statement.line, statement.code[:start], statement.masked[:start])
+                self._in_test(block, rest, rest.masked.strip(), indent + 1)
+        self.found.append((block, tuple(self.stack)))
+        self.stack.append(block)
+
+    def _in_test(self, test: _Block, statement: Statement, content: str, indent: int) -> None:
+        if test.body_indent < 0:
+            test.body_indent = indent
+        if test.has_returned:
+            return
+        if indent == test.body_indent and re.match(r"return\b", content):
+            if not any(re.search(r"\w", one.masked) for one in test.body):
+                test.marks.append(SkipMark(statement.line, "return"))
+            else:
+                test.has_returned = True
+        if match := _DONE_HERE.search(statement.masked):
+            test.marks.append(SkipMark(statement.line, _called(match.group())))
+        test.body.append(statement)
+
+    def _outside(self, statement: Statement, content: str) -> None:
+        """A statement of the file or of a class, not of a function."""
+        marks = self.stack[-1].marks if self.stack else self.marks
+        if (_UNCOLLECTED.match(content) and (_SKIP.search(content) or "__test__" in content)) or _DONE_HERE.search(
+            content
+        ):
+            marks.append(_mark(statement))
+        if match := _ERASED.match(content):
+            self.erased.update(re.findall(r"\w+", match["deleted"] or match["set"] or match["marked"] or ""))
+
+
+def _mark(statement: Statement) -> SkipMark:
+    return SkipMark(statement.line, " ".join(statement.code.split()))
+
+
+def _called(text: str) -> str:
+    return " ".join(text.rstrip("( ").split())

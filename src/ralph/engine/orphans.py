@@ -1,0 +1,46 @@
+"""Ends the processes that killed runs and killed verifications left running."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ralph.process import tree
+from ralph.stores import lock, records
+from ralph.stores.lock import Owner
+
+VERIFYING = "verifying"
+
+
+async def end_orphans(left_by: Owner | None, folder: Path) -> int:
+    """End the processes that killed runs' agents, gates and services left; return how many there were."""
+    dead = {record.run for record in records.load(folder)} | ({left_by.run} if left_by else set())
+    return await _end(dead) + await end_verifying(folder)
+
+
+@contextmanager
+def verifying(folder: Path, run_id: str) -> Iterator[None]:
+    """Register a manual verification; if it is killed, the next command can end its processes."""
+    with lock.hold(folder / VERIFYING / run_id, lock.me(run_id, "")):
+        yield
+
+
+def verifiers(folder: Path) -> set[int]:
+    """Return the process ids of the manual verifications that are running."""
+    return {owner.pid for path in (folder / VERIFYING).glob("*") if (owner := lock.holder(path))}
+
+
+async def end_verifying(folder: Path) -> int:
+    """End the processes that killed manual verifications left; return how many there were."""
+    dead = [path for path in (folder / VERIFYING).glob("*") if lock.holder(path) is None]
+    count = await _end({path.name for path in dead})
+    for path in dead:
+        path.unlink(missing_ok=True)
+    return count
+
+
+async def _end(runs: set[str]) -> int:
+    orphans = {pid for run in runs for pid in tree.marked(f"{run}.")}
+    await tree.end(orphans, grace=2.0, wake=True)
+    return len(orphans)

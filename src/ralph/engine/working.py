@@ -1,0 +1,45 @@
+"""The work of a run: recovery, the baseline, and the loop. A plan that is complete needs none of this."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from ralph.engine.baseline import check_baseline
+from ralph.engine.loop import work_through
+from ralph.engine.recovery import prove_again, recover, rescue
+from ralph.engine.run import Run
+from ralph.engine.worktree_pool import WorktreePool
+from ralph.plan.work import Ending, Finished, Verdict
+
+if TYPE_CHECKING:
+    from ralph.engine.lifecycle import Options
+
+
+async def work(run: Run, options: Options, *, since: str | None) -> Finished:
+    """Resume what a killed run left, check the baseline, then run attempts until the run is over."""
+    async with WorktreePool.opened(run) as slots:
+        await rescue(run, slots)
+        if since is not None:
+            await prove_again(run, since)
+        outcome = await recover(run, slots)
+        if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
+            return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
+        if options.baseline and not run.interrupt.requested:
+            run.workflow.already_red = await check_baseline(run)
+        with _deadline(run):
+            return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
+
+
+@contextmanager
+def _deadline(run: Run) -> Iterator[None]:
+    """With a hard budget of time, end running agents when it is over."""
+    seconds = run.spending.seconds_left if run.spending.budget.hard else None
+    timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, run.interrupt.halt)
+    try:
+        yield
+    finally:
+        if timer:
+            timer.cancel()

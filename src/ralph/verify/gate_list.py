@@ -1,0 +1,33 @@
+"""Which gates a configuration asks for, and which results are red; `gates.py` runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ralph.config import Config
+from ralph.plan.model import Gate, GateResult
+
+
+def default_gates(config: Config) -> tuple[Gate, ...]:
+    """Return the gates of every task: `gates`, or else the commands of `verify.default`."""
+    if config.gates is None:
+        return simple_gates(config.verify.default, config)
+    return tuple(
+        Gate(
+            name=gate.name,
+            command=gate.command,
+            required=gate.required,
+            timeout=gate.timeout or config.verify.timeout,
+        )
+        for gate in config.gates
+    )
+
+
+def simple_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
+    """Return commands as gates that are named after themselves."""
+    return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
+
+
+def red(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
+    """Return the required gates that did not pass."""
+    return tuple(result for result in results if result.required and not result.passed)
