@@ -277,6 +277,34 @@ def test_what_a_person_changes_in_a_plan_has_a_receipt_too(project: Project) -> 
     assert all(one["stateOnly"] for one in attest(project))
 
 
+def test_a_task_that_a_person_accepted_is_accepted_in_the_receipt_of_its_spec(project: Project) -> None:
+    project.config("test ! -f 2.txt", maxRetries=1)
+    specs.write_plan(project, specs.spec("a", specs.task("a-1"), specs.task("a-2")))
+    project.script(specs.builds("a-1", "1.txt"), specs.builds("a-2", "2.txt"))
+    project.ralph("start", "build", "--once")
+    project.ralph("accept", "specs", "a-2", "--why", "Nobody needs it", "--yes")
+    project.ralph("start", "build")
+    attest(project, f"main..{specs.BRANCH}")
+    commit = project.git("log", "-1", "--format=%H", "--grep=^feat: A", specs.BRANCH)
+    found = [one["predicate"] for one in statements(project, commit) if "attempt" in one["predicateType"]]
+    assert [(one["work"], one["evidence"]) for one in found] == [("a-1", "regression-only"), ("a-2", "accepted")]
+    assert (found[1]["acceptedBy"], found[1]["why"]) == ("Person", "Nobody needs it")
+
+
+def test_receipts_start_no_git_of_their_own(project: Project) -> None:
+    """Beside the first one of a run, which finds out that there are no notes yet."""
+    counts = []
+    for number, enabled in enumerate((True, False)):
+        feature = f"f{number}"
+        project.config("true", receipts={"enabled": enabled})
+        project.stories("One", "Two", "Three", feature=feature)
+        project.script(*(does(f"US-00{one}", f"{feature}-{one}.txt") for one in (1, 2, 3)), VERIFIED)
+        with project.counting_git() as count:
+            project.ralph("run", feature)
+            counts.append(count())
+    assert counts[0] - counts[1] <= 1
+
+
 # keys and settings
 
 
@@ -408,6 +436,18 @@ def test_a_signed_receipt_that_was_changed_is_refused_by_anyone(project: Project
     assert attest(project, "ralph/auth~1")[0]["signature"] == "unsigned"
     [found] = attest(project, "ralph/auth~1", "--signers", str(signers), code=3)
     assert "it is unsigned, and --signers asks for" in found["problem"]
+
+
+def test_an_agent_that_writes_a_receipt_fails_its_attempt(project: Project) -> None:
+    project.config("true")
+    project.stories("One")
+    forge = "git -C $RALPH_ROOT notes --ref=ralph add -m forged HEAD"
+    project.script(does("US-001", "one.txt", times=1, run=[forge]), does("US-001", "one.txt"), VERIFIED)
+    project.ralph("run", "auth")
+    ended = project.events("attempt_ended")
+    assert "notes/ralph" in ended[0]["reason"]
+    assert project.git("notes", f"--ref={NOTES}", "show", "main", check=False) == ""
+    attest(project)
 
 
 def test_a_subject_with_control_characters_does_no_harm(received: Project) -> None:
