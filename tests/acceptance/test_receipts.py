@@ -130,6 +130,22 @@ def test_after_a_squash_it_is_found_by_its_tree(project: Project) -> None:
     assert attest(project, "HEAD", code=3)[0]["receipt"] == "missing"
 
 
+def test_receipts_of_two_people_can_be_joined(project: Project) -> None:
+    for feature in ("theirs", "mine"):
+        project.config("true")
+        project.stories("One", feature=feature)
+        project.script(does("US-001", f"{feature}.txt"), VERIFIED)
+        project.ralph("run", feature)
+        if feature == "theirs":
+            project.git("update-ref", "refs/notes/theirs", NOTES)
+            project.git("update-ref", "-d", NOTES)
+    shutil.rmtree(project.path / ".ralph/receipts")
+    assert attest(project, "main..ralph/theirs", code=3)[0]["receipt"] == "missing"
+    project.git("notes", f"--ref={NOTES}", "merge", "-q", "-s", "cat_sort_uniq", "theirs")
+    attest(project, "main..ralph/theirs")
+    attest(project, "main..ralph/mine")
+
+
 def test_a_commit_without_a_receipt_is_named(project: Project) -> None:
     run(project)
     project.git("checkout", "-qf", "ralph/auth")

@@ -69,7 +69,8 @@ async def land(
             settled = _settled(run, work, replace(together, commit=await _earlier(run, branch, work)))
             await run.commit_state()
             return settled
-        reverified = together.gates is not outcome.gates
+        is_merged = tree != await branch.repo.tree_of(outcome.commit)
+        reverified = is_merged and together.gates is not outcome.gates
         commit = await _advance(run, branch, work, record, together, tree, tip, reverified=reverified)
         if commit:
             run.emit(Landed(work=work.id, attempt=record.number, commit=commit))

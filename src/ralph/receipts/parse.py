@@ -56,25 +56,28 @@ class ReadReceipt(Frozen):
         return tuple(dict.fromkeys(name for one in self.of_kind(SUMMARY) for name in one["properties"]))
 
 
-def read_receipt(text: bytes) -> ReadReceipt:
-    """Parse a receipt; raise `UnreadableReceipt` if it is not one, or does not hold together."""
+def read_receipts(text: bytes) -> tuple[ReadReceipt, ...]:
+    """Parse a note or a file; raise `UnreadableReceipt` if anything in it is no receipt, or does not hold together.
+
+    There can be several receipts in it: git joins the notes of a tree that two people have verified.
+    """
     lines = text.split(b"\n", MAX_LINES + 1)
     if len(lines) > MAX_LINES:
         raise UnreadableReceipt(f"it has more than {MAX_LINES} lines")
-    statements = []
+    found: dict[tuple[str, str], list[ReadStatement]] = {}
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                statements.append(_statement(dsse.parse(line)))
+                statement = _statement(dsse.parse(line))
             except UnreadableReceipt as error:
                 raise UnreadableReceipt(f"line {number}: {error}") from None
-    if not statements:
+            found.setdefault((statement.subject.commit, statement.subject.tree), []).append(statement)
+    if not found:
         raise UnreadableReceipt("it is empty")
-    if len({(one.subject.commit, one.subject.tree) for one in statements}) > 1:
-        raise UnreadableReceipt("its statements are about different commits")
-    receipt = ReadReceipt(subject=statements[0].subject, statements=tuple(statements))
-    _check_whole(receipt)
-    return receipt
+    receipts = tuple(ReadReceipt(subject=all_of[0].subject, statements=tuple(all_of)) for all_of in found.values())
+    for receipt in receipts:
+        _check_whole(receipt)
+    return receipts
 
 
 def _check_whole(receipt: ReadReceipt) -> None:

@@ -8,7 +8,7 @@ from enum import Enum
 from ralph.frozen import Frozen
 from ralph.receipts.dsse import UnreadableReceipt
 from ralph.receipts.find import CommitToCheck, FoundReceipt, ReceiptFinder
-from ralph.receipts.parse import ReadReceipt, read_receipt
+from ralph.receipts.parse import ReadReceipt, read_receipts
 from ralph.receipts.signatures import SignatureCheck, SignatureChecker, Standing
 from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN
 
@@ -71,8 +71,7 @@ class ReceiptVerifier(Frozen):
 
     def _one(self, commit: CommitToCheck, found: FoundReceipt) -> ReceiptCheck:
         try:
-            receipt = _readable(found)
-            match = _match(receipt, commit)
+            receipt, match = _chosen(_readable(found), commit)
             signature = self._signature(receipt)
             code = receipt
             if receipt.base:
@@ -122,9 +121,9 @@ class ReceiptVerifier(Frozen):
 
     def _receipt_of(self, commit: str, tree: str) -> ReadReceipt:
         for found in self.finder.receipts_of(commit):
-            receipt = _readable(found)
-            if (receipt.subject.commit, receipt.subject.tree) == (commit, tree):
-                return receipt
+            for receipt in _readable(found):
+                if (receipt.subject.commit, receipt.subject.tree) == (commit, tree):
+                    return receipt
         raise UnreadableReceipt(f"it only names {commit[:12]} as the commit with the same code, which has no receipt")
 
     def _check_only_own(self, commit: CommitToCheck, receipt: ReadReceipt) -> None:
@@ -145,15 +144,20 @@ def is_own(path: str) -> bool:
     return RALPH in folders or SESSIONS in folders or name in (SPECS_PLAN, PROGRESS)
 
 
-def _readable(found: FoundReceipt) -> ReadReceipt:
+def _readable(found: FoundReceipt) -> tuple[ReadReceipt, ...]:
     if found.problem:
         raise UnreadableReceipt(found.problem)
-    return read_receipt(found.text)
+    return read_receipts(found.text)
 
 
-def _match(receipt: ReadReceipt, commit: CommitToCheck) -> Match:
-    subject = receipt.subject
-    if subject.tree != commit.tree:
-        what = "another tree" if subject.commit == commit.commit else f"another commit ({subject.commit[:12]})"
-        raise UnreadableReceipt(f"it is about {what}")
-    return Match.COMMIT if subject.commit == commit.commit else Match.TREE
+def _chosen(receipts: tuple[ReadReceipt, ...], commit: CommitToCheck) -> tuple[ReadReceipt, Match]:
+    """Return the receipt of this commit, or else one of its tree."""
+    for receipt in receipts:
+        if (receipt.subject.commit, receipt.subject.tree) == (commit.commit, commit.tree):
+            return receipt, Match.COMMIT
+    for receipt in receipts:
+        if receipt.subject.tree == commit.tree:
+            return receipt, Match.TREE
+    other = receipts[0].subject.commit
+    what = "another tree" if other == commit.commit else f"another commit ({other[:12]})"
+    raise UnreadableReceipt(f"it is about {what}")

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.receipts.dsse import PAYLOAD_TYPE, Envelope, Signature, UnreadableReceipt, pae, parse
-from ralph.receipts.parse import MAX_LINES, read_receipt
+from ralph.receipts.parse import MAX_LINES, read_receipts
 from ralph.receipts.statement import Subject, state_payload, work_payloads
 from tests.unit.receipts.test_statement import FACTS, SUBJECT
 
@@ -45,12 +45,20 @@ STATE_ONLY = state_payload(
 
 
 def test_a_whole_receipt_is_read() -> None:
-    read = read_receipt(receipt(*WHOLE))
+    [read] = read_receipts(receipt(*WHOLE))
     assert (read.subject.commit, read.subject.tree) == (SUBJECT.commit, SUBJECT.tree)
     assert "RALPH_GATES_PASSED" in read.properties
     assert read.base is None
-    below = read_receipt(receipt(STATE_ONLY)).base
+    below = read_receipts(receipt(STATE_ONLY))[0].base
     assert below and below.commit == "a" * 40
+
+
+def test_receipts_that_git_has_joined_are_told_apart() -> None:
+    other = work_payloads(replace(SUBJECT, commit="f" * 40), FACTS)
+    lines = sorted(receipt(*WHOLE, *other).splitlines(keepends=True))  # as `git notes merge -s cat_sort_uniq` does
+    found = read_receipts(b"".join(lines))
+    assert {one.subject.commit for one in found} == {SUBJECT.commit, "f" * 40}
+    assert all("RALPH_GATES_PASSED" in one.properties for one in found)
 
 
 def changed(payload: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
@@ -109,7 +117,7 @@ REFUSED = {
     ),
     "two commits": (
         receipt(changed(WHOLE[0], lambda d: d["subject"][0]["digest"].update(gitCommit="f" * 40)), *WHOLE[1:]),
-        "its statements are about different commits",
+        "it has no verification summary",
     ),
     "too many lines": (b"\n" * (MAX_LINES + 1), f"more than {MAX_LINES} lines"),
 }
@@ -119,14 +127,14 @@ REFUSED = {
 def test_what_does_not_hold_together_is_refused_with_a_word(what: str) -> None:
     text, words = REFUSED[what]
     with pytest.raises(UnreadableReceipt) as error:
-        read_receipt(text)
+        read_receipts(text)
     assert words in str(error.value)
 
 
 def test_a_receipt_that_says_itself_that_a_gate_failed_is_refused() -> None:
     red = replace(FACTS, gates=(replace(FACTS.gates[0], passed=False),))
     with pytest.raises(UnreadableReceipt, match="it says itself that the gate 'test' failed"):
-        read_receipt(receipt(*work_payloads(SUBJECT, red)))
+        read_receipts(receipt(*work_payloads(SUBJECT, red)))
 
 
 @given(
@@ -136,4 +144,4 @@ def test_whatever_is_in_a_statement_it_is_read_or_refused(content: object) -> No
     text = content if isinstance(content, bytes) else json.dumps(content).encode()
     for tried in (text, receipt(text), receipt(changed(WHOLE[-1], lambda d: d.update(predicate=str(content))))):
         with pytest.raises(UnreadableReceipt):
-            read_receipt(tried)
+            read_receipts(tried)
