@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bench.measure import alternate, folder, seconds
 from bench.table import Row
-from ralph.cli.probing import probe_new
+from ralph.cli.probe_new import probe_new
 from ralph.cli.running_options import RunFlags
 from ralph.config import Config, Provider
 from ralph.workflows.registry import WORKFLOWS

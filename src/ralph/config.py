@@ -149,6 +149,10 @@ class GateSetting(ConfigSection):
     command: Line = Field(description="The command, run by a shell.")
     required: bool = Field(default=True, description="false: a failure is only a warning, and the task can pass.")
     timeout: Seconds | None = Field(default=None, description="Time limit in seconds; null: verify.timeout.")
+    report: str = Field(
+        default="",
+        description="A glob of the JUnit XML files that the command writes; empty: only its exit code counts.",
+    )
 
 
 class Verify(ConfigSection):
@@ -165,6 +169,13 @@ class Verify(ConfigSection):
     where: Literal["clean", "slot"] = Field(
         default="clean",
         description="clean: in a fresh checkout of the commit; slot: where the agent worked, shown as in place.",
+    )
+    require: Literal["green", "proven"] = Field(
+        default="green",
+        description="proven: a task passes only if a test or a gate fails without its work; green: green is enough.",
+    )
+    require_for: tuple[Line, ...] = Field(
+        default=(), description="Tags of the tasks for which require is meant; [] means all tasks."
     )
 
 

@@ -22,6 +22,7 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     yield from _services(document)
     yield from _ignored(document)
     yield from _repeated_names(document, "gates")
+    yield from _reports(document)
     yield from _provided(document)
     for where, provider in _providers(document).items():
         yield from _start(where, provider)
@@ -89,6 +90,14 @@ def _ignored(document: validation.Json) -> Iterable[str]:
     for index, item in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(item, str):
             yield from _pattern(f"browser.ignore[{index}]", item)
+
+
+def _reports(document: validation.Json) -> Iterable[str]:
+    listed = document.get("gates")
+    for index, gate in enumerate(listed if isinstance(listed, list) else ()):
+        report = gate.get("report") if isinstance(gate, dict) else None
+        if isinstance(report, str) and not is_inside(report):
+            yield f"gates[{index}].report: {report!r} is outside the project"
 
 
 def _provided(document: validation.Json) -> Iterable[str]:

@@ -88,6 +88,13 @@ def open_old(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write everything, or raise an OSError: a single write may take only a part, such as on a disk that fills up."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(descriptor, view) :]
+
+
 def read(path: Path, max_bytes: int = MAX_BYTES) -> bytes | None:
     """The content of a plain file of at most `max_bytes` bytes; None for anything else, such as a link or a pipe."""
     try:

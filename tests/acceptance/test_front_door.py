@@ -279,6 +279,12 @@ def test_help_is_the_same_both_ways_and_names_fifteen_commands(project: Project)
     assert more and {"prd", "start", "session", "add"} <= set(re.split(r",\s+", more[1].strip()))
 
 
+def test_the_help_of_a_session_shows_no_option_that_it_refuses(project: Project) -> None:
+    shown = project.ralph("session", "--help").stdout
+    assert "--once" in shown
+    assert [option for option in ("--jobs", "--on-failure", "--race") if option in shown] == []
+
+
 def test_the_version_has_a_short_option(project: Project) -> None:
     assert project.ralph("-V").stdout == project.ralph("--version").stdout
     assert re.fullmatch(r"ralph \d+\.\d+\.\d+\S*\n", project.ralph("-V").stdout)

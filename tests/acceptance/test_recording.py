@@ -139,3 +139,20 @@ def test_parallel_calls_of_another_agent_are_played_back_in_its_dialect(project:
     assert code(again) == code(project)
     usage = [event["usage"]["output_tokens"] for event in again.events("agent_ended")]
     assert usage and all(usage), "the structured output was understood"
+
+
+def test_agents_keep_the_names_under_which_roles_and_tasks_know_them(project: Project) -> None:
+    agent = project.folder / "agent.sh"
+    agent.write_text("echo one > one.txt; echo '<ralph>DONE</ralph>'; echo '<ralph>VERIFIED</ralph>'\n")
+    shell = {"command": "/bin/sh", "args": [str(agent)]}
+    roles = {"executor": {"providers": ["sh", "other"]}}
+    project.config("true", provider=shell, providers={"other": {**shell, "model": "m"}}, roles=roles)
+    project.stories({"title": "One", "race": ["sh", "other"]})
+    again, recording = fresh(project, "again"), project.folder / "recorded"
+    project.ralph("run", "auth", "--record", str(recording))
+
+    replayed(again, recording)
+
+    made = json.loads((recording / "ralph.config.json").read_text())
+    assert set(made["providers"]) == {"sh", "other"} and made["roles"] == roles
+    assert again.story()["passes"] is True

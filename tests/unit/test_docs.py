@@ -8,11 +8,12 @@ import shlex
 from dataclasses import fields
 from pathlib import Path
 
+import click
 import pytest
 
 from ralph import config, prompts
 from ralph.agent.dialects import AGENTS, known
-from ralph.cli.app import COMMANDS
+from ralph.cli.app import COMMANDS, app
 from ralph.journal import events
 from ralph.journal.encode import encode
 from ralph.plan.model import Finding, GateResult, PageResult
@@ -22,6 +23,9 @@ from ralph.testing.script import Script
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
+OPTION = re.compile(r"(?<![\w/-])--[a-z][a-z-]*\b(?![^\"]*\"(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
+"""An option that is not inside of quotes."""
+
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere_and_commands_exist(page: Path) -> None:
@@ -30,6 +34,17 @@ def test_links_lead_somewhere_and_commands_exist(page: Path) -> None:
         assert (page.parent / target).exists(), target
     for name in re.findall(r"(?:^|`)ralph ([a-z]+)\b", text, re.MULTILINE):
         assert name in COMMANDS, name
+
+
+def test_every_option_that_a_page_names_for_a_command_exists() -> None:
+    unknown = []
+    for page in PAGES:
+        for name, given in re.findall(r"(?:^|`)ralph ([a-z]+)\b([^`\n]*)", page.read_text(), re.MULTILINE):
+            command = app.get_command(click.Context(app), name)
+            assert command, name
+            named = {option for one in command.params if not getattr(one, "hidden", False) for option in one.opts}
+            unknown += [f"{page.name}: ralph {name} {one}" for one in OPTION.findall(given) if one not in named]
+    assert unknown == []
 
 
 @pytest.mark.parametrize(

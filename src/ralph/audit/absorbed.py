@@ -10,6 +10,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from ralph.audit.conventions import is_test_file
 from ralph.audit.files import ChangedFile, Tree
@@ -39,6 +40,15 @@ class Compared:
     pairs: list[Pair] = field(default_factory=list)
     lost: list[FoundTest] = field(default_factory=list)  # neither paired nor absorbed
     after: list[FoundTest] = field(default_factory=list)  # all tests of the work in changed files
+    new: list[FoundTest] = field(default_factory=list)  # those of them that are not in a pair
+
+    @cached_property
+    def new_tokens(self) -> Counter[str]:
+        """What the new tests are about, all together."""
+        found: Counter[str] = Counter()
+        for test in self.new:
+            found.update(test.tokens)
+        return found
 
 
 def compare(changes: Sequence[ChangedFile], is_collected: Callable[[str], bool], base: Tree) -> Compared:
@@ -50,12 +60,12 @@ def compare(changes: Sequence[ChangedFile], is_collected: Callable[[str], bool],
             before += tests_in(change.path, change.old)
             after += tests_in(change.path, change.new) if is_collected(change.path) else []
     compared = Compared(after=after)
-    lost, new = _pair(before, after, compared.pairs)
+    lost, compared.new = _pair(before, after, compared.pairs)
     hollow = [pair for pair in compared.pairs if _is_hollow(pair)]
     compared.pairs = [pair for pair in compared.pairs if pair not in hollow]
     lost += [pair.before for pair in hollow]
     if lost:
-        pool = _Pool(new, compared.pairs)
+        pool = _Pool(compared.new, compared.pairs)
         gone = _gone_names(changes, lost)
         lost = [test for test in lost if not pool.absorbs(test, gone)]
         unchanged = base.paths.difference(change.path for change in changes)
@@ -108,9 +118,11 @@ def _pair(
 
 def _is_hollow(pair: Pair) -> bool:
     """Whether a test of the same name has nothing in common with what it was."""
-    if pair.before.text == pair.after.text or len(pair.before.tokens) < 2:
+    if pair.before.text == pair.after.text:
         return False
-    return not pair.before.tokens & pair.after.tokens
+    if {one.code for one in pair.before.body}.intersection(one.code for one in pair.after.body):
+        return False
+    return len(pair.before.tokens) > 1 and not pair.before.tokens & pair.after.tokens
 
 
 @dataclass(frozen=True, eq=False)

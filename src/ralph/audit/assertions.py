@@ -7,12 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ralph.audit.absorbed import HALF, Compared, Pair
-from ralph.audit.checks import NOTHING, Assertion
+from ralph.audit.checks import NOTHING, Assertion, checks_in
 from ralph.audit.found import FoundTest
 from ralph.audit.lines import shown
+from ralph.audit.source import Statement, has_any
 from ralph.audit.tokens import is_value
 from ralph.plan.evidence import Concern, ConcernKind
 
+MOST_COMPARED = 50  # assertions of one test
 MOST_TOLD = 3  # for one test; more of them are one sentence
 _TOLERANCE = re.compile(
     r"(?:\b|toBe)(?P<key>abs|rel|delta|rel_tol|abs_tol|atol|rtol|epsilon|tolerance|within|places|decimal|digits|CloseTo)"
@@ -20,19 +22,15 @@ _TOLERANCE = re.compile(
 )
 _PRECISION = ("places", "decimal", "digits", "CloseTo")
 _RAISES = re.compile(r"\braises\b|\btoThrow|assertRaises|assertThrows|should_panic")
+_CATCHES = ("except", "suppress", "catch", "rescue", "||")
 _SWALLOWS = re.compile(r"\bexcept\b[^:]*:|\bsuppress\s*\(|\bcatch\b|\brescue\b|\|\|\s*(?:true|:)(?!\w)")
 
 
 def loosened(compared: Compared) -> Iterator[Concern]:
     """Return a concern for each way in which a test that stayed checks less."""
-    gained: Counter[str] = Counter()
-    paired = {pair.after for pair in compared.pairs}
-    for test in compared.after:
-        if test not in paired:
-            gained += test.tokens
     for pair in compared.pairs:
         if pair.before.text != pair.after.text:
-            found = [_concern(pair.after, line, text) for line, text in _of_pair(pair, gained)]
+            found = [_concern(pair.after, line, text) for line, text in _of_pair(pair, compared)]
             yield from found if len(found) <= MOST_TOLD else [_summary(pair, found)]
 
 
@@ -45,14 +43,12 @@ def _summary(pair: Pair, found: list[Concern]) -> Concern:
     return Concern(kind=ConcernKind.ASSERTIONS, path=pair.after.path, line=found[0].line, text=text)
 
 
-def _of_pair(pair: Pair, elsewhere: Counter[str]) -> Iterator[tuple[int, str]]:
-    removed = _without(pair.before.checks, pair.after.checks)
-    added = _without(pair.after.checks, pair.before.checks)
-    gained = elsewhere + (pair.after.tokens - pair.before.tokens)
-    for check in removed:
+def _of_pair(pair: Pair, compared: Compared) -> Iterator[tuple[int, str]]:
+    removed, added = _different_checks(pair)
+    for check in removed[:MOST_COMPARED]:
         now = _nearest(check, added)
         if now is None:
-            if not _is_covered(check, gained):
+            if not _is_covered(check, compared.new_tokens + (pair.after.tokens - pair.before.tokens)):
                 what = "the case" if check.is_case else "the assertion"
                 yield pair.after.line, f"{what} `{shown(check.text)}` is gone"
             continue
@@ -65,19 +61,26 @@ def _of_pair(pair: Pair, elsewhere: Counter[str]) -> Iterator[tuple[int, str]]:
     yield from _swallowed(pair)
 
 
-def _without(checks: tuple[Assertion, ...], others: tuple[Assertion, ...]) -> list[Assertion]:
-    left = Counter(_plain(check) for check in others)
+def _different_checks(pair: Pair) -> tuple[list[Assertion], list[Assertion]]:
+    """The assertions that only the base has, and those that only the work has."""
+    old, new = pair.before.statements, pair.after.statements
+    before = Counter(one.code.strip() for one in old)
+    after = Counter(one.code.strip() for one in new)
+    gone, added = before - after, after - before
+    removed = list(checks_in((one for one in old if one.code.strip() in gone), pair.before.language))
+    further = list(checks_in((one for one in new if one.code.strip() in added), pair.after.language))
+    return _without(removed, further), _without(further, removed)
+
+
+def _without(checks: list[Assertion], others: list[Assertion]) -> list[Assertion]:
+    left = Counter(check.plain for check in others)
     found = []
     for check in checks:
-        if left[_plain(check)] > 0:
-            left[_plain(check)] -= 1
+        if left[check.plain] > 0:
+            left[check.plain] -= 1
         else:
             found.append(check)
     return found
-
-
-def _plain(check: Assertion) -> str:
-    return re.sub(r"[\s;]+|,(?=[)\]}])", "", check.text)
 
 
 def _nearest(check: Assertion, added: list[Assertion]) -> Assertion | None:
@@ -143,7 +146,11 @@ def _tolerances(text: str) -> dict[str, float]:
 
 def _swallowed(pair: Pair) -> Iterator[tuple[int, str]]:
     """Failures that are caught and dropped inside the test."""
-    before = sum(bool(_SWALLOWS.search(one.masked)) for one in pair.before.body)
-    now = [one for one in pair.after.body if _SWALLOWS.search(one.masked)]
+    now = _swallowing(pair.after)
+    before = len(_swallowing(pair.before)) if now else 0
     if len(now) > before and pair.after.checks:
         yield now[-1].line, f"failures are caught now: `{shown(now[-1].code)}`"
+
+
+def _swallowing(test: FoundTest) -> list[Statement]:
+    return [one for one in test.body if has_any(one.masked, _CATCHES) and _SWALLOWS.search(one.masked)]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from ralph.audit.source import Statement
+from ralph.audit.source import Statement, has_any
 from ralph.audit.tokens import tokens_of
 
 NOTHING, TRUTHY, PARTIAL, EXACT = range(4)
@@ -29,8 +29,12 @@ _SHELL_ASSERTION = re.compile(
 )
 _CASES = re.compile(
     r"parametrize\s*\("
-    r"|\.each\s*[(\x60]|#\[case\b|test_case\s*\(|@(?:CsvSource|ValueSource|MethodSource)\b|\[\]struct\b|\.for\s*\("
+    r"|\.each\s*[(\x60]|#\[case\b|test_case\s*\(|@(?:CsvSource|ValueSource|MethodSource)\b|\.for\s*\("
 )
+_GO_ROW = re.compile(r"\s*\{.*\},\s*$")
+_SIGN_WORDS = "assert expect should must refute raises warns fail Error Fatal Fail require chai panic verify t. sinon"
+_SIGNS = tuple(_SIGN_WORDS.split())
+_TABLES = ("parametrize", "each", "case", "Source", ".for")
 _ALWAYS = re.compile(
     r"\bassert\s*\(?\s*(?:True|1|not False|\"\s*\"|'\s*')\s*\)?\s*(?:,.*)?$|\bor\s+True\b|\|\|\s*true\b|\bor\s+1\b"
     r"|assertTrue\s*\(\s*[tT]rue\b|expect\s*\(\s*true\s*\)|assert!?\s*\(\s*true\b|assert\.ok\s*\(\s*true"
@@ -64,8 +68,17 @@ class Assertion:
 
     line: int
     text: str  # with single blanks
-    strength: int
+    masked: str  # without the contents of strings
     is_case: bool = False
+
+    @cached_property
+    def strength(self) -> int:
+        return EXACT if self.is_case else strength_of(self.masked)
+
+    @cached_property
+    def plain(self) -> str:
+        """Equal for two assertions that differ in format only."""
+        return re.sub(r"[\s;]+|,(?=[)\]}])", "", self.text)
 
     @cached_property
     def tokens(self) -> Counter[str]:
@@ -74,18 +87,15 @@ class Assertion:
 
 def checks_in(statements: Iterable[Statement], language: str) -> Iterator[Assertion]:
     """Return the assertions and the rows of tables of cases in a test."""
-    wanted = _SHELL_ASSERTION if language == "shell" else _ASSERTION
-    in_table = False
+    is_shell = language == "shell"
     for statement in statements:
         masked = statement.masked
-        text = " ".join(statement.code.split())
-        if wanted.search(masked):
-            yield Assertion(statement.line, text, strength_of(masked))
-        if _CASES.search(masked):
-            in_table = "[]struct" in masked
+        if _SHELL_ASSERTION.search(masked) if is_shell else has_any(masked, _SIGNS) and _ASSERTION.search(masked):
+            yield Assertion(statement.line, " ".join(statement.code.split()), masked)
+        if has_any(masked, _TABLES) and _CASES.search(masked):
             yield from _rows(statement)
-        elif in_table and re.match(r"\s*\{.*\}\s*,?\s*$", masked):
-            yield Assertion(statement.line, text.rstrip(","), EXACT, is_case=True)
+        elif language == "go" and _GO_ROW.match(masked):
+            yield Assertion(statement.line, " ".join(statement.code.split()).rstrip(","), masked, is_case=True)
 
 
 def strength_of(masked: str) -> int:
@@ -112,7 +122,7 @@ def _rows(statement: Statement) -> Iterator[Assertion]:
     for row in _elements(statement, at + 1):
         text = " ".join(row.split())
         if any(token.startswith("'") for token in tokens_of(text)):
-            yield Assertion(statement.line, text, EXACT, is_case=True)
+            yield Assertion(statement.line, text, text, is_case=True)
 
 
 def _elements(statement: Statement, at: int) -> Iterator[str]:

@@ -44,10 +44,14 @@ class FoundTest:
         """Its name without its class or block."""
         return self.name.rsplit(" › ", 1)[-1]
 
+    @property
+    def statements(self) -> tuple[Statement, ...]:
+        return (*self.head, *self.body)
+
     @cached_property
     def text(self) -> str:
         """What it does, without blanks: equal for two tests that differ in format only."""
-        return "".join("".join(statement.code.split()) for statement in (*self.head, *self.body))
+        return "".join("".join(statement.code.split()) for statement in self.statements)
 
     @cached_property
     def deeds(self) -> str:
@@ -57,7 +61,7 @@ class FoundTest:
     @cached_property
     def tokens(self) -> Counter[str]:
         """What it is about: names that it uses and values that it has, and how often."""
-        found = tokens_of("\n".join(statement.code for statement in (*self.head, *self.body)))
+        found = tokens_of("\n".join(statement.code for statement in self.statements))
         for word in re.findall(r"\w+", self.short):
             found.pop(word, None)
         found.pop(f"'{self.short}", None)
@@ -65,7 +69,7 @@ class FoundTest:
 
     @cached_property
     def checks(self) -> tuple[Assertion, ...]:
-        return tuple(checks_in((*self.head, *self.body), self.language))
+        return tuple(checks_in(self.statements, self.language))
 
     @cached_property
     def is_empty(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ralph.audit.found import FoundTest, SkipMark
-from ralph.audit.source import JAVASCRIPT, SourceText, Statement, without_dead_blocks
+from ralph.audit.source import JAVASCRIPT, SourceText, Statement, has_any, without_dead_blocks
 
 _CALL = re.compile(
     r"(?<![\w.$])(?P<word>[xf]?(?:it|test|specify)|[xf]?(?:describe|context|suite))"
@@ -21,6 +21,7 @@ _CALLED_INSIDE = re.compile(
     r"\b(?:step|beforeEach|afterEach|beforeAll|afterAll|use|extend|info|setTimeout|slow|configure|mock)\b"
 )
 _RETURNS = re.compile(r"(?:.*(?:=>|\))\s*\{)?\s*return\s*(?:;|$|(?:true|undefined|null)\b)")
+_SKIP_SIGNS = ("skip", "todo", "fixme", "pending")
 _NAME = re.compile(r"""\s*(["'`])((?:\\.|(?!\1)[^\\])*+)\1""", re.DOTALL)
 
 
@@ -78,7 +79,7 @@ def _marks(source: SourceText, match: re.Match[str], chain: list[str], after_nam
 def _marks_inside(body: tuple[Statement, ...]) -> Iterator[SkipMark]:
     first = True
     for statement in body:
-        if match := _BODY_SKIP.search(statement.masked):
+        if has_any(statement.masked, _SKIP_SIGNS) and (match := _BODY_SKIP.search(statement.masked)):
             yield SkipMark(statement.line, match.group().rstrip("( "))
         elif first and _RETURNS.match(statement.masked):
             yield SkipMark(statement.line, "return")

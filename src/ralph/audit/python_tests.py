@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from ralph.audit.found import FoundTest, SkipMark
-from ralph.audit.source import PYTHON, SourceText, Statement
+from ralph.audit.source import PYTHON, SourceText, Statement, has_any
 
 _LINE = re.compile(
     r"(?P<decorator>@)"
@@ -21,6 +21,7 @@ _DONE_HERE = re.compile(
     r"(?:pytest\s*\.\s*(?:skip|xfail|importorskip|exit)|self\.skipTest|(?:unittest\.)?skip(?:Test|If|Unless)?|xfail|importorskip)\s*\("
     r"|raise\s+(?:\w+\.)*(?:SkipTest|Skipped|_?pytest\.\S*[sS]kip\S*)"
 )
+_SKIP_SIGNS = ("skip", "Skip", "xfail", "exit")
 _UNCOLLECTED = re.compile(r"__test__\s*=\s*False|pytestmark\s*[:=+]")
 _ERASED = re.compile(
     r"(?:del\s+(?P<deleted>[\w, ]+)|(?P<set>test\w*)\s*=|(?P<marked>test\w*|Test\w*)\.__test__\s*=\s*False)"
@@ -147,7 +148,7 @@ class _PythonReader:
                 test.marks.append(SkipMark(statement.line, "return"))
             else:
                 test.has_returned = True
-        if match := _DONE_HERE.search(statement.masked):
+        if has_any(content, _SKIP_SIGNS) and (match := _DONE_HERE.search(content)):
             test.marks.append(SkipMark(statement.line, _called(match.group())))
         test.body.append(statement)
 

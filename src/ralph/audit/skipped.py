@@ -25,10 +25,9 @@ def skipped(compared: Compared) -> Iterator[Concern]:
             before[mark.key] -= 1
             if before[mark.key] < 0:
                 tests[pair.after.path, mark].append(pair.after)
-    paired = {pair.after for pair in compared.pairs}
-    for test in compared.after:
+    for test in compared.new:
         for mark in test.marks:
-            if test not in paired and _ONLY.search(mark.text):
+            if _ONLY.search(mark.text):
                 tests[test.path, mark].append(test)
     for (path, mark), found in tests.items():
         yield Concern(kind=ConcernKind.SKIPPED, path=path, line=mark.line, text=_text(mark, found))

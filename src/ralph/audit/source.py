@@ -120,6 +120,11 @@ def without_dead_blocks(source: SourceText) -> SourceText:
     return source
 
 
+def has_any(text: str, words: tuple[str, ...]) -> bool:
+    """Much faster than a pattern, for the many lines that have none of the words."""
+    return any(word in text for word in words)
+
+
 def _blank(text: str) -> str:
     return re.sub(r"[^\n]", " ", text)
 

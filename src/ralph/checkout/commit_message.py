@@ -9,6 +9,7 @@ from ralph.plan.work import Outcome
 TRAILER = "Ralph-Attempt"
 VERIFIED = "Ralph-Verified"
 """Present only if gates did not run on a clean checkout of the commit."""
+EVIDENCE = "Ralph-Evidence"
 MAX_SUBJECT = 120
 
 
@@ -21,7 +22,11 @@ def commit_message(
     if task and not body.strip():
         parts.append("\n".join(f"- {_line(criterion)}" for criterion in task.criteria))
     parts.append("\n".join(_gate(gate) for gate in outcome.gates))
-    own = [f"{TRAILER}: {attempt}", f"{VERIFIED}: in place" if is_in_place(outcome.gates) else ""]
+    own = [
+        f"{TRAILER}: {attempt}",
+        f"{VERIFIED}: in place" if is_in_place(outcome.gates) else "",
+        f"{EVIDENCE}: {outcome.evidence.value}" if outcome.evidence else "",
+    ]
     lines = [trailer, *(line for line in outcome.trailers if not _is_ours(line)), *own]
     if config.commits.assisted_by:
         agent = config.program(outcome.agent)

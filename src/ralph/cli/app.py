@@ -13,7 +13,7 @@ from ralph.cli import colour
 SECTIONS = {
     "Start": {
         "init": "Set up a project: ralph.config.json and .ralph/.",
-        "plan": "Make a plan: from a sentence, a file, specs, or questions about a feature.",
+        "plan": "Make or change a plan: from a sentence, a file or specs, or for a feature.",
         "run": "Work through a plan until every task in it is verified.",
         "demo": "Watch a complete run in seconds, with a scripted agent.",
     },

@@ -111,6 +111,8 @@ def _row(
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",
         "inPlace": bool(known and known.in_place),
+        "evidence": (known.evidence or None) if known else None,
+        "provenBy": list(known.proven_by) if known else [],
         "noPage": (known.no_page or None) if known else None,
         "reason": known.reason if known else "",
         "findings": finding_entries(known.findings) if known else [],

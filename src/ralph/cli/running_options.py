@@ -54,6 +54,14 @@ OPTIONS = (
     click.option("-q", "--quiet", is_flag=True, help="Print only warnings and the summary."),
 )
 
+SUPPORTED: dict[str, Callable[[WorkflowType], object]] = {
+    "jobs": lambda kind: kind.is_parallel,
+    "on_failure": lambda kind: kind.can_halt,
+    "race": lambda kind: kind.can_race,
+    "config": lambda kind: kind.default_config,
+}
+"""Options that only some workflows support."""
+
 
 class RunFlags(Frozen):
     """The options from the command line."""
@@ -94,29 +102,31 @@ class RunFlags(Frozen):
 
     def check(self, kind: WorkflowType, config: str = "") -> None:
         """Refuse options that this workflow does not support."""
-        if (self.jobs or 1) > 1 and not kind.is_parallel:
-            raise _not_for(kind, "--jobs", [one.name for one in WORKFLOWS.values() if one.is_parallel])
-        if self.on_failure and not kind.can_halt:
-            raise _not_for(kind, "--on-failure", [one.name for one in WORKFLOWS.values() if one.can_halt])
-        if self.race is not None and not kind.can_race:
-            raise _not_for(kind, "--race", [one.name for one in WORKFLOWS.values() if one.can_race])
-        if config and not kind.default_config:
-            raise _not_for(kind, "--config", [one.name for one in WORKFLOWS.values() if one.default_config])
+        given = {"jobs": (self.jobs or 1) > 1, "on_failure": self.on_failure, "race": self.race is not None}
+        for name, is_given in (given | {"config": config}).items():
+            if is_given and not SUPPORTED[name](kind):
+                raise _not_for(kind, name)
 
 
 NAMES = tuple(one.name for one in fields(RunFlags))
 
 
-def _not_for(kind: WorkflowType, option: str, names: list[str]) -> RalphError:
-    *most, last = names
-    those = " and ".join(filter(None, (", ".join(most), last)))
+def _not_for(kind: WorkflowType, name: str) -> RalphError:
+    option = f"--{name.replace('_', '-')}"
+    *others, last = (one.name for one in WORKFLOWS.values() if SUPPORTED[name](one))
+    those = " and ".join(filter(None, (", ".join(others), last)))
     return RalphError(
         f"{option} does not apply to the {kind.name} workflow, only to {those}.", remedy=f"Leave {option} out."
     )
 
 
-def running_options(help_json: str = "Print events as JSON Lines.") -> Callable[[Any], Any]:
-    """Adds the options to a command, which gets them as `flags`."""
+def running_options(
+    help_json: str = "Print events as JSON Lines.", kind: WorkflowType | None = None
+) -> Callable[[Any], Any]:
+    """Adds the options to a command, which gets them as `flags`.
+
+    `kind`: the command runs only this workflow, so its help does not show what the workflow does not support.
+    """
 
     def decorate(command: Callable[..., int]) -> Callable[..., int]:
         @functools.wraps(command)
@@ -127,6 +137,9 @@ def running_options(help_json: str = "Print events as JSON Lines.") -> Callable[
         decorated: Callable[..., int] = collected
         for option in reversed((*OPTIONS, click.option("--json", "as_json", is_flag=True, help=help_json))):
             decorated = option(decorated)
+        parameters: list[click.Option] = getattr(decorated, "__click_params__", [])
+        for one in parameters:
+            one.hidden = bool(kind and one.name in SUPPORTED and not SUPPORTED[one.name](kind))
         return decorated
 
     return decorate

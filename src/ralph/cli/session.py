@@ -58,7 +58,7 @@ COLOURS = {Mark.TODO: None, Mark.BEGUN: "yellow", Mark.TO_REVIEW: "yellow", Mark
 @click.option("--resume", metavar="ID", shell_complete=known_sessions, help="Resume this session.")
 @click.option("--id", "wanted_id", metavar="ID", help="The new session's id; by default its time and first words.")
 @click.option("--update", metavar="TEXT", help="Add requirements to the session.")
-@running_options("Print the session's state as JSON when the run ends.")
+@running_options("Print the session's state as JSON when the run ends.", WORKFLOWS["session"])
 def command(
     words_: tuple[str, ...], resume: str | None, wanted_id: str | None, update: str | None, flags: RunFlags
 ) -> int:

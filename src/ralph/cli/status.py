@@ -134,6 +134,8 @@ def _progress(target: Target, plan: Plan) -> str:
         parts.append("not yet verified")
     if plan.in_place:
         parts.append(f"gates ran {words.IN_PLACE}")
+    if plan.proven:
+        parts.append(f"{plan.proven} proven")
     return ", ".join(parts)
 
 
@@ -254,7 +256,7 @@ def _remark(task: Task, begun: str) -> str:
     if task.acceptance:
         return click.style(f"  {words.cut(words.accepted(task.acceptance), MAX_LINE)}", dim=True)
     if task.state is TaskState.PASSED and task.result:
-        how = f"  ({words.in_place(task)})" if words.in_place(task) else ""
+        how = f"  ({words.how(task)})" if words.how(task) else ""
         return click.style(f"  {task.result.commit[:10]}{how}", dim=True)
     tried = f"{task.failures} failed" if task.failures else ""
     why = words.cut(words.first_line(task.notes), MAX_LINE)
@@ -273,11 +275,14 @@ def _show_task(task: Task) -> None:
         say(f"  {words.accepted(task.acceptance)}")
     elif task.result:
         say(f"  commit {task.result.commit[:10]}: {task.result.summary}")
+        if task.result.evidence:
+            say(f"  {words.proof(task.result.evidence, task.result.proven_by)}")
         for gate in task.result.gates:
             optional = "" if gate.required else " (optional)"
             where = f" · {words.IN_PLACE}" if gate.in_place else ""
             mark = "✓" if gate.passed else "✗"
-            say(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}")
+            tests = f" · {gate.tests}" if gate.tests else ""
+            say(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}{tests}")
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
         say(f"  {words.cut(line, MAX_LINE)}")
     if task.rounds:
@@ -320,6 +325,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "blocked": plan.count(TaskState.BLOCKED),
         "verified": _is_verified(plan),
         "inPlace": plan.in_place,
+        "proven": plan.proven,
         **_session(workspace, target),
         "failure": asdict(plan.failure) if plan.failure else None,
         "verifiedAt": plan.review.verified_at or None,
@@ -334,6 +340,8 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
                 "attempts": task.attempts,
                 "commit": task.result.commit if task.result else None,
                 "inPlace": bool(task.result and task.result.in_place),
+                "evidence": task.result.evidence.value if task.result and task.result.evidence else None,
+                "provenBy": list(task.result.proven_by) if task.result else [],
                 "notes": task.notes,
                 "reviewRounds": task.rounds,
                 "findings": finding_entries(task.findings),

@@ -116,6 +116,8 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             usage=outcome.usage,
             agent=outcome.agent,
             gates=outcome.gates,
+            evidence=outcome.evidence,
+            proven_by=outcome.proven_by,
             reopened=outcome.reopened,
             tasks=len(run.plan.tasks),
             passed=run.plan.passed,

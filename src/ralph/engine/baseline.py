@@ -26,6 +26,7 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     checked = await run.interrupt.interruptible(run.verifier.check(tip, wanted, "baseline"))
     if checked is None:
         return ()
+    run.before[await run.branch.repo.tree_of(tip)] = checked.results
     bad = gate_list.red(checked.results)
     red = tuple(result.command for result in bad)
     run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))
@@ -63,4 +64,8 @@ async def _known_green(run: Run) -> bool:
     repo = run.branch.repo
     if not await repo.exists(last.commit):
         return False
-    return all(path in run.own for path in await repo.between(last.commit, await run.branch.tip()))
+    tip = await run.branch.tip()
+    if not all(path in run.own for path in await repo.between(last.commit, tip)):
+        return False
+    run.before[await repo.tree_of(tip)] = last.gates
+    return True

@@ -15,6 +15,7 @@ from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE, Config, NamedProvider
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
+from ralph.engine.evidence import weigh
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.race import Racer
 from ralph.engine.run import Run
@@ -22,6 +23,7 @@ from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt, Record
+from ralph.plan.evidence import Proof
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
@@ -186,6 +188,9 @@ class LocalHost(Frozen):
                 ui=attempt.number,
                 slot=self.copy,
             )
+
+    async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
+        return await weigh(self.run, attempt, commit, results)
 
     @contextmanager
     def command_run(self, attempt: Attempt, label: str) -> Iterator[GateRun]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from ralph import __version__
 from ralph.checkout.branch import TargetBranch
@@ -17,9 +17,12 @@ from ralph.plan.model import GateResult, Task, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 from ralph.receipts.notes import Move
-from ralph.receipts.statement import AttemptFacts, Subject, WorkFacts
+from ralph.receipts.statement import AttemptFacts, Subject, TestNames, WorkFacts
 from ralph.receipts.writer import ReceiptWriter
 from ralph.workspace import Workspace
+
+MAX_TEST_NAMES = 200_000
+"""How many characters of test names a receipt may have; without them it still has their counts."""
 
 
 class Landing(Frozen):
@@ -64,6 +67,7 @@ async def receipt_of(run: Run, branch: TargetBranch, landing: Landing, *, before
     reviews = _reviews(landing)
     facts = WorkFacts(
         gates=landing.outcome.gates,
+        tests=_tests(landing.outcome.gates),
         attempts=_attempts_of_spec(run, work.id, own) if work.kind is WorkKind.FINISH else (own,),
         policies=_policies(run),
         at=now(),
@@ -83,11 +87,28 @@ async def add_missing(run: Run, branch: TargetBranch, landing: Landing) -> None:
         await branch.repo.move(*await receipt_of(run, branch, landing, before=f"{landing.commit}^"))
 
 
-def evidence_of(gates: tuple[GateResult, ...], task: Task | None = None) -> Evidence:
-    """Return how strongly passed work is shown to work."""
-    if task and task.acceptance:
-        return Evidence.ACCEPTED
-    return Evidence.REGRESSION_ONLY if any(gate.required for gate in gates) else Evidence.UNVERIFIED
+def _evidence(known: Evidence | None, gates: tuple[GateResult, ...]) -> Evidence:
+    """Return the evidence of passed work; work that no step has weighed, such as a spec's commit, proves nothing."""
+    weakest = Evidence.REGRESSION_ONLY if any(gate.required for gate in gates) else Evidence.UNVERIFIED
+    return known or weakest
+
+
+def _tests(gates: tuple[GateResult, ...]) -> dict[str, TestNames]:
+    """Return the tests that the gates' reports name, of as many gates as a receipt has room for."""
+    found, room = dict[str, TestNames](), MAX_TEST_NAMES
+    for gate in (gate for gate in gates if gate.report):
+        from ralph.verify.reports import load_tests  # few gates have reports
+
+        report = load_tests(gate.report)
+        passed, failed = (_lines(names) for names in (report.passed, report.failed)) if report else ("", "")
+        room -= len(passed) + len(failed)
+        if report and room >= 0:
+            found[gate.name] = TestNames(passed=passed, failed=failed)
+    return found
+
+
+def _lines(names: Iterable[str]) -> str:
+    return "\n".join(" ".join(name.split()) for name in sorted(names))
 
 
 def model_asked_for(run: Run, agent: str) -> str:
@@ -109,7 +130,8 @@ def _own_attempt(run: Run, landing: Landing) -> AttemptFacts:
         model=_model_of(run, executor),
         prompt=executor.prompt if executor else "",
         usage=outcome.usage,
-        evidence=evidence_of(outcome.gates),
+        evidence=_evidence(outcome.evidence, outcome.gates),
+        proven_by=outcome.proven_by,
         base=record.base,
         ref=attempt_ref(record.target, work.id, record.number),
         journal=run.journal.digest,
@@ -132,7 +154,8 @@ def _from_plan(run: Run, task: Task) -> AttemptFacts:
         agent=run.config.program(result.agent) if result and result.agent else "",
         model=usage.model,
         usage=usage,
-        evidence=evidence_of(result.gates if result else (), task),
+        evidence=_evidence(result.evidence if result else None, result.gates if result else ()),
+        proven_by=result.proven_by if result else (),
         base=task.base,
         accepted_by=task.acceptance.by if task.acceptance else "",
         why=task.acceptance.why if task.acceptance else "",

@@ -83,7 +83,8 @@ class Run:
     """Limits how many attempts are inspected at once, so that the first is ready to land soon."""
     guards: set[Guard] = field(default_factory=set)  # the guards that are watching now
     conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with other tasks' work
-    verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # gate results by tree
+    verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # green gate results by tree
+    before: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # any results by tree, without work
     pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
@@ -343,9 +344,10 @@ class Run:
             return
         tip = await self.branch.tip()
         tree = await self.plans.tree_with(tip, self.workflow.state_paths)
-        known = self.verified.get(await self.branch.repo.tree_of(tip))
-        if known is not None:  # only the plan differs
-            self.verified[tree] = known
+        old = await self.branch.repo.tree_of(tip)
+        for results in (self.verified, self.before):
+            if old in results:  # only the plan differs
+                results[tree] = results[old]
         if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
             self.emit(
                 Noted(text=f"Another process moved {self.branch.name}, so Ralph did not commit the plan.", warning=True)

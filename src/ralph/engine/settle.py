@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ralph.frozen import Frozen
+from ralph.plan.evidence import Evidence
 from ralph.plan.model import (
     Acceptance,
     Failure,
@@ -139,6 +140,8 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
                 gates=outcome.gates,
                 agent=outcome.agent,
                 usage=outcome.usage if outcome.usage.calls else None,
+                evidence=outcome.evidence,
+                proven_by=outcome.proven_by,
             )
             return replace(task, state=TaskState.PASSED, result=result, notes="", idle=0)
         case Verdict.BLOCKED:
@@ -295,7 +298,8 @@ def retry_manually(plan: Plan, task_id: str) -> Plan:
 def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by: str = "") -> Plan:
     """Mark a task as accepted by a person and clear its base."""
     accepted = Acceptance(by=by, why=why)
-    result = TaskResult(completed_at=at, commit=commit, summary=f"Accepted by a person: {why}", accepted=accepted)
+    summary = f"Accepted by a person: {why}"
+    result = TaskResult(completed_at=at, commit=commit, summary=summary, accepted=accepted, evidence=Evidence.ACCEPTED)
     plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
     plan = replace(plan, current=None if plan.current == task_id else plan.current)
     return open_spec_of(_without_failure_of(plan, task_id), task_id)

@@ -17,15 +17,19 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE
 from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
-from ralph.plan.model import Gate, Task
+from ralph.plan.model import Gate, GateResult, Task
 from ralph.stores import records
-from ralph.verify.gates import GateRun, gate_environment
+from ralph.verify.gates import GateRun, gate_environment, run_all
 from ralph.verify.pages import visit_pages
 from ralph.verify.services import Services
 from ralph.verify.suite import SuiteResult, check
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
+
+
+def _ignore(_: object) -> None:
+    pass
 
 
 @dataclass
@@ -112,6 +116,18 @@ class Verifier:
                 if self.run.is_parallel:
                     await where.services.end_all()
                 return await watch.judge(checked)
+
+    async def first_red(self, commit: str, gates: tuple[Gate, ...], label: str) -> tuple[GateResult, ...]:
+        """Run gates on a commit that no agent made, until one is red. They decide nothing, so no event reports them."""
+        results: tuple[GateResult, ...] = ()
+        async with self.clean_copy(commit) as where:
+            watch = ProtectedFilesWatch(where.copy, ())
+            quiet = replace(self.gate_run(where, label), started=_ignore, ended=_ignore, fresh=watch.fresh)
+            for number, gate in enumerate(gates, 1):
+                results += await run_all((gate,), quiet, first=number)
+                if not results[-1].passed:
+                    break
+        return results
 
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
         """Open the pages of UI work at a commit, for screenshots only."""

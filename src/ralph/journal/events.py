@@ -8,6 +8,7 @@ from typing import ClassVar
 from ralph.journal.event import AttemptEvent as AttemptEvent
 from ralph.journal.event import Event as Event
 from ralph.journal.event import Unknown as Unknown
+from ralph.plan.evidence import Evidence
 from ralph.plan.model import Finding, GateResult, PageResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Verdict, WorkKind
@@ -148,6 +149,18 @@ class GateEnded(AttemptEvent):
     result: GateResult
 
 
+class EvidenceStarted(AttemptEvent):
+    """Gates run on the base with the tests of the work, to find out whether any of them fails there."""
+
+    tests: int  # files of tests that the work adds or changes
+
+
+class EvidenceEnded(AttemptEvent):
+    evidence: Evidence
+    proven_by: tuple[str, ...]
+    seconds: float
+
+
 class Reviewed(AttemptEvent):
     """A reviewer has judged a task's work in a usable answer."""
 
@@ -177,6 +190,8 @@ class AttemptEnded(AttemptEvent):
     usage: Usage = field(default_factory=Usage)
     agent: str = ""  # the agent that did the work, by its name in the configuration
     gates: tuple[GateResult, ...] = ()
+    evidence: Evidence | None = None  # what shows that the work does what it should
+    proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
     reopened: tuple[str, ...] = ()
     tasks: int = 0  # the progress of the plan afterwards
     passed: int = 0
@@ -236,6 +251,7 @@ class RunEnded(Event):
     optional: int = 0  # those that only warn
     in_place: bool = False  # gates ran in the agent's working copy, in this run or for a task that passed before
     accepted: int = 0  # tasks that a person accepted
+    proven: int = 0  # tasks with a test or a gate that fails without them
     unverified: str = ""  # why passed work is not verified; empty: required gates decided
     is_error: bool = False  # an error ended it, and its message follows
     usage: Usage

@@ -42,6 +42,8 @@ class PastAttempt(Frozen):
     agent: str  # its name in the configuration; "" in journals of older versions
     at: str
     in_place: bool = False  # its gates ran in the agent's working copy
+    evidence: str = ""  # what shows that its work does what it should; empty: not known
+    proven_by: tuple[str, ...] = ()  # tests or gates that fail without its work
     no_page: str = ""  # why no page was opened, although it was UI work
     findings: tuple[Finding, ...] = ()  # of its review
 
@@ -212,5 +214,7 @@ def _attempt(run: str, entry: JournalEntry, event: AttemptEnded) -> PastAttempt:
         agent=event.agent,
         at=entry.at,
         in_place=is_in_place(event.gates),
+        evidence=event.evidence.value if event.evidence else "",
+        proven_by=event.proven_by,
         no_page=event.no_page,
     )

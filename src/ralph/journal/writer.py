@@ -64,7 +64,7 @@ class Journal:
                 with suppress(OSError):  # this file system has no locks
                     fcntl.flock(made, fcntl.LOCK_SH | fcntl.LOCK_NB)
                 if self._descriptor >= 0:
-                    _write_all(made, os.pread(self._descriptor, self._size, 0))
+                    safe_files.write_all(made, os.pread(self._descriptor, self._size, 0))
                 safe_files.remove(FILE, handle)
                 os.rename(UNNAMED, FILE, src_dir_fd=handle, dst_dir_fd=handle)
             except OSError:
@@ -78,7 +78,7 @@ class Journal:
         try:
             self._prepare()
             try:
-                _write_all(self._descriptor, data)
+                safe_files.write_all(self._descriptor, data)
                 self._size += len(data)
                 self._digest.update(data)
             except OSError:
@@ -119,11 +119,6 @@ class Journal:
         self._write(data)
         self._seq += 1
         return data.decode().rstrip("\n")
-
-
-def _write_all(descriptor: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(descriptor, data) :]
 
 
 def _is_still(path: Path, descriptor: int) -> bool:

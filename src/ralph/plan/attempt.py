@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import field, replace
 
 from ralph.frozen import Frozen
+from ralph.plan.evidence import Evidence
 from ralph.plan.model import Finding, Gate, GateResult, Severity, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec, Verdict, Work, WorkKind
@@ -66,6 +67,8 @@ class StepResult(Frozen):
     left_out: tuple[str, ...] = ()  # what is not part of the commit, each with the reason
     no_page: str = ""  # why no page was opened, although it is UI work
     verified_tree: str = ""  # the tree that the gates approved
+    evidence: Evidence | None = None  # what shows that the work does what it should; None: not looked for
+    proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
     retry_at: float | None = None
     final: bool = False  # a retry would have the same result
     fatal: bool = False  # nothing can succeed until a person fixes something

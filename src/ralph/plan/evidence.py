@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from ralph.frozen import Frozen
 
 
 class Evidence(Enum):
@@ -15,6 +16,13 @@ class Evidence(Enum):
     ACCEPTED = "accepted"  # a person decided
 
 
+class Proof(Frozen):
+    """The evidence for one task's work."""
+
+    evidence: Evidence
+    proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
+
+
 class ConcernKind(Enum):
     """What a change did to the checks."""
 
@@ -24,8 +32,7 @@ class ConcernKind(Enum):
     DEFINITIONS = "definitions"  # what a gate's command leads to: its scripts, its configuration, files that shadow it
 
 
-@dataclass(frozen=True, kw_only=True)
-class Concern:
+class Concern(Frozen):
     """One way in which a change may have weakened the checks."""
 
     kind: ConcernKind

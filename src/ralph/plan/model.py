@@ -7,6 +7,7 @@ from dataclasses import field, replace
 from enum import Enum
 
 from ralph.frozen import Frozen
+from ralph.plan.evidence import Evidence
 from ralph.plan.usage import Usage
 
 
@@ -25,6 +26,7 @@ class Gate(Frozen):
     command: str
     timeout: float
     required: bool = True
+    report: str = ""  # a glob of the JUnit reports that it writes; empty: only its exit code is known
 
 
 class GateResult(Frozen):
@@ -40,6 +42,8 @@ class GateResult(Frozen):
     output: str = ""  # the useful part, for a person and for the next prompt
     log: str = ""
     in_place: bool = False  # it ran in the agent's working copy, not on a clean checkout
+    tests: str = ""  # what its report counted, such as "40 passed, 2 failed"; empty: it has none
+    report: str = ""  # the file in the logs with the results of its tests by name
 
 
 def is_in_place(gates: Iterable[GateResult]) -> bool:
@@ -116,6 +120,8 @@ class TaskResult(Frozen):
     agent: str = ""  # the agent that did the work, by its name in the configuration
     usage: Usage | None = None  # what the attempt that passed used
     accepted: Acceptance | None = None  # set if a person accepted the task; None: its gates decided
+    evidence: Evidence | None = None  # None: not known, because an older Ralph wrote the plan
+    proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
 
     @property
     def in_place(self) -> bool:
@@ -248,6 +254,11 @@ class Plan(Frozen):
     def passed(self) -> int:
         """How many tasks passed by their gates."""
         return self.count(TaskState.PASSED) - self.accepted
+
+    @property
+    def proven(self) -> int:
+        """How many passed tasks have a test or a gate that fails without them."""
+        return sum(bool(task.result and task.result.evidence is Evidence.PROVEN) for task in self.tasks)
 
     @property
     def accepted(self) -> int:

@@ -7,6 +7,7 @@ from dataclasses import field
 from enum import Enum
 
 from ralph.frozen import Frozen
+from ralph.plan.evidence import Evidence
 from ralph.plan.model import FinalReview, Finding, GateResult, Plan, SetupState, Spec, Task
 from ralph.plan.usage import Usage
 
@@ -163,6 +164,8 @@ class Outcome(Frozen):
     changed: bool = True  # whether it changed anything
     touched: tuple[str, ...] = ()  # the first few files it changed
     verified_tree: str = ""  # the tree that the gates approved; empty: none
+    evidence: Evidence | None = None  # what shows that the work does what it should
+    proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
     seconds: float = 0.0
     rivals: tuple[int, ...] = ()  # the other attempts of its race
 

@@ -39,6 +39,7 @@ PROPERTIES = {
 """What a verification summary can say, in words."""
 
 MAX_COMMAND = 500
+MAX_PROVEN_BY = 100
 Statement = dict[str, Any]
 
 
@@ -48,6 +49,15 @@ class Subject(Frozen):
     branch: str
     commit: str
     tree: str
+
+
+class TestNames(Frozen):
+    """The tests of one gate by name, one on each line: so they are cleaned of secrets in one go."""
+
+    __test__ = False  # pytest must not take it for a test
+
+    passed: str = ""
+    failed: str = ""
 
 
 class AttemptFacts(Frozen):
@@ -62,6 +72,7 @@ class AttemptFacts(Frozen):
     prompt: str = ""  # sha256 of the agent's last prompt
     usage: Usage = field(default_factory=Usage)
     evidence: Evidence = Evidence.UNVERIFIED
+    proven_by: tuple[str, ...] = ()
     base: str = ""
     ref: str = ""
     journal: tuple[str, int] = ("", 0)  # sha256 of the journal's first bytes, and how many
@@ -73,6 +84,7 @@ class WorkFacts(Frozen):
     """Everything that a receipt says about landed work."""
 
     gates: tuple[GateResult, ...]
+    tests: Mapping[str, TestNames] = field(default_factory=dict)  # by gate, if it has a report that is small enough
     attempts: tuple[AttemptFacts, ...]
     policies: Mapping[str, bytes] = field(default_factory=dict)
     at: str
@@ -101,7 +113,7 @@ class WorkFacts(Frozen):
 
 def work_payloads(subject: Subject, facts: WorkFacts) -> tuple[bytes, ...]:
     """Return the statements about landed work, each serialized; the summary is the last and names all others."""
-    tests = [(gate.name, serialize(_test_result(subject, gate))) for gate in facts.gates]
+    tests = [(gate.name, serialize(_test_result(subject, gate, facts.tests.get(gate.name)))) for gate in facts.gates]
     attempts = [(one.work, serialize(_attempt(subject, one))) for one in facts.attempts]
     inputs = [{"name": name, "digest": {"sha256": sha256(data)}} for name, data in (*tests, *attempts)]
     payloads = (data for _, data in (*tests, *attempts))
@@ -136,7 +148,7 @@ def _statement(subject: Subject, kind: str, predicate: Mapping[str, object]) -> 
     }
 
 
-def _test_result(subject: Subject, gate: GateResult) -> Statement:
+def _test_result(subject: Subject, gate: GateResult, tests: TestNames | None) -> Statement:
     """An optional gate that failed is a warning; a required one never lands."""
     outcome = "PASSED" if gate.passed else "FAILED" if gate.required else "WARNED"
     configuration = {
@@ -147,9 +159,12 @@ def _test_result(subject: Subject, gate: GateResult) -> Statement:
             "required": gate.required,
             "seconds": round(gate.seconds, 3),
             "inPlace": gate.in_place,
+            **({"tests": gate.tests} if gate.tests else {}),
         },
     }
-    return _statement(subject, TEST_RESULT, {"result": outcome, "configuration": [configuration]})
+    named = {"passedTests": tests.passed.split("\n"), "failedTests": tests.failed.split("\n")} if tests else {}
+    listed = {key: [name for name in names if name] for key, names in named.items()}
+    return _statement(subject, TEST_RESULT, {"result": outcome, "configuration": [configuration], **listed})
 
 
 def _summary(subject: Subject, facts: WorkFacts, inputs: Sequence[Mapping[str, object]]) -> Statement:
@@ -183,6 +198,7 @@ def _attempt(subject: Subject, facts: AttemptFacts) -> Statement:
         "tokens": {name: count for name, count in counts.items() if count is not None} or None,
         "cost": _cost(usage) if usage.calls else None,
         "evidence": facts.evidence.value,
+        "provenBy": list(facts.proven_by[:MAX_PROVEN_BY]) or None,
         "base": {"gitCommit": facts.base} if facts.base else None,
         "ref": facts.ref,
         "journal": {"sha256": journal, "bytes": size} if journal else None,

@@ -11,6 +11,7 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Config, NamedProvider
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt
+from ralph.plan.evidence import Proof
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
@@ -126,6 +127,10 @@ class Host(Protocol):
 
     async def verify(self, attempt: Attempt, commit: str) -> SuiteResult:
         """Run the attempt's gates on a clean checkout of a commit."""
+        ...
+
+    async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
+        """Find out what shows that green work does what it should: does anything fail without it?"""
         ...
 
     def command_run(self, attempt: Attempt, label: str) -> AbstractContextManager[GateRun]:

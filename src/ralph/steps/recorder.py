@@ -103,10 +103,11 @@ class Recorder:
             again = {"command": "ralph", "args": ["scripted", "--replay", name, "--"]}
             return {**again, "dialect": dialect_of(given).name, **({"model": given.model} if given.model else {})}
 
-        document["provider"] = playing(document["provider"])
-        others = document.get("providers")
-        if isinstance(others, dict):
-            document["providers"] = {role: playing(one) for role, one in others.items()}
+        default, others = document["provider"], document.get("providers")
+        program = Path(Provider.model_validate(default).command).name  # roles, races and tasks may name it so
+        named = {program: default, **(others if isinstance(others, dict) else {})}
+        document["provider"] = playing(default)
+        document["providers"] = {name: playing(one) for name, one in named.items()}
         return json.dumps(self.secrets.clean(document), indent=2, ensure_ascii=False).encode() + b"\n"
 
 

@@ -5,9 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ralph.plan.attempt import StepResult
+from ralph.plan.evidence import Evidence, Proof
 from ralph.plan.work import WorkKind
 from ralph.steps.base import Context, Step
 from ralph.verify.urls import why_unseen
+
+UNPROVEN = (
+    "All gates are green, but they are green without your change too, so nothing shows that it works. "
+    "Write a test that fails without your change and passes with it. The gates must run it."
+)
 
 
 class VerifyStep(Step):
@@ -21,6 +27,8 @@ class VerifyStep(Step):
         undone = host.logs / f"{context.label}-undone-by-gates"
         async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
             checked = await host.verify(attempt, commit)
+            is_weighed = not checked.reason and context.work.kind is WorkKind.TASK
+            proof = await host.evidence(attempt, commit, checked.results) if is_weighed else None
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: the work is unverified.", warning=True)
         no_page = self._say_unseen(context)
@@ -29,7 +37,19 @@ class VerifyStep(Step):
             left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
             hint = f"\n\nNot in the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
             return replace(self.failed(reason + hint), gates=checked.results, commit=commit, no_page=no_page)
-        return replace(self.passed(), gates=checked.results, commit=commit, verified_tree=tree, no_page=no_page)
+        unproven = self._unproven(context, proof)
+        result = self.failed(unproven) if unproven else replace(self.passed(), verified_tree=tree)
+        result = replace(result, gates=checked.results, commit=commit, no_page=no_page)
+        return replace(result, evidence=proof.evidence, proven_by=proof.proven_by) if proof else result
+
+    def _unproven(self, context: Context, proof: Proof | None) -> str:
+        """Return why green work does not pass: the person asks for a proof, and nothing fails without it."""
+        settings, task = context.host.config.verify, context.task
+        if settings.require != "proven" or not proof or proof.evidence is Evidence.PROVEN:
+            return ""
+        if settings.require_for and not (task and task.tags.intersection(settings.require_for)):
+            return ""
+        return UNPROVEN
 
     def _say_unseen(self, context: Context) -> str:
         task = context.task if context.work.kind is WorkKind.TASK and context.attempt.is_ui else None

@@ -47,9 +47,7 @@ def _replace(name: str, folder: int, data: bytes, *, sync: bool, permissions: in
                 _keep_mode(name, folder, descriptor)
             else:
                 os.fchmod(descriptor, permissions)
-            view = memoryview(data)
-            while view:
-                view = view[os.write(descriptor, view) :]
+            safe_files.write_all(descriptor, data)
             if sync:
                 os.fsync(descriptor)
         finally:

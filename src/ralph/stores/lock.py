@@ -198,7 +198,7 @@ def _read(descriptor: int) -> Owner | None:
 def _write(descriptor: int, owner: Owner) -> None:
     """Write in place, because the file itself is locked."""
     os.ftruncate(descriptor, 0)
-    os.write(descriptor, (json.dumps(asdict(owner)) + "\n").encode())
+    safe_files.write_all(descriptor, (json.dumps(asdict(owner)) + "\n").encode())
     os.fsync(descriptor)
 
 

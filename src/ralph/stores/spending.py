@@ -38,7 +38,7 @@ def append(folder: Path, run: str, target: str, event: AttemptEnded) -> Path:
     try:
         size = os.fstat(descriptor).st_size
         is_cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
-        os.write(descriptor, b"\n" * is_cut + encode(short, seq=0, run=run, target=target))
+        safe_files.write_all(descriptor, b"\n" * is_cut + encode(short, seq=0, run=run, target=target))
     finally:
         os.close(descriptor)
     return folder / NAME

@@ -80,7 +80,9 @@ class RecordedCall(RecordingPart):
     context: str = Field(description="System text, which some agents get apart from the prompt.")
     began: str
     seconds: Seconds
-    how: str = Field(description="exited, or why Ralph ended the call: timed out, silent, lingered, stopped.")
+    how: str = Field(
+        description="exited, or why Ralph ended the call: timed out, silent, gave up, lingered, answered, stopped."
+    )
     code: int = Field(description="The exit code; negative: the signal that ended it.")
     chunks: Count = Field(description="The lines of its output file, which has its name and ends in .output.jsonl.")
     output_cut: bool = Field(default=False, description="Whether output is missing, because there was too much.")

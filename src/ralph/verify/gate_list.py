@@ -18,6 +18,7 @@ def default_gates(config: Config) -> tuple[Gate, ...]:
             command=gate.command,
             required=gate.required,
             timeout=gate.timeout or config.verify.timeout,
+            report=gate.report,
         )
         for gate in config.gates
     )

@@ -17,6 +17,7 @@ from ralph.process.redaction import Secrets
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.verify.gate_list import red
 from ralph.verify.output import first_failing, in_brief, useful
+from ralph.verify.reports import ReportFiles
 
 MAX_COMMAND = 100
 
@@ -79,6 +80,7 @@ def describe(result: GateResult) -> str:
 
 async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
     secrets = bench.secrets.stream()
+    reports = ReportFiles(gate.report, bench.cwd)
     with safe_files.open_new(log, buffering=1 << 16) as file:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.command],
@@ -90,18 +92,25 @@ async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
         )
         file.write(secrets.flush())
     passed = ended.how is ExitKind.EXITED and ended.code == 0
+    found = reports.read(passed=passed)
     shown = bench.show(gate)
     result = GateResult(
         name=shown.name,
         command=shown.command,
-        passed=passed,
+        passed=passed and not found.problem,
         required=gate.required,
         seconds=ended.seconds,
         code=ended.code,
         log=str(log),
         in_place=bench.in_place,
+        tests=found.counts,
+        report=found.save(log.with_suffix(".tests.json"), bench.secrets),
     )
-    return result if passed else replace(result, reason=_reason(gate, ended), output=useful(log))
+    if result.passed:
+        return result
+    reason = f"{_reason(gate, ended)}, but {found.problem}" if passed else _reason(gate, ended)
+    output = "\n\n".join(filter(None, (bench.secrets.text(found.failures), useful(log))))
+    return replace(result, reason=reason, output=output)
 
 
 def _reason(gate: Gate, ended: ProcessEnd) -> str:

@@ -30,5 +30,5 @@ def tree(plan: Plan) -> Iterator[tuple[str, Task | None]]:
 
 def _row(task: Task) -> str:
     needs = f"  (needs {', '.join(task.depends_on)})" if task.depends_on else ""
-    how = f"  ({words.in_place(task)})" if words.in_place(task) else "  (accepted)" if task.acceptance else ""
+    how = f"  ({words.how(task)})" if words.how(task) else "  (accepted)" if task.acceptance else ""
     return f"{task.id}  {words.cut(task.title, 90)}{needs}{how}"

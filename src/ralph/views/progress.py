@@ -55,7 +55,7 @@ def _marks(gates: tuple[GateResult, ...]) -> str:
 
 def _task(task: Task) -> str:
     box = "[x]" if task.state is TaskState.PASSED else "[ ]"
-    how = [words.in_place(task)] if words.in_place(task) else []
+    how = [words.how(task)] if words.how(task) else []
     if task.acceptance:
         return f"- {box} `{task.id}` {words.cut(task.title, 200)} **{words.cut(words.accepted(task.acceptance), 300)}**"
     spent = [*how, words.count(task.attempts, "attempt"), words.duration(task.seconds)]

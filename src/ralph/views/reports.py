@@ -109,6 +109,7 @@ class Aggregate(ReportPart):
     reason: str
     verified: bool = Field(description="Whether gates decided; false: no gate was required.")
     in_place: bool = Field(description="Whether gates ran where the agent worked, not on a clean checkout.")
+    proven: Count = Field(description="Passed tasks with a test or a gate that fails without them.")
     started_at: str
     ended_at: str
     elapsed_seconds: float
@@ -200,6 +201,7 @@ class Reports:
             reason=event.reason,
             verified=bool(event.gates),
             in_place=event.in_place,
+            proven=event.proven,
             started_at=self._state.started_at,
             ended_at=now(),
             elapsed_seconds=round(event.seconds, 3),

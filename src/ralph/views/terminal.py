@@ -11,6 +11,7 @@ from typing import Any
 from ralph.ansi import strip_ansi
 from ralph.journal import events as e
 from ralph.journal.events import Event
+from ralph.plan.evidence import Evidence
 from ralph.plan.model import TaskState, is_in_place
 from ralph.plan.work import Ending, Verdict, WorkKind
 from ralph.views import words
@@ -58,6 +59,8 @@ class TerminalView:
             e.TaskBlocked: self._task_blocked,
             e.SpecClosed: self._spec_closed,
             e.Waited: self._waited,
+            e.EvidenceStarted: self._evidence_started,
+            e.EvidenceEnded: self._evidence_ended,
             e.RunEnded: self._run_ended,
         }
 
@@ -201,6 +204,17 @@ class TerminalView:
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
+    def _evidence_started(self, event: e.EvidenceStarted) -> None:
+        self._living.begin(self._name(event), "gates without this work")
+
+    def _evidence_ended(self, event: e.EvidenceEnded) -> None:
+        self._living.end(self._name(event))
+        text = words.cut(words.proof(event.evidence, event.proven_by), 300)
+        if event.evidence is Evidence.PROVEN:
+            self._line(f"    ✓ {text}", fg="green")
+        else:
+            self._line(f"    {text}", dim=True)
+
     def _reviewed(self, event: e.Reviewed) -> None:
         good = event.verdict == "qualified"
         mark, colour = ("✓", "green") if good else ("↺", "yellow")
@@ -244,7 +258,8 @@ class TerminalView:
         reason = words.cut(words.first_line(event.reason), 300)
         match event.verdict:
             case Verdict.PASSED:
-                where = f" {words.IN_PLACE}" if is_in_place(event.gates) else ""
+                where = f", {event.evidence.value}" if event.evidence else ""
+                where += f" {words.IN_PLACE}" if is_in_place(event.gates) else ""
                 text = {
                     WorkKind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
                     WorkKind.REVIEW: "the final verification agreed",
@@ -329,7 +344,8 @@ def headline(event: e.RunEnded, *, shown: bool = False) -> str:
             agreed = " · final verification agreed" if event.verified else ""
             where = f", {words.IN_PLACE}" if event.in_place else ""
             manual = f" · {event.accepted} accepted manually" if event.accepted else ""
-            return f"{event.target}: complete · {proof}{where}{agreed}{manual}"
+            proven = f" · {event.proven} of {words.count(event.tasks, 'task')} proven" if event.gates else ""
+            return f"{event.target}: complete · {proof}{where}{agreed}{proven}{manual}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"
         case Ending.HALTED:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 
+from ralph.plan.evidence import Evidence
 from ralph.plan.model import Acceptance, Severity, Task, TaskState
 from ralph.plan.usage import Usage
 
@@ -111,7 +112,7 @@ def accepted(acceptance: Acceptance) -> str:
 
 def state_of(task: Task) -> str:
     retries = count(task.failures, "retry") if task.failures else ""
-    return ", ".join(filter(None, (task.standing, in_place(task), retries)))
+    return ", ".join(filter(None, (task.standing, how(task), retries)))
 
 
 def passed(number: int, accepted: int, total: int | None = None) -> str:
@@ -120,9 +121,24 @@ def passed(number: int, accepted: int, total: int | None = None) -> str:
     return f"{number}{of} passed" + (f", {accepted} accepted manually" if accepted else "")
 
 
-def in_place(task: Task) -> str:
-    """The in-place mark for a task whose gates ran where its agent worked; empty for all others."""
-    return IN_PLACE if task.result and task.result.in_place else ""
+def how(task: Task) -> str:
+    """How a passed task is known to work: its evidence, and whether its gates ran where its agent worked."""
+    if not task.result or task.acceptance:
+        return ""
+    evidence = task.result.evidence
+    return ", ".join(filter(None, (evidence.value if evidence else "", IN_PLACE if task.result.in_place else "")))
+
+
+def proof(evidence: Evidence, names: tuple[str, ...]) -> str:
+    """What shows that work does what it should, in one line."""
+    match evidence:
+        case Evidence.PROVEN:
+            shown = ", ".join(f"`{name}`" if not name.startswith("and ") else name for name in names)
+            return f"proven: {shown} {'fails' if len(names) == 1 else 'fail'} without this work"
+        case Evidence.REGRESSION_ONLY:
+            return "regression-only: nothing fails without this work"
+        case _:
+            return f"{evidence.value}: no gate is required"
 
 
 def _short(number: int) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from ralph.plan.evidence import Evidence
 from ralph.plan.model import Acceptance, GateResult, TaskResult
 from ralph.plan.usage import Usage
-from ralph.stores.fields import TEXT, Field, Flag, ListOf, Nullable, Number, Part, Text, given, own
+from ralph.stores.fields import TEXT, Choice, Field, Flag, ListOf, Nullable, Number, Part, Text, given, own
 from ralph.stores.findings import FINDING
 from ralph.workflows import plan_rules as rules
 
@@ -42,6 +43,9 @@ ACCEPTED = Part(
 )
 
 
+EVIDENCE = Nullable(Choice(tuple(one.value for one in Evidence), into=Evidence))
+
+
 def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, required: Field) -> Nullable:
     """What a passed task left behind, and the gates it passed."""
     one = Part(
@@ -54,6 +58,7 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
         required,
         own("seconds", SECONDS),
         own("in_place", FLAG, about="Set by Ralph: it ran where the agent worked.", when_set=True),
+        own("tests", about="Set by Ralph: what its report counted.", when_set=True),
     )
     return Nullable(
         Part(
@@ -70,6 +75,8 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
                 when_set=True,
             ),
             own(gates, ListOf(of=one), "gates"),
+            own("evidence", EVIDENCE, about="Set by Ralph: what shows that it does what it should.", when_set=True),
+            own("proven_by", TEXTS, about="Set by Ralph: tests or gates that fail without it.", when_set=True),
             own("agent", about="Set by Ralph: the agent that did it.", when_set=True),
             own("usage", Nullable(USED), about="Set by Ralph: what the attempt that passed used.", when_set=True),
         )

@@ -83,6 +83,7 @@ def test_a_refused_tool_matters_most_if_nothing_can_be_written(tools, changed, k
         ("litellm.APIConnectionError: no", None, FailureKind.NETWORK),
         ("Missing environment variable: `OPENAI_API_KEY`.", None, FailureKind.AUTHENTICATION),
         ("Missing API key for OpenAI-compatible auth. Set it.", None, FailureKind.AUTHENTICATION),
+        ("litellm.InternalServerError: OpenAIException - Missing credentials.", None, FailureKind.AUTHENTICATION),
         ("AI_LoadAPIKeyError: Anthropic API key is missing.", None, FailureKind.AUTHENTICATION),
         ("you must specify the GEMINI_API_KEY environment variable.", None, FailureKind.AUTHENTICATION),
         ("getaddrinfo ENOTFOUND api.example.com", None, FailureKind.NETWORK),

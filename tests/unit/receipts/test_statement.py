@@ -18,6 +18,7 @@ from ralph.receipts.statement import (
     TEST_RESULT,
     AttemptFacts,
     Subject,
+    TestNames,
     WorkFacts,
     sha256,
     state_payload,
@@ -38,6 +39,7 @@ ATTEMPTED = AttemptFacts(
     prompt="ab" * 32,
     usage=USED,
     evidence=Evidence.REGRESSION_ONLY,
+    proven_by=("test_login",),
     base="b" * 40,
     ref="refs/ralph/attempts/auth/US-001/2",
     journal=("ef" * 32, 1234),
@@ -77,6 +79,15 @@ def test_each_gate_is_a_test_result_with_the_published_fields() -> None:
     assert configuration["annotations"] == {"command": "npm test", "required": True, "seconds": 1.235, "inPlace": False}
 
 
+def test_tests_are_listed_by_name_if_the_gate_has_a_report() -> None:
+    counted = replace(WARNED, tests="2 passed, 1 failed")
+    names = {"lint": TestNames(passed="a\nb", failed="c")}
+    passed, warned = of_kind(TEST_RESULT, replace(FACTS, gates=(GREEN, counted), tests=names))
+    assert "passedTests" not in passed
+    assert (warned["passedTests"], warned["failedTests"]) == (["a", "b"], ["c"])
+    assert warned["configuration"][0]["annotations"]["tests"] == "2 passed, 1 failed"
+
+
 def test_the_summary_has_the_published_fields_and_names_every_other_statement() -> None:
     assert SUMMARY == "https://in-toto.io/attestation/svr/v0.2"
     [summary] = of_kind(SUMMARY)
@@ -103,6 +114,7 @@ def test_the_attempt_says_who_worked_and_what_it_cost() -> None:
         "tokens": {"input": 10, "output": 5},
         "cost": {"usd": 0.25, "source": "estimated"},
         "evidence": "regression-only",
+        "provenBy": ["test_login"],
         "base": {"gitCommit": "b" * 40},
         "ref": "refs/ralph/attempts/auth/US-001/2",
         "journal": {"sha256": "ef" * 32, "bytes": 1234},

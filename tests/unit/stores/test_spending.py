@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import resource
+import signal
 from pathlib import Path
 
 import pytest
@@ -59,3 +61,17 @@ def test_a_damaged_line_hides_no_other(tmp_path: Path, left: bytes) -> None:
 
 def test_before_the_first_attempt_nothing_is_spent(tmp_path: Path) -> None:
     assert spending.of_target(tmp_path, "auth").total.attempts == 0
+
+
+def test_an_attempt_that_does_not_fit_on_the_disk_is_an_error_and_not_half_a_line(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            spending.append(tmp_path / "run", "r1", "auth", attempt())
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    spending.append(tmp_path / "run", "r1", "auth", attempt())
+    assert spending.of_target(tmp_path / "run", "auth").total.attempts == 1

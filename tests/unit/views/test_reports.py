@@ -293,6 +293,7 @@ def test_a_run_that_ended_is_summed_up(watched: Watched) -> None:
         "reason": "failed: T-003",
         "verified": True,
         "in_place": False,
+        "proven": 0,
         "elapsed_seconds": 12.346,
         "loops": 2,
         "calls": 3,

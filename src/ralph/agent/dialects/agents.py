@@ -243,7 +243,11 @@ ROWS = (
         install="python -m pip install mini-swe-agent mcp",
         login="Set the key of your model's provider, such as OPENAI_API_KEY.",
         env=("MSWEA_*", *MODEL_KEYS),
-        settings={**QUIET_LITELLM, "MSWEA_CONFIGURED": "true", "MSWEA_SILENT_STARTUP": "1"},
+        settings={
+            **QUIET_LITELLM,
+            **{"MSWEA_CONFIGURED": "true", "MSWEA_SILENT_STARTUP": "1"},
+            "MSWEA_MODEL_RETRY_STOP_AFTER_ATTEMPT": "3",  # 10 take six minutes
+        },
         model_args=("-m", "{model}"),
         permission=("-y",),
         dialect="mini",

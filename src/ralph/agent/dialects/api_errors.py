@@ -41,7 +41,7 @@ MESSAGES = (
     (
         FailureKind.AUTHENTICATION,
         r"(?:invalid|missing|no) (?:x-)?api.?key|api.?key (?:is )?(?:missing|required|not (?:found|set))"
-        r"|missing environment variable|must specify .{0,40}(?:key|token)|no auth type|auth method"
+        r"|missing (?:environment variable|credentials)|must specify .{0,40}(?:key|token)|no auth type|auth method"
         r"|unauthori[sz]ed|unauthenticated|authentication|not logged in|log ?in again",
     ),
     (FailureKind.OVERLOAD, r"overloaded|high demand|server.?error|unavailable|internal error"),

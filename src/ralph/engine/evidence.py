@@ -1,0 +1,111 @@
+"""Evidence: finds out whether a test or a gate fails without an attempt's work.
+
+The gates run on the base with the work's own tests in it. What is red there and green on the work shows what the work
+does. Results that are known already, such as the baseline's, are not made again.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from ralph.audit.conventions import is_test_file
+from ralph.config import IN_PLACE
+from ralph.git.trees import NOTHING, changes_between, entries_at, with_entries
+from ralph.journal.events import EvidenceEnded, EvidenceStarted
+from ralph.plan.attempt import Attempt
+from ralph.plan.evidence import Evidence, Proof
+from ralph.plan.model import Gate, GateResult
+from ralph.verify.gate_list import red
+from ralph.verify.junit import TestReport
+from ralph.verify.reports import load_tests
+
+if TYPE_CHECKING:
+    from ralph.engine.run import Run
+
+MAX_NAMES = 20
+
+
+async def weigh(run: Run, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
+    """Return the evidence for green work; run gates without it only if nothing is known about them."""
+    if not any(result.required for result in results):
+        return Proof(evidence=Evidence.UNVERIFIED)
+    if run.config.verify.where == IN_PLACE:  # its gates need what only the slot has
+        return Proof(evidence=Evidence.REGRESSION_ONLY)
+    assert run.branch, "what is verified is on a branch"
+    began = time.monotonic()
+    base = await run.branch.repo.tree_of(attempt.base)
+    without = await _without_work(run, attempt, base, commit, results)
+    names = proven_by(results, without, _known(run, base) or ())
+    proof = Proof(evidence=Evidence.PROVEN if names else Evidence.REGRESSION_ONLY, proven_by=names)
+    run.emit(
+        EvidenceEnded(
+            work=attempt.work.id,
+            attempt=attempt.number,
+            evidence=proof.evidence,
+            proven_by=proof.proven_by,
+            seconds=time.monotonic() - began,
+        )
+    )
+    return proof
+
+
+async def _without_work(
+    run: Run, attempt: Attempt, base: str, commit: str, results: tuple[GateResult, ...]
+) -> tuple[GateResult, ...]:
+    """Return gate results for the base with the work's tests in it, up to the first red one."""
+    assert run.branch, "what is verified is on a branch"
+    repo = run.branch.repo
+    work = await repo.tree_of(commit)
+    tests = [
+        change.path
+        for change in await changes_between(repo, base, work)
+        if change.new_mode != NOTHING and change.path not in run.own and is_test_file(change.path)
+    ]
+    tree = await with_entries(repo, base, await entries_at(repo, work, tests)) if tests else base
+    known = _known(run, tree)
+    if known is None:
+        run.emit(EvidenceStarted(work=attempt.work.id, attempt=attempt.number, tests=len(tests)))
+        made = repo.write_commit(tree, (attempt.base,), f"{attempt.work.id}: the base with the tests of the work")
+        known = await run.verifier.first_red(made, _telling(attempt.gates, results), f"{attempt.label}-evidence")
+        run.before[tree] = known
+    return known
+
+
+def _known(run: Run, tree: str) -> tuple[GateResult, ...] | None:
+    return run.verified.get(tree) or run.before.get(tree)
+
+
+def _telling(gates: tuple[Gate, ...], results: tuple[GateResult, ...]) -> tuple[Gate, ...]:
+    """Return the gates that can show something: those with reports if there are any, because they name tests."""
+    green = {result.name for result in results if result.passed}
+    wanted = tuple(gate for gate in gates if gate.required and gate.name in green)
+    return tuple(gate for gate in wanted if gate.report) or wanted
+
+
+def proven_by(
+    work: tuple[GateResult, ...], without: tuple[GateResult, ...], base: tuple[GateResult, ...] = ()
+) -> tuple[str, ...]:
+    """Return what is green with the work and red without it: tests by name if reports tell, else gates.
+
+    `base` are the results of the base as it was, without the work's tests.
+    """
+    was_red = {result.name: result for result in red(without)}
+    found: list[str] = []
+    for result in work:
+        old = was_red.get(result.name) if result.passed else None
+        if old:
+            earlier = next((one for one in base if one.name == result.name), None)
+            found += _tests(result, old, earlier) or [result.name]
+    more = [f"and {len(found) - MAX_NAMES} more"] if len(found) > MAX_NAMES else []
+    return (*found[:MAX_NAMES], *more)
+
+
+def _tests(work: GateResult, without: GateResult, base: GateResult | None) -> list[str]:
+    """Return the tests of a gate that need the work: they failed without it, or could not run and are new."""
+    now, then = load_tests(work.report), load_tests(without.report) or TestReport()
+    if now is None:
+        return []
+    before = load_tests(base.report) if base else None
+    known = then.passed.union(before.passed if before else ())
+    return sorted(now.passed.intersection(then.failed) | now.passed.difference(known))
