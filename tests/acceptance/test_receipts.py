@@ -192,6 +192,23 @@ def test_a_receipt_says_what_was_verified_and_who_worked(project: Project) -> No
     assert "gate lint: warned  false" in shown and "protected files unchanged" in shown
 
 
+def test_proven_work_says_so_with_its_tests(project: Project) -> None:
+    report = '<testsuite><testcase classname="t" name="one"/></testsuite>'
+    command = f"test -f one.txt || exit 1; echo '{report}' > report.xml"
+    project.config(gates=[{"name": "tests", "command": command, "report": "report.xml"}])
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    project.ralph("run", "auth")
+    commit = story(project, "US-001")
+    assert "RALPH_RED_TO_GREEN" in predicate(project, commit, "svr")["properties"]
+    attempt = predicate(project, commit, "attempt")
+    assert (attempt["evidence"], bool(attempt["provenBy"])) == ("proven", True)
+    result = predicate(project, commit, "test-result")
+    assert result["passedTests"] == ["t › one"] and result["failedTests"] == []
+    assert result["configuration"][0]["annotations"]["tests"] == "1 passed"
+    assert "proven: red before, green after" in project.ralph("attest", "show", commit).stdout
+
+
 def test_a_review_by_another_model_is_a_property_and_by_the_same_is_not(project: Project) -> None:
     good = {"match": REVIEWING, "answer": {"verdict": "qualified", "findings": [], "summary": "Good"}}
     for number, (coder, reviewer) in enumerate((("opus", "gpt"), ("opus", "opus")), 1):
@@ -363,6 +380,13 @@ def test_a_required_key_that_is_gone_in_between_loses_no_work(project: Project) 
 
     assert project.calls() == 2, "its agent was not called again, only the final verification's"
     assert {one["signature"] for one in attest(project, "main..ralph/auth", "--signers", str(signers))} == {"verified"}
+
+
+@needs_ssh
+def test_a_key_is_not_used_if_the_person_says_never(project: Project) -> None:
+    with_key(project)
+    run(project, receipts={"sign": "never"})
+    assert {one["signature"] for one in attest(project)} == {"unsigned"}
 
 
 def test_they_can_be_switched_off(project: Project) -> None:
