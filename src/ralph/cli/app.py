@@ -27,6 +27,7 @@ SECTIONS = {
     "Decide": {
         "verify": "Run the gates, without any agent.",
         "accept": "Mark a task as accepted by you.",
+        "approve": "Approve what a held task changed about the checks.",
         "retry": "Retry blocked tasks.",
     },
     "Maintain": {

@@ -22,6 +22,9 @@ from ralph.steps.base import Context, Step
 from ralph.steps.host import Host
 from ralph.steps.registry import is_built_in, step_type
 
+ENDS = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.HELD})
+"""After these, no other step runs, whatever its settings."""
+
 
 class AttemptHost(Host, Protocol):
     """A host that also records attempts, provides circuit breakers and can be interrupted."""
@@ -117,6 +120,7 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
             agent=outcome.agent,
             gates=outcome.gates,
             evidence=outcome.evidence,
+            concerns=outcome.concerns,
             proven_by=outcome.proven_by,
             reopened=outcome.reopened,
             tasks=len(run.plan.tasks),
@@ -128,7 +132,7 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
 
 
 def _continues(spec: StepSpec, result: StepResult) -> bool:
-    if result.verdict in (Verdict.LIMITED, Verdict.INTERRUPTED, Verdict.UNFINISHED, Verdict.BLOCKED):
+    if result.verdict in ENDS:
         return False
     return result.verdict is Verdict.PASSED or spec.resilience.continue_on_error
 
@@ -233,7 +237,7 @@ def _count(host: Host, step: Step, breaker: Breaker, result: StepResult) -> None
     before = breaker.state
     if result.verdict is Verdict.FAILED:
         breaker.failed()
-    elif result.verdict in (Verdict.PASSED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.REOPENED):
+    elif result.verdict in (Verdict.PASSED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.HELD, Verdict.REOPENED):
         breaker.succeeded()
     if breaker.state is not before:
         host.emit(

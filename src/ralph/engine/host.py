@@ -16,6 +16,7 @@ from ralph.config import IN_PLACE, Config, NamedProvider
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.evidence import weigh
+from ralph.engine.integrity import concerns
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.race import Racer
 from ralph.engine.run import Run
@@ -23,7 +24,7 @@ from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt, Record
-from ralph.plan.evidence import Proof
+from ralph.plan.evidence import Concern, Proof
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
@@ -188,6 +189,9 @@ class LocalHost(Frozen):
                 ui=attempt.number,
                 slot=self.copy,
             )
+
+    async def audit(self, attempt: Attempt, commit: str) -> tuple[Concern, ...]:
+        return await concerns(self.run, attempt, commit)
 
     async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
         return await weigh(self.run, attempt, commit, results)

@@ -19,7 +19,7 @@ from ralph.journal.events import SpecClosed, TaskBlocked
 from ralph.journal.writer import now
 from ralph.plan.attempt import Attempt, Record
 from ralph.plan.model import Task, TaskState
-from ralph.plan.work import Ending, Finished, Outcome, Verdict, Work, WorkKind, progress_of
+from ralph.plan.work import Ending, Finished, Outcome, Verdict, Work, WorkKind, progress_of, without_agent
 from ralph.steps.agent_failures import CANNOT_RUN
 from ralph.steps.registry import step_type
 
@@ -134,6 +134,7 @@ class _RunningAttempts:
 
     async def _attempts(self, work: Work) -> Outcome:
         """Attempt some work once, or let several agents race for it from the same start."""
+        work = without_agent(self.run.plan, work)
         start = await self.slots.start_of(work)
         mark_begun(self.run, work, start.note)  # first, because the agent sees the plan
         race = Race.begin(self.run, work)

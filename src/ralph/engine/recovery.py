@@ -19,7 +19,7 @@ from ralph.journal.events import Learned, Noted
 from ralph.journal.writer import now
 from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Plan, Task, TaskState
-from ralph.plan.work import Outcome, Verdict, Work, WorkKind
+from ralph.plan.work import Outcome, Verdict, Work, WorkKind, without_agent
 from ralph.protect.protection import undo_protected
 from ralph.steps.registry import step_type
 from ralph.stores import records
@@ -91,6 +91,7 @@ async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> N
 
 async def _recover(run: Run, slots: WorktreePool, record: Record) -> Outcome | None:
     work = run.workflow.work(run.plan, record.kind, record.work)
+    work = without_agent(run.plan, work) if work else None
     if work is None or is_settled(run.plan, work, record.number):
         if work and run.branch and not (run.branch.defers_commit and work.kind is WorkKind.TASK):
             await _name(run, run.branch, work, record)

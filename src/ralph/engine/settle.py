@@ -11,6 +11,8 @@ from ralph.plan.model import (
     Failure,
     FinalReview,
     Finding,
+    Need,
+    NeedKind,
     Plan,
     Severity,
     Spec,
@@ -24,7 +26,7 @@ from ralph.views import words
 
 MAX_NOTES = 6_000
 MAX_TRIED, MAX_TRIED_LINE = 8, 300
-UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.CONFLICTED, Verdict.REOPENED)
+UNSUCCESSFUL = (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.HELD, Verdict.CONFLICTED, Verdict.REOPENED)
 
 
 class Policy(Frozen):
@@ -123,7 +125,7 @@ def resume(plan: Plan) -> Plan:
     """Resume a halted plan: blocked tasks get new attempts and keep their history."""
 
     def again(task: Task) -> Task:
-        if task.state is not TaskState.BLOCKED:
+        if task.state is not TaskState.BLOCKED or task.need:  # a person has not decided yet
             return task
         return replace(task, state=TaskState.PENDING, failures=0, idle=0, rounds=0, result=None)
 
@@ -131,6 +133,8 @@ def resume(plan: Plan) -> Plan:
 
 
 def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
+    if outcome.verdict not in (Verdict.INTERRUPTED, Verdict.LIMITED):
+        task = replace(task, need=None)  # it was for an earlier attempt
     match outcome.verdict:
         case Verdict.PASSED:
             result = TaskResult(
@@ -142,8 +146,11 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
                 usage=outcome.usage if outcome.usage.calls else None,
                 evidence=outcome.evidence,
                 proven_by=outcome.proven_by,
+                concerns=outcome.concerns,
             )
             return replace(task, state=TaskState.PASSED, result=result, notes="", idle=0)
+        case Verdict.HELD:
+            return replace(task, state=TaskState.BLOCKED, need=outcome.need, notes=_notes(outcome.reason))
         case Verdict.BLOCKED:
             return replace(task, state=TaskState.BLOCKED, notes=_notes(outcome.reason))
         case Verdict.FAILED | Verdict.UNFINISHED:
@@ -290,9 +297,21 @@ def retry_manually(plan: Plan, task_id: str) -> Plan:
 
     def again(task: Task) -> Task:
         fresh = replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
-        return replace(fresh, rounds=0, resets=0, findings=())
+        return replace(fresh, rounds=0, resets=0, findings=(), need=None, approved=())
 
     return open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
+
+
+def approve_manually(plan: Plan, task_id: str) -> Plan:
+    """Approve what a held task changed about the checks: the next run lands its work without an agent."""
+
+    def approved(task: Task) -> Task:
+        assert task.need, "only a held task is approved"
+        need = Need(kind=NeedKind.LANDING, why=task.need.why)
+        concerns = tuple(dict.fromkeys((*task.approved, *task.need.concerns)))
+        return replace(task, state=TaskState.PENDING, need=need, approved=concerns, notes="")
+
+    return open_spec_of(_without_failure_of(plan.change(task_id, approved), task_id), task_id)
 
 
 def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by: str = "") -> Plan:
@@ -300,7 +319,9 @@ def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by
     accepted = Acceptance(by=by, why=why)
     summary = f"Accepted by a person: {why}"
     result = TaskResult(completed_at=at, commit=commit, summary=summary, accepted=accepted, evidence=Evidence.ACCEPTED)
-    plan = plan.change(task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base=""))
+    plan = plan.change(
+        task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base="", need=None)
+    )
     plan = replace(plan, current=None if plan.current == task_id else plan.current)
     return open_spec_of(_without_failure_of(plan, task_id), task_id)
 

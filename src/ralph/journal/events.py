@@ -149,6 +149,14 @@ class GateEnded(AttemptEvent):
     result: GateResult
 
 
+class Audited(AttemptEvent):
+    """The work changed tests or what the gates lead to."""
+
+    failed: tuple[str, ...]  # the attempt fails because of these
+    held: tuple[str, ...]  # a reviewer or a person must approve these
+    told: tuple[str, ...]  # these are only reported
+
+
 class EvidenceStarted(AttemptEvent):
     """Gates run on the base with the tests of the work, to find out whether any of them fails there."""
 
@@ -191,6 +199,7 @@ class AttemptEnded(AttemptEvent):
     agent: str = ""  # the agent that did the work, by its name in the configuration
     gates: tuple[GateResult, ...] = ()
     evidence: Evidence | None = None  # what shows that the work does what it should
+    concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
     proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
     reopened: tuple[str, ...] = ()
     tasks: int = 0  # the progress of the plan afterwards

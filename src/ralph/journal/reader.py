@@ -18,9 +18,9 @@ from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, WorkKind
 
 FILE = "journal.jsonl"
-JUDGED = (Verdict.PASSED, Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.REOPENED)
+JUDGED = (Verdict.PASSED, Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.HELD, Verdict.REOPENED)
 """The other verdicts say nothing about the work."""
-GREEN = (Verdict.PASSED, Verdict.REOPENED)  # a review follows only green gates
+GREEN = (Verdict.PASSED, Verdict.HELD, Verdict.REOPENED)  # a review follows only green gates
 REFUSED = tuple(verdict.value for verdict in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED))
 RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 COMMIT = re.compile(r"[0-9a-f]{40,64}")

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 
 from ralph.frozen import Frozen
 from ralph.plan.evidence import Evidence
-from ralph.plan.model import Finding, Gate, GateResult, Severity, Task
+from ralph.plan.model import Finding, Gate, GateResult, Need, Severity, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec, Verdict, Work, WorkKind
 from ralph.text import readable
@@ -69,6 +69,8 @@ class StepResult(Frozen):
     verified_tree: str = ""  # the tree that the gates approved
     evidence: Evidence | None = None  # what shows that the work does what it should; None: not looked for
     proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
+    concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
+    need: Need | None = None  # what a person must decide
     retry_at: float | None = None
     final: bool = False  # a retry would have the same result
     fatal: bool = False  # nothing can succeed until a person fixes something

@@ -122,10 +122,30 @@ class TaskResult(Frozen):
     accepted: Acceptance | None = None  # set if a person accepted the task; None: its gates decided
     evidence: Evidence | None = None  # None: not known, because an older Ralph wrote the plan
     proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
+    concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
 
     @property
     def in_place(self) -> bool:
         return is_in_place(self.gates)
+
+
+class NeedKind(Enum):
+    """What a task waits for."""
+
+    APPROVAL = "approval"  # its gates are green, but its work changed what they check
+    BLOCKED = "blocked"  # its agent says that it cannot be done, or needs a person
+    DISPUTE = "dispute"  # its agent says that a gate is wrong, or not about this task
+    RED_BEFORE = "red-before"  # a gate fails as it did before the first attempt
+    LANDING = "landing"  # for the next run, which lands what a person has approved
+
+
+class Need(Frozen):
+    """What a task waits for, usually a person's decision."""
+
+    kind: NeedKind
+    why: str
+    gate: str = ""  # the gate that it is about; empty: none
+    concerns: tuple[str, ...] = ()  # what must be approved
 
 
 class Task(Frozen):
@@ -154,6 +174,9 @@ class Task(Frozen):
     spec: str = ""  # its spec, in a plan with specs
     race: tuple[str, ...] = ()  # the agents that race for it, as a person named them
     racing: tuple[int, ...] = ()  # attempts of a race that has begun to end, which have not ended themselves
+    may: tuple[str, ...] = ()  # globs of tests and gate definitions that its work is meant to change
+    need: Need | None = None  # what it waits for: while it is blocked, a person
+    approved: tuple[str, ...] = ()  # the concerns that a person approved
 
     @property
     def acceptance(self) -> Acceptance | None:
@@ -162,13 +185,17 @@ class Task(Frozen):
 
     @property
     def standing(self) -> str:
-        """Its state as views show it: an accepted task counts as accepted, not passed."""
-        return "accepted" if self.acceptance else self.state.value
+        """Its state as views show it: an accepted task is not passed, and one that waits for approval is held."""
+        if self.acceptance:
+            return "accepted"
+        is_held = self.state is TaskState.BLOCKED and self.need and self.need.kind is NeedKind.APPROVAL
+        return "held" if is_held else self.state.value
 
     @property
     def wish(self) -> tuple[object, ...]:
         """What the task asks for, without its progress."""
-        return self.title, self.description, self.criteria, self.tags, self.priority, self.depends_on, self.race
+        asked = self.title, self.description, self.criteria, self.tags
+        return *asked, self.priority, self.depends_on, self.race, self.may
 
 
 class Spec(Frozen):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from enum import Enum
 
 from ralph.frozen import Frozen
 from ralph.plan.evidence import Evidence
-from ralph.plan.model import FinalReview, Finding, GateResult, Plan, SetupState, Spec, Task
+from ralph.plan.model import FinalReview, Finding, GateResult, Need, NeedKind, Plan, SetupState, Spec, Task
 from ralph.plan.usage import Usage
 
 
@@ -29,6 +29,7 @@ class Verdict(Enum):
     FAILED = "failed"
     UNFINISHED = "unfinished"  # the agent did not say that it is done: the next attempt continues
     BLOCKED = "blocked"  # the agent says that it cannot continue
+    HELD = "held"  # its gates are green, but a person must approve what it changed about them
     REOPENED = "reopened"  # a review sent it back, or the final review sent tasks back
     CONFLICTED = "conflicted"  # it conflicts with newly landed work: not a failure, retried on top of it
     LIMITED = "limited"  # a usage limit: not a failure, retried later
@@ -166,8 +167,18 @@ class Outcome(Frozen):
     verified_tree: str = ""  # the tree that the gates approved; empty: none
     evidence: Evidence | None = None  # what shows that the work does what it should
     proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
+    concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
+    need: Need | None = None  # what a person must decide
     seconds: float = 0.0
     rivals: tuple[int, ...] = ()  # the other attempts of its race
+
+
+def without_agent(plan: Plan, work: Work) -> Work:
+    """Return work without its agent, if a person has approved what an earlier attempt made: it is ready to land."""
+    task = plan.find(work.id) if work.kind is WorkKind.TASK else None
+    if not task or not task.need or task.need.kind is not NeedKind.LANDING:
+        return work
+    return replace(work, steps=tuple(spec for spec in work.steps if spec.type != "agent"))
 
 
 def listed(what: str, lines: tuple[str, ...]) -> str:

@@ -36,7 +36,7 @@ VARIABLES = {
     ),
     "review": (
         "about", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "attempt", "verifyCommands",
-        "diffCommand", "lastFindings", "learnings", "blocking", "answerFile", "mistakes",
+        "diffCommand", "concerns", "lastFindings", "learnings", "blocking", "answerFile", "mistakes",
     ),
     "tasks-create": ("requirements", "answerFile", "mistakes"),
     "tasks-add": ("work", "requirements", "tasks", "nextId", "answerFile", "mistakes"),

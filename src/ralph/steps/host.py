@@ -11,7 +11,7 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Config, NamedProvider
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt
-from ralph.plan.evidence import Proof
+from ralph.plan.evidence import Concern, Proof
 from ralph.plan.model import GateResult, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
@@ -127,6 +127,10 @@ class Host(Protocol):
 
     async def verify(self, attempt: Attempt, commit: str) -> SuiteResult:
         """Run the attempt's gates on a clean checkout of a commit."""
+        ...
+
+    async def audit(self, attempt: Attempt, commit: str) -> tuple[Concern, ...]:
+        """Find out what the work may have weakened about the checks."""
         ...
 
     async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:

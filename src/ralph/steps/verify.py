@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ralph.journal.events import Audited
 from ralph.plan.attempt import StepResult
 from ralph.plan.evidence import Evidence, Proof
-from ralph.plan.work import WorkKind
+from ralph.plan.model import Need, NeedKind
+from ralph.plan.work import Verdict, WorkKind, listed
 from ralph.steps.base import Context, Step
+from ralph.steps.weakened import Weakened, sort_by_consequence
 from ralph.verify.urls import why_unseen
 
 UNPROVEN = (
@@ -24,23 +27,55 @@ class VerifyStep(Step):
         known = host.known_green(tree) if context.work.kind is WorkKind.FINISH and not attempt.is_ui else None
         if known is not None:
             return replace(self.passed(), gates=known, commit=commit, verified_tree=tree)
+        weakened = await self._audit(context, commit)
         undone = host.logs / f"{context.label}-undone-by-gates"
         async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
             checked = await host.verify(attempt, commit)
-            is_weighed = not checked.reason and context.work.kind is WorkKind.TASK
+            is_green = not checked.reason and not weakened.reason
+            is_weighed = is_green and context.work.kind is WorkKind.TASK
             proof = await host.evidence(attempt, commit, checked.results) if is_weighed else None
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: the work is unverified.", warning=True)
         no_page = self._say_unseen(context)
-        reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), checked.reason)))
+        reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), weakened.reason, checked.reason)))
         if reason:
             left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
             hint = f"\n\nNot in the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
-            return replace(self.failed(reason + hint), gates=checked.results, commit=commit, no_page=no_page)
+            result = self.failed(reason + hint)
+            return replace(result, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         unproven = self._unproven(context, proof)
-        result = self.failed(unproven) if unproven else replace(self.passed(), verified_tree=tree)
-        result = replace(result, gates=checked.results, commit=commit, no_page=no_page)
+        result = self.failed(unproven) if unproven else replace(self._green(context, weakened), verified_tree=tree)
+        result = replace(result, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         return replace(result, evidence=proof.evidence, proven_by=proof.proven_by) if proof else result
+
+    async def _audit(self, context: Context, commit: str) -> Weakened:
+        """Find out what the work may have weakened about the checks, and what follows from that."""
+        if context.work.kind is not WorkKind.TASK:
+            return Weakened()
+        found = await context.host.audit(context.attempt, commit)
+        if not found:
+            return Weakened()
+        settings, approved = context.host.config.integrity, context.task.approved if context.task else ()
+        weakened = sort_by_consequence(context.host.secrets.clean(found), settings, approved)
+        context.host.emit(
+            Audited(
+                work=context.work.id,
+                attempt=context.attempt.number,
+                failed=weakened.failed,
+                held=weakened.held,
+                told=weakened.told,
+            )
+        )
+        return weakened
+
+    def _green(self, context: Context, weakened: Weakened) -> StepResult:
+        """Return the result of green work: held for a person's approval, unless a reviewer sees it anyway."""
+        is_reviewed = any(spec.type in ("review", "role") for spec in context.work.steps)
+        if not weakened.held or is_reviewed:
+            return self.passed()
+        reason = listed("Its gates are green, but a person must approve what it changed about them", weakened.held)
+        need = Need(kind=NeedKind.APPROVAL, why=reason.split("\n", 1)[0], concerns=weakened.held)
+        return StepResult(step=self.spec.label, verdict=Verdict.HELD, reason=reason, need=need)
 
     def _unproven(self, context: Context, proof: Proof | None) -> str:
         """Return why green work does not pass: the person asks for a proof, and nothing fails without it."""

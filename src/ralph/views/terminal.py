@@ -59,6 +59,7 @@ class TerminalView:
             e.TaskBlocked: self._task_blocked,
             e.SpecClosed: self._spec_closed,
             e.Waited: self._waited,
+            e.Audited: self._audited,
             e.EvidenceStarted: self._evidence_started,
             e.EvidenceEnded: self._evidence_ended,
             e.RunEnded: self._run_ended,
@@ -204,6 +205,14 @@ class TerminalView:
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
 
+    def _audited(self, event: e.Audited) -> None:
+        for text in event.failed:
+            self._line(f"    ✗ weakens the checks: {words.cut(text, 200)}", fg="red")
+        for text in event.held:
+            self._line(f"    ! needs approval: {words.cut(text, 200)}", fg="yellow")
+        for text in event.told:
+            self._line(f"    note: {words.cut(text, 200)}", dim=True)
+
     def _evidence_started(self, event: e.EvidenceStarted) -> None:
         self._living.begin(self._name(event), "gates without this work")
 
@@ -278,6 +287,8 @@ class TerminalView:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:
                 self._line(f"  … {event.work} continues in the next loop: {reason}", fg="yellow")
+            case Verdict.HELD:
+                self._line(f"  ‖ {event.work} is held: {reason}", fg="yellow", bold=True)
             case Verdict.BLOCKED:
                 self._line(f"  ✗ {event.work} cannot continue: {reason}", fg="red", bold=True)
             case Verdict.CONFLICTED:

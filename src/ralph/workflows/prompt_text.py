@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ralph.plan.model import Gate, Plan, Task, TaskState
+from ralph.plan.model import Gate, NeedKind, Plan, Task, TaskState
 
 LEARNING_MARKER = "<ralph>LEARNING:what you learned</ralph>"
 MAX_LEARNINGS = 60
@@ -39,6 +39,8 @@ def unfinished(plan: Plan, word: str) -> str:
 
 
 def _stopped(task: Task) -> str:
+    if task.need and task.need.kind is NeedKind.APPROVAL:
+        return f"{task.id} (held)"
     return f"{task.id} (stuck)" if task.notes.startswith("Stuck") else task.id
 
 

@@ -60,6 +60,7 @@ def review_prompt(
         "attempt": occasion.number,
         "verifyCommands": bullets(map(_said, gates)) or "- (none are configured)",
         "diffCommand": asked.diff,
+        "concerns": bullets(text for result in occasion.earlier for text in result.concerns),
         "lastFindings": bullets(map(str, task.findings)) if task.rounds else "",
         "learnings": learnings,
         "blocking": " or ".join(config.review.blocking),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ralph.plan.evidence import Evidence
-from ralph.plan.model import Acceptance, GateResult, TaskResult
+from ralph.plan.model import Acceptance, GateResult, Need, NeedKind, TaskResult
 from ralph.plan.usage import Usage
 from ralph.stores.fields import TEXT, Choice, Field, Flag, ListOf, Nullable, Number, Part, Text, given, own
 from ralph.stores.findings import FINDING
@@ -77,6 +77,7 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
             own(gates, ListOf(of=one), "gates"),
             own("evidence", EVIDENCE, about="Set by Ralph: what shows that it does what it should.", when_set=True),
             own("proven_by", TEXTS, about="Set by Ralph: tests or gates that fail without it.", when_set=True),
+            own("concerns", TEXTS, about="Set by Ralph: what it may have weakened about the checks.", when_set=True),
             own("agent", about="Set by Ralph: the agent that did it.", when_set=True),
             own("usage", Nullable(USED), about="Set by Ralph: what the attempt that passed used.", when_set=True),
         )
@@ -94,6 +95,20 @@ def tried_fields(by: str) -> tuple[Field, ...]:
 RACE = (
     given("race", TEXTS, about="The agents that race for it: two or more names from providers in ralph.config.json."),
     own("racing", ListOf(of=COUNT), about="Set by Ralph: attempts of its race that have not ended.", when_set=True),
+)
+NEED = Part(
+    "NeedEntry",
+    "Set by Ralph: the task waits for a person's decision.",
+    Need,
+    own("kind", Choice(tuple(one.value for one in NeedKind), into=NeedKind), required=True),
+    own("why"),
+    own("gate", about="The gate that it is about.", when_set=True),
+    own("concerns", TEXTS, about="What must be approved.", when_set=True),
+)
+DECIDED = (
+    given("may", TEXTS, about="Globs of tests and gate definitions that the task is meant to change."),
+    own("need", Nullable(NEED), about="Set by Ralph: what a person must decide.", when_set=True),
+    own("approved", TEXTS, about="Set by `ralph approve`: the concerns that a person approved.", when_set=True),
 )
 SUMMARY, LATE_SUMMARY = own("summary", required=True), own("summary")
 REQUIRED = own("required", FLAG, default=True)

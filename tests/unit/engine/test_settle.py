@@ -209,7 +209,7 @@ def test_failures_never_exceed_what_is_allowed_and_then_it_is_blocked(
         assert after.failures <= policy.max_failures
         stalemate = verdict is Verdict.REOPENED and (task.rounds > 0 or policy.max_rounds == 0)  # nothing new was found
         assert (after.state is TaskState.BLOCKED) == (
-            verdict is Verdict.BLOCKED or after.failures == policy.max_failures or stalemate
+            verdict in (Verdict.BLOCKED, Verdict.HELD) or after.failures == policy.max_failures or stalemate
         )
         assert after.attempts == number
 
@@ -653,7 +653,7 @@ def test_time_and_money_of_all_attempts_add_up(attempts: list[tuple[Verdict, flo
 def test_each_attempt_that_did_not_pass_leaves_a_line_and_the_last_ones_are_kept(verdicts: list[Verdict]) -> None:
     history = [outcome_of(number, verdict) for number, verdict in enumerate(verdicts, 1)]
     task = after_all(history, Policy(max_failures=0))
-    unsuccessful = (*FINISHABLE, Verdict.CONFLICTED, Verdict.REOPENED)
+    unsuccessful = (*FINISHABLE, Verdict.HELD, Verdict.CONFLICTED, Verdict.REOPENED)
     bad = [o.number for o in history[: task.attempts] if o.verdict in unsuccessful]
     assert [int(line.split(":")[0].removeprefix("Attempt ")) for line in task.tried] == bad[-MAX_TRIED:]
 

@@ -1,0 +1,101 @@
+"""Integrity: audits the difference between an attempt's base and its work for what weakens the checks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ralph.audit.audit import audit
+from ralph.audit.files import MAX_SIZE, ChangedFile
+from ralph.git.objects import batched, read_object
+from ralph.git.parse import TreeChange
+from ralph.git.repo import Repo
+from ralph.git.trees import LINK, NOTHING, changes_between, entries_at
+from ralph.plan.attempt import Attempt
+from ralph.plan.evidence import Concern
+
+if TYPE_CHECKING:
+    from ralph.engine.run import Run
+
+SUBMODULE = "160000"
+MAX_FILES = 5_000
+"""Changed files that are read; work that changes more is generated, and its tests are among the first by name."""
+
+
+async def concerns(run: Run, attempt: Attempt, commit: str) -> tuple[Concern, ...]:
+    """Return what the work may have weakened about the checks, in the project's own paths."""
+    assert run.branch, "what is verified is on a branch"
+    repo = run.branch.repo
+    base, work = await repo.tree_of(attempt.base), await repo.tree_of(commit)
+    changed = [one for one in await changes_between(repo, base, work) if one.path not in run.own][:MAX_FILES]
+    if not changed:
+        return ()
+    after = await entries_at(repo, work, (one.path for one in changed if _is_file(one.new_mode)))
+    blobs = {path: entry.name for path, entry in after.items() if entry}
+    may = attempt.task.may if attempt.task else ()
+    reader = _BaseReader(repo, base)
+    return await asyncio.to_thread(_audit, reader, changed, blobs, attempt, may)
+
+
+def _audit(
+    reader: _BaseReader, changed: list[TreeChange], blobs: dict[str, str], attempt: Attempt, may: Sequence[str]
+) -> tuple[Concern, ...]:
+    """Read the files and compare them; this may ask git, so it runs beside the event loop."""
+    old = {one.path: one.old for one in changed if _is_file(one.old_mode)}
+    contents = reader.contents([*old.values(), *blobs.values()])
+    files = [
+        ChangedFile(
+            path=reader.name(one.path),
+            before=contents.get(old.get(one.path, "")),
+            after=contents.get(blobs.get(one.path, "")),
+        )
+        for one in changed
+    ]
+    return audit(files, attempt.gates, read_base=reader.read, list_base=reader.paths, may=may)
+
+
+def _is_file(mode: str) -> bool:
+    return mode not in (NOTHING, LINK, SUBMODULE)
+
+
+class _BaseReader:
+    """The files of a tree, read from loose objects or by one question to git for many."""
+
+    def __init__(self, repo: Repo, tree: str) -> None:
+        self._repo = repo
+        self._tree = tree
+        self._blobs: dict[str, str] | None = None
+        self._loop = asyncio.get_running_loop()  # which starts all processes
+
+    def name(self, path: str) -> str:
+        """Return a path of the repository as the project names it."""
+        return path.removeprefix(self._repo.prefix)
+
+    def paths(self) -> list[str]:
+        return list(self._listed())
+
+    def read(self, path: str) -> bytes | None:
+        blob = self._listed().get(path)
+        return self.contents([blob]).get(blob) if blob else None
+
+    def contents(self, names: Sequence[str]) -> dict[str, bytes]:
+        """Return the blobs by name, without those that are too large to be read."""
+        found = {name: data for name in names if (data := read_object(self._repo.git_dir, name)) is not None}
+        missing = list(dict.fromkeys(name for name in names if name not in found))
+        if missing:
+            out = self._git("cat-file", "--batch", given="".join(f"{name}\n" for name in missing).encode())
+            pairs = zip(missing, (data for _, data in batched(out)), strict=False)
+            found |= {name: data for name, data in pairs if data is not None}
+        return {name: data for name, data in found.items() if len(data) <= MAX_SIZE}
+
+    def _listed(self) -> dict[str, str]:
+        if self._blobs is None:
+            lines = self._git("ls-tree", "-r", "-z", "--full-tree", self._tree).decode(errors="surrogateescape")
+            heads = (line.partition("\t") for line in lines.split("\0") if "\t" in line)
+            self._blobs = {self.name(path): head.split(" ")[2] for head, _, path in heads if _is_file(head[:6])}
+        return self._blobs
+
+    def _git(self, *args: str, given: bytes = b"") -> bytes:
+        done = asyncio.run_coroutine_threadsafe(self._repo.ask(*args, stdin=given), self._loop).result()
+        return done.out if done.code == 0 else b""
