@@ -209,6 +209,19 @@ def test_proven_work_says_so_with_its_tests(project: Project) -> None:
     assert "proven: red before, green after" in project.ralph("attest", "show", commit).stdout
 
 
+def test_what_may_have_weakened_the_checks_is_in_the_receipt(project: Project) -> None:
+    project.write("Makefile", "check:\n\ttest -f app.txt\n")
+    project.git("add", "Makefile")
+    project.git("commit", "-qm", "A gate")
+    project.config("make -s check", integrity={"definitions": "tell"})
+    project.stories("One")
+    project.script(does("US-001", "one.txt", write={"one.txt": "x", "Makefile": "check:\n\ttrue\n"}, run=[]), VERIFIED)
+    project.ralph("run", "auth")
+    commit = story(project, "US-001")
+    assert any("Makefile" in text for text in predicate(project, commit, "attempt")["concerns"])
+    assert "it may have weakened the checks: Makefile" in project.ralph("attest", "show", commit).stdout
+
+
 def test_a_review_by_another_model_is_a_property_and_by_the_same_is_not(project: Project) -> None:
     good = {"match": REVIEWING, "answer": {"verdict": "qualified", "findings": [], "summary": "Good"}}
     for number, (coder, reviewer) in enumerate((("opus", "gpt"), ("opus", "opus")), 1):

@@ -22,7 +22,7 @@ from ralph.views import words
 from ralph.views.lines import say
 from ralph.workspace import RALPH
 
-MAX_WORDS = 100
+MAX_WORDS, MAX_CONCERNS = 100, 10
 ALLOWED = "gpg.ssh.allowedSignersFile"
 
 
@@ -133,6 +133,9 @@ def _details(receipt: ReadReceipt) -> Iterator[str]:
         yield f"verified: {words.cut(', '.join(known), 400) or 'nothing'}"
     for attempt in receipt.of_kind(ATTEMPT):
         yield ", ".join(filter(None, _attempt_words(attempt)))
+        match attempt.get("concerns"):
+            case list() as concerns:
+                yield from (f"it may have weakened the checks: {short(one)}" for one in concerns[:MAX_CONCERNS])
 
 
 def _attempt_words(attempt: dict[str, Any]) -> Iterator[str]:

@@ -39,7 +39,7 @@ PROPERTIES = {
 """What a verification summary can say, in words."""
 
 MAX_COMMAND = 500
-MAX_PROVEN_BY = 100
+MAX_LISTED = 100
 Statement = dict[str, Any]
 
 
@@ -73,6 +73,7 @@ class AttemptFacts(Frozen):
     usage: Usage = field(default_factory=Usage)
     evidence: Evidence = Evidence.UNVERIFIED
     proven_by: tuple[str, ...] = ()
+    concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
     base: str = ""
     ref: str = ""
     journal: tuple[str, int] = ("", 0)  # sha256 of the journal's first bytes, and how many
@@ -198,7 +199,8 @@ def _attempt(subject: Subject, facts: AttemptFacts) -> Statement:
         "tokens": {name: count for name, count in counts.items() if count is not None} or None,
         "cost": _cost(usage) if usage.calls else None,
         "evidence": facts.evidence.value,
-        "provenBy": list(facts.proven_by[:MAX_PROVEN_BY]) or None,
+        "provenBy": list(facts.proven_by[:MAX_LISTED]) or None,
+        "concerns": list(facts.concerns[:MAX_LISTED]) or None,
         "base": {"gitCommit": facts.base} if facts.base else None,
         "ref": facts.ref,
         "journal": {"sha256": journal, "bytes": size} if journal else None,
