@@ -179,6 +179,7 @@ def warm() -> None:
 
     import ralph
     from ralph import prompts
+    from ralph.config import Config
     from ralph.stores import records
 
     sys.path[0] = str(RALPH.parent)
@@ -192,6 +193,7 @@ def warm() -> None:
     for name in prompts.NAMES:
         prompts._checked(name, prompts.BUILT_IN / f"{name}.md", prompts.built_in(name))
     records._adapter()
+    Config.model_validate({"provider": {"command": "x"}, "verify": {"default": []}})
     gc.collect()
     gc.freeze()
 

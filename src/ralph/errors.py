@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 EXIT_DONE = 0
-EXIT_WRONG = 1
+EXIT_ERROR = 1
 EXIT_UNFINISHED = 3
 EXIT_LIMIT = 4
 EXIT_LOCKED = 5
@@ -20,7 +20,7 @@ class RalphError(Exception):
         *,
         details: tuple[str, ...] = (),
         remedy: str = "",
-        code: int = EXIT_WRONG,
+        code: int = EXIT_ERROR,
     ) -> None:
         super().__init__(what)
         self.what = what

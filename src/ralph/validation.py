@@ -34,7 +34,7 @@ class Mistakes(RalphError):
 
 
 def read(path: Path) -> bytes:
-    """A file's bytes, or an error that says what is in the way."""
+    """A file's bytes, or an error that says why it cannot be read."""
     try:
         return path.read_bytes()
     except FileNotFoundError:

@@ -150,7 +150,7 @@ def test_init_says_in_one_line_what_the_agent_may_do(project: Project, agent: st
     said = project.ralph("init", "--provider", agent, "--verify", "true").stdout
 
     line = next(line for line in said.splitlines() if AGENTS[agent].permission_note in line)
-    assert line.startswith(AGENTS[agent].command)
+    assert line.startswith(agent)
     assert all(word in line for word in AGENTS[agent].permission)
     config = json.loads(project.read("ralph.config.json"))
     assert all(word in config["provider"]["args"] for word in AGENTS[agent].permission)

@@ -69,6 +69,6 @@ def test_on_a_terminal_there_are_colours_and_a_living_line(project: Project) -> 
     text = seen.decode()
     assert process.returncode == 0
     assert "\x1b[32m" in text
-    assert "… agent python at work" in text
+    assert "… agent python working" in text
     assert "\r\x1b[2K" in text
     assert Path(text.split("To explore it (")[1].split(")")[0]).is_dir()

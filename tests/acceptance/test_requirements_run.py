@@ -250,8 +250,8 @@ def test_r4_13_on_a_terminal_the_progress_line_lives(founded: Founded) -> None:
     os.close(ours)
 
     assert run.wait(20) == 0
-    assert "[░░░░░░░░░░] 0/2 One … agent ralph at work" in shown.decode()
-    assert "[█████░░░░░] 1/2 Two … agent ralph at work" in shown.decode()
+    assert "[░░░░░░░░░░] 0/2 One … agent ralph working" in shown.decode()
+    assert "[█████░░░░░] 1/2 Two … agent ralph working" in shown.decode()
 
 
 # What an agent says and writes is a claim

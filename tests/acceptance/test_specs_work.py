@@ -398,7 +398,7 @@ def test_a_project_in_a_subfolder_of_the_repository_works(project: Project) -> N
     partial = project.git("log", "-1", "--format=%H", "--grep", "partial", BRANCH)
     assert made(project, partial) == ["app.txt", "packages/web/one.txt"]
     assert "## A: partial" in project.landed("packages/web/PROGRESS.md", BRANCH)
-    assert project.status() == ["?? packages/web/.ralph/"]
+    assert project.status() == [], "nor is anything of Ralph's shown"
 
 
 def test_without_a_branch_checked_out_it_builds_all_the_same_and_leaves_it_so(ready: Project) -> None:

@@ -76,8 +76,8 @@ def test_planning_shows_how_long_it_takes_and_no_bar(project: Project) -> None:
     project.config("true")
     project.script(*({**turn, "run": [f"while ! test -f {go}; do sleep 0.05; done"]} for turn in planned_answers()))
     with terminal(project, "prd", "auth", "--yes", env={"NO_COLOR": "1"}) as shown:
-        shown.expect("at work, 0 s")
-        shown.expect("at work, 2 s")
+        shown.expect("working, 0 s")
+        shown.expect("working, 2 s")
         go.touch()
         text = shown.all()
     assert "Ready! Run 'ralph run auth'." in text and "0/0" not in text and "░" not in text

@@ -103,7 +103,7 @@ for odd in ({"id": [1], "result": 1}, {"id": {}, "method": 7}, {"id": True, "res
 @pytest.mark.parametrize(
     ("lines", "kind", "said"),
     [
-        (OPENED + "stop(prompt, 'refusal')", FailureKind.ERROR, "refused to go on"),
+        (OPENED + "stop(prompt, 'refusal')", FailureKind.ERROR, "refused to continue"),
         (OPENED + "stop(prompt, 'max_tokens')", FailureKind.ERROR, "max_tokens"),
         (OPENED + "stop(prompt, 'cancelled')", FailureKind.ERROR, "cancelled"),
         (OPENED + "stop(prompt, 'tired')", FailureKind.ERROR, "(tired)"),

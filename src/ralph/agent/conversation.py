@@ -47,7 +47,7 @@ UNNAMED = ("", "default", "auto")  # choices that stand for a model that the pro
 OUT = "→ ".encode()
 
 
-class _Stopped(Exception):
+class _ConversationStopped(Exception):
     """The conversation cannot continue."""
 
     def __init__(self, failure: CallFailure) -> None:
@@ -150,7 +150,7 @@ class AcpConversation:
             await self._open()
             await self._ask_prompt()
             self._child.answered()
-        except _Stopped as stopped:
+        except _ConversationStopped as stopped:
             self._break_off(stopped.failure)
         except RequestError as error:
             self._break_off(rpc_failure(error.code, str(error), error.data))
@@ -173,22 +173,22 @@ class AcpConversation:
             async with asyncio.timeout(START):
                 answer = await self._ask("initialize", request)
         except TimeoutError:
-            raise _Stopped(_unanswered()) from None
+            raise _ConversationStopped(_unanswered()) from None
         except RequestError as error:
             failure = rpc_failure(error.code, str(error), error.data)
             kind = FailureKind.NOT_STARTED if failure.kind is FailureKind.ERROR else failure.kind
-            raise _Stopped(CallFailure(kind=kind, said=f"it does not speak ACP ({failure.said})")) from None
+            raise _ConversationStopped(CallFailure(kind=kind, said=f"it does not speak ACP ({failure.said})")) from None
         version = answer.get("protocolVersion")
         if version != PROTOCOL_VERSION:
             said = f"it speaks version {version!r:.40} of ACP, and Ralph speaks version {PROTOCOL_VERSION}"
-            raise _Stopped(CallFailure(kind=FailureKind.NOT_STARTED, said=said))
+            raise _ConversationStopped(CallFailure(kind=FailureKind.NOT_STARTED, said=said))
         self._greeted = True
 
     async def _open(self) -> None:
         opened = await self._ask("session_new", NewSessionRequest(cwd=str(self._cwd.resolve()), mcp_servers=[]))
         session = a_text(opened.get("sessionId"))
         if not session:
-            raise _Stopped(CallFailure(kind=FailureKind.ERROR, said="it opened no session"))
+            raise _ConversationStopped(CallFailure(kind=FailureKind.ERROR, said="it opened no session"))
         model = await self._choose_model(session, opened)
         self._reader.named(model if model not in UNNAMED else "")
         self._session = session
@@ -202,13 +202,13 @@ class AcpConversation:
             return a_text(option.get("currentValue")) or _current_model(an_object(opened.get("models")))
         if not name:
             said = f"it offers no choice of models, but the model {wanted!r} is configured"
-            raise _Stopped(CallFailure(kind=FailureKind.UNUSABLE, said=said))
+            raise _ConversationStopped(CallFailure(kind=FailureKind.UNUSABLE, said=said))
         request = SetSessionConfigOptionSelectRequest(config_id=name, session_id=session, value=wanted)
         try:
             await self._ask("session_set_config_option", request)
         except RequestError as error:
             said = rpc_failure(error.code, str(error), error.data).said
-            raise _Stopped(
+            raise _ConversationStopped(
                 CallFailure(kind=FailureKind.UNUSABLE, said=f"it rejected the model {wanted!r} ({said})")
             ) from None
         return wanted

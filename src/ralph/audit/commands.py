@@ -131,6 +131,8 @@ def _simple_commands(command: str) -> Iterator[list[str]]:
             yield words
             words = []
         elif is_target or _REDIRECTION.fullmatch(token):
+            if not is_target and words and words[-1] in ("1", "2"):
+                words.pop()  # the 2 of 2>&1
             is_target = not is_target
         else:
             words.append(token)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ralph.audit.found import FoundTest, SkipMark
 from ralph.audit.source import JAVASCRIPT, SourceText, Statement, has_any, without_dead_blocks
 
+MAX_NESTED = 20
 _CALL = re.compile(
     r"(?<![\w.$])(?P<word>[xf]?(?:it|test|specify)|[xf]?(?:describe|context|suite))"
     r"(?P<chain>(?:\s*\.\s*\w+(?:\s*\([^()\n]*\)(?=\s*\())?)*)\s*(?P<open>[(`])"
@@ -46,7 +47,7 @@ def find(path: str, text: str) -> list[FoundTest]:
         opening = _arguments(source, match, chain)
         end = source.closing(opening)
         name, after_name = _name(source, opening, end)
-        suites = [suite for suite in suites if match.start() < suite.end]
+        suites = [suite for suite in suites if match.start() < suite.end][-MAX_NESTED:]
         marks = tuple(_marks(source, match, chain, after_name))
         if match["word"].lstrip("xf") in _SUITES or "describe" in chain:
             suites.append(_Suite(match.start(), end, name, marks))
@@ -83,7 +84,12 @@ def _marks_inside(body: tuple[Statement, ...]) -> Iterator[SkipMark]:
             yield SkipMark(statement.line, match.group().rstrip("( "))
         elif first and _RETURNS.match(statement.masked):
             yield SkipMark(statement.line, "return")
-        first = first and not re.search(r"\w", re.sub(r".*(?:=>|function\b[^{]*)\s*\{?", "", statement.masked))
+        first = first and not re.search(r"\w", statement.masked[_end_of_head(statement.masked) :])
+
+
+def _end_of_head(masked: str) -> int:
+    """Where the function of a test begins, if it begins on this line."""
+    return max(masked.rfind("{") + 1, masked.rfind("=>") + 1)
 
 
 def _arguments(source: SourceText, match: re.Match[str], chain: list[str]) -> int:

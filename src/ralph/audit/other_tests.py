@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass
+from itertools import zip_longest
 
 from ralph.audit.found import FoundTest, SkipMark
 from ralph.audit.source import GO, JAVA, RUBY, RUST, SHELL, SourceText, Statement, Syntax, without_dead_blocks
@@ -23,14 +24,16 @@ class Finder:
     file: re.Pattern[str] | None = (
         None  # what keeps all tests of a file from running; matched in the text with comments
     )
-    end: Callable[[SourceText, re.Match[str]], int] | None = None  # where a test ends, if not at the closing brace
+    end: Callable[[SourceText, re.Match[str], int], int] | None = None  # where a test ends, if not at the closing brace
 
     def find(self, path: str, text: str) -> list[FoundTest]:
         source = without_dead_blocks(SourceText(text, self.syntax))
         everywhere = tuple(self._of_file(source))
         tests: dict[str, FoundTest] = {}
-        for match in self.test.finditer(source.masked):
-            end = self.end(source, match) if self.end else source.closing(match.end() - 1)
+        matches = list(self.test.finditer(source.masked))
+        for match, following in zip_longest(matches, matches[1:]):
+            limit = following.start() if following else len(source.masked)  # tests do not stand in one another
+            end = min(limit, self.end(source, match, limit) if self.end else source.closing(match.end() - 1))
             body = tuple(source.statements(match.end(), max(match.end(), end - 1)))
             head = tuple(source.statements(match.start(), match.end()))
             if self.needs and not any(self.needs.search(one.masked) for one in head):
@@ -78,22 +81,26 @@ def _early(body: tuple[Statement, ...]) -> Iterator[SkipMark]:
         yield SkipMark(first.line, "return" if "return" in first.masked else first.masked.strip())
 
 
-def _at_indented_end(source: SourceText, match: re.Match[str]) -> int:
+def _at_indented_end(source: SourceText, match: re.Match[str], limit: int) -> int:
     """Ruby: the first `end` that is indented like the test."""
     indent = re.match(r"[ \t]*", match.group().lstrip("\n"))
-    closing = re.compile(rf"^{indent.group() if indent else ''}end\b", re.MULTILINE).search(source.masked, match.end())
-    return closing.start() if closing else len(source.masked)
+    closing = re.compile(rf"^{indent.group() if indent else ''}end\b", re.MULTILINE).search(
+        source.masked, match.end(), limit
+    )
+    return closing.start() if closing else limit
 
 
-def _at_closing_brace(source: SourceText, match: re.Match[str]) -> int:
+def _at_closing_brace(source: SourceText, match: re.Match[str], limit: int) -> int:
     """Shell: the first closing brace in the column of the test."""
     indent = re.match(r"[ \t]*", match.group().lstrip("\n"))
-    closing = re.compile(rf"^{indent.group() if indent else ''}\}}", re.MULTILINE).search(source.masked, match.end())
-    return closing.end() if closing else len(source.masked)
+    closing = re.compile(rf"^{indent.group() if indent else ''}\}}", re.MULTILINE).search(
+        source.masked, match.end(), limit
+    )
+    return closing.end() if closing else limit
 
 
-_RUST_ATTRIBUTES = r"^[ \t]*+(?:#\[(?:[^\[\]]|\[[^\[\]]*+\])*+\]\s*+)++"
-_JAVA_ATTRIBUTES = r"^[ \t]*+(?:(?:@\w[\w.]*+(?:\([^;()]*+\))?+|\[[^\]\n]*+\])\s*+)++"
+_RUST_ATTRIBUTES = r"^[ \t]*+(?:#\[(?:[^\[\]]|\[[^\[\]]*+\])*+\]\s*+){1,20}+"
+_JAVA_ATTRIBUTES = r"^[ \t]*+(?:(?:@\w[\w.]*+(?:\([^;()]*+\))?+|\[[^\]\n]*+\])\s*+){1,20}+"
 GO_TESTS = Finder(
     "go",
     GO,
@@ -120,7 +127,7 @@ JAVA_TESTS = Finder(
     "java",
     JAVA,
     test=re.compile(
-        rf"{_JAVA_ATTRIBUTES}[ \t]*(?:[\w<>\[\],.?]++\s++)+(?P<name>\w+|`[^`\n]*`)\s*\([^{{;]*?\)[^{{;()]*\{{",
+        rf"{_JAVA_ATTRIBUTES}[ \t]*(?:[\w<>\[\],.?]++\s++){{1,8}}(?P<name>\w+|`[^`\n]*`)\s*\([^{{;]*?\)[^{{;()]*\{{",
         re.MULTILINE,
     ),
     needs=re.compile(

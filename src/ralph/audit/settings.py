@@ -14,7 +14,7 @@ from posixpath import basename
 from ralph.audit.tools import HARMLESS, LESS_IS_STRICTER, MORE_IS_STRICTER, STRICT
 
 MAX_DEPTH = 12
-MAX_SETTINGS = 5_000
+MAX_LINE = 5_000  # characters; a longer line is data
 Settings = dict[tuple[str, ...], object]
 
 
@@ -44,6 +44,8 @@ def differences(path: str, old: str, new: str, sections: tuple[str, ...] = ()) -
 def read(path: str, text: str) -> Settings | None:
     """Return all settings of a file, flat; None if it is not a file of settings, or not a valid one."""
     name = basename(path)
+    if any(len(line) > MAX_LINE for line in text.split("\n")):
+        return None
     try:
         if name.endswith(".toml"):
             return dict(_flat(tomllib.loads(text), ()))
@@ -57,7 +59,7 @@ def read(path: str, text: str) -> Settings | None:
             ".importlinter",
         ):
             return _ini(text)
-    except (ValueError, RecursionError, configparser.Error):
+    except (ValueError, RecursionError, configparser.Error, AttributeError):  # configparser fails so on odd indentation
         return None
     return None
 
@@ -75,7 +77,7 @@ def _ini(text: str) -> Settings:
 def _without_comments(text: str) -> str:
     """JSON with comments and trailing commas, as many tools accept it."""
     text = re.sub(
-        r'("(?:\\.|[^"\\\n])*+")|//[^\n]*|/\*.*?(?:\*/|\Z)', lambda match: match[1] or " ", text, flags=re.DOTALL
+        r'("(?:\\.|[^"\\\n])*+"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', lambda match: match[1] or " ", text, flags=re.DOTALL
     )
     return re.sub(r",(?=\s*[}\]])", "", text)
 

@@ -101,13 +101,6 @@ class SourceText:
                 yield Statement(self.line(first), self.code[at : at + len(masked)], masked)
             at += len(masked) + 1
 
-    def blank(self, start: int, end: int) -> None:
-        """Forget what is between two offsets."""
-        if start < end:
-            empty = _blank(self.masked[start:end])
-            self.masked = self.masked[:start] + empty + self.masked[end:]
-            self.code = self.code[:start] + empty + self.code[end:]
-
     @cached_property
     def _numbers(self) -> LineNumbers:
         return LineNumbers(self.text)
@@ -115,9 +108,24 @@ class SourceText:
 
 def without_dead_blocks(source: SourceText) -> SourceText:
     """Blank the blocks that can never run, such as `if (false) { … }`."""
-    for match in reversed(list(_DEAD.finditer(source.masked))):
-        source.blank(match.end(), source.closing(match.end() - 1) - 1)
+    at = 0
+    ranges = []
+    for match in _DEAD.finditer(source.masked):
+        if match.start() >= at:
+            at = source.closing(match.end() - 1) - 1
+            ranges.append((match.end(), at))
+    if ranges:
+        source.masked, source.code = _blanked(source.masked, ranges), _blanked(source.code, ranges)
     return source
+
+
+def _blanked(text: str, ranges: list[tuple[int, int]]) -> str:
+    pieces: list[str] = []
+    at = 0
+    for start, end in ranges:
+        pieces += (text[at:start], _blank(text[start:end]))
+        at = max(at, end)
+    return "".join((*pieces, text[at:]))
 
 
 def has_any(text: str, words: tuple[str, ...]) -> bool:

@@ -32,7 +32,7 @@ _SILENCED = re.compile(
     r"|#!?\[allow\(|@SuppressWarnings\b|@Suppress\("
 )
 _RULE = re.compile(
-    r"""(?P<rule>["']?[@\w/-]+["']?)\s*:\s*\[?\s*(?:["']?(?P<level>off|warn|error)["']?|(?P<number>[012])\b)"""
+    r"""(?<![@\w/-])(?P<rule>[@\w/-]++)["']?\s*:\s*\[?\s*(?:["']?(?P<level>off|warn|error)["']?|(?P<number>[012])\b)"""
 )
 _LINTER = re.compile(r"\.eslintrc.*|eslint\.config\..*|package\.json|biome\.jsonc?|\.stylelintrc.*|tslint\.json")
 
@@ -93,7 +93,7 @@ def _levels(text: str) -> Iterator[tuple[str, int, int]]:
     numbers = LineNumbers(text)
     for match in _RULE.finditer(text):
         level = levels[match["level"]] if match["level"] else int(match["number"])
-        yield match["rule"].strip("\"'"), level, numbers.at(match.start())
+        yield match["rule"], level, numbers.at(match.start())
 
 
 def _silenced(changes: list[ChangedFile]) -> Iterator[Concern]:

@@ -16,7 +16,7 @@ from ralph.git.trees import changes_between
 PEOPLES = ("--branches", "--tags", "--remotes")
 ANYWHERE = (*PEOPLES, "--glob=refs/ralph")
 RAW = re.compile(r":\d{6} (\d{6}) [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\0([^\0]*)\0")
-GONE = "000000"
+DELETED = "000000"
 HEADS = "refs/heads"
 
 
@@ -66,7 +66,7 @@ class KeptWork:
         """Return the files of a tree whose exact content is in no commit of these refs."""
         head = await self.repo.head()
         out = await self.repo.git("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", head, tree)
-        wanted = {(path, blob) for mode, blob, path in RAW.findall(out) if mode != GONE and path not in self.own}
+        wanted = {(path, blob) for mode, blob, path in RAW.findall(out) if mode != DELETED and path not in self.own}
         paths = sorted({path for path, _ in wanted})
         if not paths:
             return ()

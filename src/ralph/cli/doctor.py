@@ -23,7 +23,7 @@ from ralph.agent.probe.remembered import is_probed
 from ralph.cli.checks import show
 from ralph.cli.probing import ProbeCheck, probed
 from ralph.config import ROLES, Config, Provider
-from ralph.errors import EXIT_LIMIT, EXIT_WRONG, RalphError
+from ralph.errors import EXIT_ERROR, EXIT_LIMIT, RalphError
 from ralph.git import read as git_read
 from ralph.git.repo import open_repo
 from ralph.process.blocking import capture_now
@@ -47,7 +47,7 @@ Examples:
   ralph doctor           what is installed and configured; calls no agent
   ralph doctor --probe   also calls each configured agent twice, in a throw-away repository
 \b
-Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is in the way.""",
+Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is a problem.""",
 )
 @click.option("--probe", is_flag=True, help="Call each configured agent to find out whether it works here.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -65,7 +65,7 @@ def command(probe: bool, as_json: bool) -> int:
     bad = [check for check in checks if check.state == "bad"]
     if bad and all(isinstance(check, ProbeCheck) and check.can_wait for check in bad):
         return EXIT_LIMIT
-    return EXIT_WRONG if bad else 0
+    return EXIT_ERROR if bad else 0
 
 
 def _probe(tell: Callable[[Check], object]) -> list[Check]:

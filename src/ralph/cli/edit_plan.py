@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from ralph import safe_files, validation
+from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.plan_files import plan_files
 from ralph.errors import RalphError
@@ -40,7 +41,7 @@ def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> 
     run_id, branch = new_run_id(), located.branch.name if located.branch else ""
     with (
         lock.hold(workspace.lock, lock.me(run_id, TARGET), brief=True),
-        plan_files(workspace, config, TARGET, branch, run_id) as root,
+        plan_files(workspace, config, CheckoutRequest(target=TARGET, branch=branch), run_id) as root,
     ):
         editing = _EditSession(root, workspace.records / COPIES)
         editing.prepare()

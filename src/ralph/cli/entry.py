@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ralph import __version__
-from ralph.errors import EXIT_INTERRUPTED, EXIT_WRONG, RalphError
+from ralph.errors import EXIT_ERROR, EXIT_INTERRUPTED, RalphError
 
 
 def main() -> None:
@@ -57,7 +57,7 @@ def _run() -> int:
             f"ralph: unexpected error: {type(error).__name__}: {error}\n"
             "This is a bug in Ralph. Run the same command with --debug to see where, and please report it.\n"
         )
-        return EXIT_WRONG
+        return EXIT_ERROR
     return result if isinstance(result, int) else 0
 
 

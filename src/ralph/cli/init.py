@@ -202,7 +202,7 @@ def _config(agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False)
 def _permission(agent: KnownAgent) -> str:
     """One line that says what the agent may do without asking."""
     switch = " ".join(agent.permission)
-    return f"{agent.command} {f'with {switch}' if switch else ''}".strip() + f": {agent.permission_note}."
+    return f"{agent.name} {f'with {switch}' if switch else ''}".strip() + f": {agent.permission_note}."
 
 
 def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new: bool) -> None:

@@ -57,7 +57,7 @@ def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan |
     if plan is None:
         return None
     upcoming = workflow_of(target).entry.open_workflow(workspace, config, target).next(plan)
-    assert not isinstance(upcoming, Waiting), "nothing is under way here"
+    assert not isinstance(upcoming, Waiting), "no run is active here"
     return upcoming
 
 

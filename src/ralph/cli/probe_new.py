@@ -28,7 +28,7 @@ def probe_new(workspace: Workspace, config: Config, kind: WorkflowType, flags: R
     """
     refuse_unknown_costs(config, flags.options().budget or config.budget)
     if flags.no_probe or os.environ.get("RALPH_NO_PROBE", "0") != "0" or lock.holder(workspace.lock):
-        return  # with another run at work, this one will be refused
+        return  # another run is active, so this one will be refused
     config, is_silent = config.with_model("executor", flags.model), flags.quiet or flags.as_json
     roles = (*config.working_roles, *kind.more_roles)
     writers = config.providers_for(role for role in roles if role != ONLY_READS)

@@ -11,7 +11,7 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
-from ralph.errors import EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED, EXIT_WRONG
+from ralph.errors import EXIT_DONE, EXIT_ERROR, EXIT_INTERRUPTED, EXIT_LIMIT, EXIT_UNFINISHED
 from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.journal.events import Event, RunEnded
@@ -30,7 +30,7 @@ CODES = {
     Ending.HALTED: EXIT_UNFINISHED,
     Ending.LIMITED: EXIT_LIMIT,
     Ending.BUDGET: EXIT_LIMIT,
-    Ending.STOPPED: EXIT_WRONG,
+    Ending.STOPPED: EXIT_ERROR,
     Ending.INTERRUPTED: EXIT_INTERRUPTED,
 }
 EXIT_CODES = """Exit codes: 0 all done and verified, 1 error, 3 a task is blocked, failed, stuck, halted or not
@@ -116,7 +116,7 @@ def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace
             view.line(f"  `{git} merge {wanted.branch}`. Ralph never merges it. {request.more}".rstrip())
             _hint_untracked(view, workspace, wanted)
         case Ending.BLOCKED if not request.manual:
-            view.line(f"→ Read {request.artifacts}, fix what is in the way (a task, the plan, a gate), then run")
+            view.line(f"→ Read {request.artifacts}, fix the cause (a task, the plan, a gate), then run")
             view.line(f"  `{request.command}` to retry. If a task needs no work:")
             view.line(f'  `ralph accept {ended.target} TASK --why "…"`.')
         case Ending.BLOCKED:

@@ -68,7 +68,9 @@ def _plan(workspace: Workspace, config: Config, watching: ViewOptions) -> int:
     view = TerminalView(quiet=silent, folder=workspace.root)
     found = specs_source(workspace).branch
     branch = found.name if found else ""
-    with planner(workspace, config, TARGET, view, tick=view.tick, makes=(SPECS_PLAN,), branch=branch) as opened:
+    with planner(
+        workspace, config, TARGET, view, tick=view.tick, makes=(SPECS_PLAN,), branch=branch, defers_commit=True
+    ) as opened:
         planned = opened.wait(SpecPlanner(opened, workspace.root).make())
     if watching.as_json:
         document = validation.parse_object(specs_source(workspace).read(SPECS_PLAN) or b"{}", name=SPECS_PLAN)

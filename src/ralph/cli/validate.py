@@ -10,7 +10,7 @@ import click
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
-from ralph.errors import EXIT_WRONG, RalphError
+from ralph.errors import EXIT_ERROR, RalphError
 from ralph.validation import Mistakes
 from ralph.workflows.registry import everything, find
 from ralph.workflows.request.targets import REQUEST
@@ -43,7 +43,7 @@ def command(target: str | None, as_json: bool) -> int:
             click.echo(f"{'✗' if mistakes else '✓'} {name}")
             for mistake in mistakes:
                 click.echo(f"    {mistake}")
-    return 0 if good else EXIT_WRONG
+    return 0 if good else EXIT_ERROR
 
 
 def _mistakes_in_config(workspace: Workspace) -> list[str]:

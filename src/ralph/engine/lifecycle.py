@@ -146,7 +146,7 @@ async def _open(
 
 
 async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> None:
-    """Close a run that ended by itself: its plan is on the branch, and Ralph releases the branch."""
+    """Close a run that was not killed: its plan is on the branch, and Ralph releases the branch."""
     run.remove_temporary()
     has_begun = bool(run.branch and run.branch.expected)
     if not has_begun and (opened.plans.was_left or crash_file.tip_of(run.workspace, wanted.target)):
@@ -161,7 +161,7 @@ async def _drive(
 ) -> RunEnded:
     """Run from the first event to the last.
 
-    `since` says when the killed run before this one began; None if the last run ended by itself.
+    `since` says when the killed run before this one began; None if the last run was not killed.
     """
     began = time.monotonic()
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
@@ -206,7 +206,7 @@ async def _drive(
 
 
 def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], root: Path) -> str:
-    """Return a warning if the plan in the person's checkout differs from the plan that is already under way."""
+    """Return a warning if the plan in the person's checkout differs from the plan on the branch."""
     if opened.plans.is_new or not opened.own.held:
         return ""
     try:

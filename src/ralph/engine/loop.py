@@ -259,7 +259,7 @@ def winner_of(run: Run, work: Work, record: Record) -> Task | None:
 
 
 def beaten(outcome: Outcome, task: Task) -> Outcome:
-    """Return the outcome of an attempt at a task that has passed: what did not fail by itself was ended."""
+    """Return the outcome of an attempt at a task that has passed: unless it failed, Ralph ended it."""
     if outcome.verdict in UNSUCCESSFUL:
         return outcome
     who = task.result.agent if task.result and task.result.agent else "another agent"

@@ -19,19 +19,18 @@ from ralph.workspace import Workspace
 
 @contextmanager
 def plan_files(
-    workspace: Workspace, config: Config, target: str, branch: str, run_id: str, *, message: str = ""
+    workspace: Workspace, config: Config, wanted: CheckoutRequest, run_id: str, *, message: str = ""
 ) -> Iterator[Path]:
     """Yield the project root in which the plan's files can be changed. The caller must hold the lock.
 
     With a branch, the changes are committed there when the block succeeds. Without one, the plan has not been started:
     it belongs to the person, and nothing is committed.
     """
-    if not branch:
+    if not wanted.branch:
         yield workspace.root
         return
-    wanted = CheckoutRequest(target=target, branch=branch, defers_commit=target == "specs")
     crash_copies.put_back(workspace, locked=True)
-    known = crash_file.tip_of(workspace, target)
+    known = crash_file.tip_of(workspace, wanted.target)
     opened = asyncio.run(
         open_checkout(
             workspace,
@@ -47,10 +46,10 @@ def plan_files(
         crash_copies.put_back(workspace, locked=True)
     try:
         yield opened.project
-        asyncio.run(_commit(opened, config, message or f"chore: update the plan of {target}"))
+        asyncio.run(_commit(opened, config, message or f"chore: update the plan of {wanted.target}"))
     finally:
         asyncio.run(opened.close(committed=config.commits.prd_changes))
-        crash_copies.forget(workspace, target)
+        crash_copies.forget(workspace, wanted.target)
 
 
 async def _commit(opened: OpenCheckout, config: Config, message: str) -> None:

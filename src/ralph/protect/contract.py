@@ -62,10 +62,10 @@ class ContractCheck(Frozen):
 
 def _overruled(kept: ContractResult, earlier: tuple[StepResult, ...]) -> tuple[str, ...]:
     """A verdict of PASSED is a mistake if an earlier step did not pass."""
-    wrong = next((result for result in earlier if result.verdict is not Verdict.PASSED), None)
-    if wrong is None or kept.verdict is not Verdict.PASSED:
+    failed = next((result for result in earlier if result.verdict is not Verdict.PASSED), None)
+    if failed is None or kept.verdict is not Verdict.PASSED:
         return ()
-    return (f"the project's gates fail, so this cannot be complete. {wrong.reason}".strip(),)
+    return (f"the project's gates fail, so this cannot be complete. {failed.reason}".strip(),)
 
 
 def _read(root: Path, paths: Iterable[str]) -> FileTexts:

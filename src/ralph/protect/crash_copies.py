@@ -38,7 +38,7 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = 
 
 
 def forget(workspace: Workspace, target: str) -> None:
-    """Delete the copies after a run ended by itself; from now on, the files on disk count."""
+    """Delete the copies after a run that was not killed; from now on, the files on disk count."""
     safe_files.remove_all(crash_file.file_of(workspace, target))
 
 

@@ -87,7 +87,7 @@ async def _found(copy: Destination, before: Dependency) -> Dependency:
 
 
 async def _wanted(copy: Destination, found: Dependency) -> list[ProvisionRequest]:
-    """Return everything that the copy should have; settings override what Ralph finds by itself."""
+    """Return everything that the copy should have; settings override what Ralph finds."""
     settings = copy.settings
     named = [
         ProvisionRequest(path=_literal(copy, path, "link"), how=Method.LINKED, key="link") for path in settings.link

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 from ralph.provision.relocate import Relocation
@@ -59,13 +60,17 @@ def _python_path(given: str, relocation: Relocation, outside: Iterable[Path]) ->
 def sites(env: Mapping[str, str], also: Iterable[Path] = ()) -> tuple[Path, ...]:
     """Return the package folders of every Python that a command may find, without running a program."""
     prefixes = [*also, *(Path(env[name]) for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if env.get(name))]
-    for name in ("python3", "python"):
-        program = shutil.which(name, path=env.get("PATH", ""))
-        prefixes += _prefixes(Path(program)) if program else ()
+    prefixes += _on_path(env.get("PATH", ""))
     with_bases = [base for prefix in dict.fromkeys(prefixes) for base in (prefix, *_base(prefix))]
     if env.get("HOME"):
         with_bases.append(Path(env["HOME"]) / ".local")
     return tuple(dict.fromkeys(site for prefix in dict.fromkeys(with_bases) for site in _sites_in(prefix)))
+
+
+@cache  # for a run: every working copy asks for the same search path
+def _on_path(search: str) -> tuple[Path, ...]:
+    programs = (shutil.which(name, path=search) for name in ("python3", "python"))
+    return tuple(prefix for program in programs if program for prefix in _prefixes(Path(program)))
 
 
 def _prefixes(program: Path) -> Iterator[Path]:

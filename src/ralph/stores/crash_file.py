@@ -74,5 +74,5 @@ def read(kept: Path) -> Copies:
 
 
 def tip_of(workspace: Workspace, target: str) -> str:
-    """Return the branch tip at the time of the copies; "" if there are none because the last run ended by itself."""
+    """Return the branch tip at the time of the copies; "" if there are none because the last run was not killed."""
     return read(file_of(workspace, target)).tip

@@ -31,7 +31,7 @@ ON_MACOS = (
 )
 SEES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS")
 SWITCH_OFF = 'or set "browser": {"enabled": false} in ralph.config.json'
-SAID = re.compile(r"^.*\[pid=\d+\]\[(?:err|out)\] (?:\[[\d:/.]+:ERROR:[^\]]*\] )?")
+DRIVER_LINE = re.compile(r"^.*\[pid=\d+\]\[(?:err|out)\] (?:\[[\d:/.]+:ERROR:[^\]]*\] )?")
 MAX_FOLDER = 40
 PATIENCE = 5.0  # seconds that a browser may take to close
 
@@ -176,8 +176,8 @@ def _temporary() -> str:
 
 def _cannot_start(executable: str, message: str) -> RalphError:
     # dbus errors are common and never the cause
-    said = [line for line in message.splitlines() if SAID.match(line) and "dbus" not in line]
-    telling = list(dict.fromkeys(SAID.sub("", line).strip() for line in said))
+    said = [line for line in message.splitlines() if DRIVER_LINE.match(line) and "dbus" not in line]
+    telling = list(dict.fromkeys(DRIVER_LINE.sub("", line).strip() for line in said))
     remedy = "Run it yourself to see why, or name another one in browser.executablePath."
     if "DISPLAY" in message:
         remedy = "There is no screen here: leave out --headed, or set browser.headless to true."

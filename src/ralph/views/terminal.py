@@ -161,7 +161,7 @@ class TerminalView:
 
     def _agent_started(self, event: e.AgentStarted) -> None:
         self._living.end("")  # nothing waits any more
-        self._living.begin(self._name(event), f"agent {Path(event.command).name} at work")
+        self._living.begin(self._name(event), f"agent {Path(event.command).name} working")
 
     def _agent_spoke(self, event: e.AgentSpoke) -> None:
         self._living.hear(self._name(event), event.text)

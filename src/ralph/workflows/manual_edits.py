@@ -8,6 +8,7 @@ from pathlib import Path
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.checkout.open import CheckoutRequest
 from ralph.engine.orphans import verifiers
 from ralph.engine.plan_files import plan_files
 from ralph.errors import RalphError
@@ -40,7 +41,8 @@ def change_plan(name: str, change: Callable[[Plan, str], Plan], *, accepting: bo
             _check_ended(workspace, target, left_by)
         branch = target.branch.name if target.branch else ""
         message = config.commits.message.replace("prd.json", Path(target.file).name)
-        with plan_files(workspace, config, name, branch, run_id, message=message):
+        wanted = CheckoutRequest(target=name, branch=branch, defers_commit=target.defers_commit)
+        with plan_files(workspace, config, wanted, run_id, message=message):
             target = find(workspace, name)
             stands_on = git_read.head(target.repo, branch or f"{BRANCH_PREFIX}{name}") or git_read.head(
                 target.repo, "HEAD"

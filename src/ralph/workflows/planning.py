@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from ralph import prompts, safe_files
 from ralph.agent.call import check_installed
 from ralph.agent.costs import refuse_unknown_costs
+from ralph.checkout.open import CheckoutRequest
 from ralph.checkout.own_files import OwnFiles
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import remove_copy
@@ -204,11 +205,12 @@ def planner(
     tick: Tick | None = None,
     makes: tuple[str, ...] = (),
     branch: str = "",
+    defers_commit: bool = False,
 ) -> Iterator[Planner]:
     """Open a planner for `target`, with the project's lock.
 
-    `makes` lists files outside `.ralph/` that only Ralph may write. A plan that is under way is on `branch`, and is
-    changed there.
+    `makes` lists files outside `.ralph/` that only Ralph may write. A plan whose run has started is on `branch`, and is
+    changed there; `defers_commit` is as in `CheckoutRequest`.
     """
     for provider in config.providers_for(["planner"]):
         check_installed(provider, workspace.root)
@@ -240,7 +242,8 @@ def planner(
         run.spending.target = target
         run.begin_limits()
         try:
-            with plan_files(workspace, config, target, branch, run_id) as root:
+            wanted = CheckoutRequest(target=target, branch=branch, defers_commit=defers_commit)
+            with plan_files(workspace, config, wanted, run_id) as root:
                 yield Planner(target, run, root, workflow, tick)
         finally:
             remove_copy(workspace.review_copies / PLANNING)

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from ralph.workflows.checks import Check
     from ralph.workflows.run_request import RunRequest
 
-NO_PLANS = """No plans yet. Make one with `ralph plan "WHAT"`, or for a feature `ralph plan NAME "WHAT"`.
-From files: `ralph plan --from requirements.md`, `ralph plan --from specs/`."""
+HOW_TO_PLAN = """Make a plan with `ralph plan "WHAT"`, or for a feature `ralph plan NAME "WHAT"`.
+  From files: `ralph plan --from requirements.md`, `ralph plan --from specs/`."""
+NO_PLANS = f"No plans yet. {HOW_TO_PLAN}"
 
 
 class _Targets(Protocol):
@@ -132,7 +133,7 @@ def only_target(workspace: Workspace) -> Target:
     if first or len(found) == 1:
         return first or found[0]
     if not found:
-        raise RalphError("There is nothing to run yet.", remedy=NO_PLANS)
+        raise RalphError("There is nothing to run yet.", remedy=HOW_TO_PLAN)
     raise RalphError(
         "Which plan?",
         details=("Existing plans:", *(f"  {target.name}" for target in found)),

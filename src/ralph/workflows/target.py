@@ -38,6 +38,7 @@ class Target(Frozen):
     unplanned: RalphError | None = None  # the error for commands that need a plan
     plan_command: str = ""  # what plans it, if that is another command
     is_agreed: Callable[[Plan], bool] = lambda _: True  # whether its final review has agreed, if it has one
+    defers_commit: bool = False  # passed work stays pending until its spec is complete
     marked_by: str = ""  # why `ralph retry` cannot change it; empty: it can
 
     def plan(self) -> Plan | None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import resource
-import signal
 from pathlib import Path
 
 import pytest
@@ -12,6 +10,7 @@ from ralph.journal.events import AttemptEnded
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, WorkKind
 from ralph.stores import spending
+from tests.unit.conftest import full_disk
 
 
 def attempt(work: str = "US-001", number: int = 1, cost: float | None = 0.5) -> AttemptEnded:
@@ -64,14 +63,7 @@ def test_before_the_first_attempt_nothing_is_spent(tmp_path: Path) -> None:
 
 
 def test_an_attempt_that_does_not_fit_on_the_disk_is_an_error_and_not_half_a_line(tmp_path: Path) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        with pytest.raises(OSError, match="too large"):
-            spending.append(tmp_path / "run", "r1", "auth", attempt())
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-        signal.signal(signal.SIGXFSZ, ignored)
+    with full_disk(100), pytest.raises(OSError, match="too large"):
+        spending.append(tmp_path / "run", "r1", "auth", attempt())
     spending.append(tmp_path / "run", "r1", "auth", attempt())
     assert spending.of_target(tmp_path / "run", "auth").total.attempts == 1

@@ -52,11 +52,11 @@ def test_an_agent_that_works_for_long_is_told_of_once_a_minute(capsys: pytest.Ca
 
     view(e.AgentStarted(work="US-001", attempt=1, command="/bin/claude", prompt_chars=1, log=""))
     assert said(59) == ""
-    assert said(1) == "12:34:56     … agent claude at work, 1 m 00 s so far, silent for 1 m 00 s\n"
+    assert said(1) == "12:34:56     … agent claude working, 1 m 00 s so far, silent for 1 m 00 s\n"
     assert said(30) == ""
     view(e.AgentSpoke(work="US-001", attempt=1, text="Reading"))
     assert said(29) == ""
-    assert said(1) == "12:34:56     … agent claude at work, 2 m 00 s so far, silent for 30 s\n"
+    assert said(1) == "12:34:56     … agent claude working, 2 m 00 s so far, silent for 30 s\n"
     ended = e.AgentEnded(
         work="US-001", attempt=1, how="exited", code=0, seconds=1, output_bytes=1, claims=("DONE",), usage=Usage()
     )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.engine.settle import UNSUCCESSFUL
 from ralph.errors import RalphError
 from ralph.journal import events as e
 from ralph.journal.decode import decode
@@ -15,8 +16,6 @@ from ralph.plan.model import GateResult, is_in_place
 from ralph.plan.work import Ending, Verdict
 from ralph.views import words
 from ralph.workflows.request.files import ERRORS, EXECUTION
-
-WRONG = (Verdict.FAILED, Verdict.BLOCKED, Verdict.UNFINISHED, Verdict.CONFLICTED, Verdict.REOPENED)
 
 
 class ExecutionLog:
@@ -33,9 +32,9 @@ class ExecutionLog:
         text = _line_about(entry.event)
         if text:
             _append(self._execution, f"{entry.at} {text}\n")
-        wrong = _wrong(entry.event)
-        if wrong:
-            _append(self._errors, f"{entry.at} {wrong}\n\n")
+        error = _error_of(entry.event)
+        if error:
+            _append(self._errors, f"{entry.at} {error}\n\n")
 
 
 def _line_about(event: Event) -> str:
@@ -84,10 +83,10 @@ def _where(gates: Iterable[GateResult]) -> str:
     return f", {words.IN_PLACE}" if is_in_place(gates) else ""
 
 
-def _wrong(event: Event) -> str:
+def _error_of(event: Event) -> str:
     """A failure, with all its details."""
     match event:
-        case e.AttemptEnded() if event.verdict in WRONG:
+        case e.AttemptEnded() if event.verdict in UNSUCCESSFUL:
             return f"{event.work} attempt {event.attempt} {event.verdict.value}\n{event.reason.strip()}"
         case e.RunEnded() if event.ending in (Ending.HALTED, Ending.STOPPED):
             return f"run {event.run} {event.ending.value}: {event.reason.strip()}"

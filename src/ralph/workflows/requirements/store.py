@@ -41,7 +41,7 @@ class TasksStore:
         self._write_learnings(plan.learnings)
         for name, marker in self.markers.items():
             if name in plan.setup.done and not marker.exists():
-                atomic.write(marker, b"This step has run. Remove this file to have it run again.\n")
+                atomic.write(marker, b"This step has run. Remove this file to run it again.\n")
         atomic.write(self.path, self.render(plan))
 
     def render(self, plan: Plan) -> bytes:

@@ -82,7 +82,7 @@ def is_finished(found: LocatedSession) -> bool:
 
 
 def why_blocked(workspace: Workspace, found: LocatedSession) -> str:
-    """Why its last run could not continue; empty: it can, or a person has accepted the task that was in the way."""
+    """Why its last run could not continue; empty: it can, or a person has accepted the blocked task."""
     ending, reason = last_ending(workspace.logs, found.id)
     if ending not in (Ending.BLOCKED.value, Ending.STOPPED.value) or is_finished(found):
         return ""

@@ -28,7 +28,7 @@ class SessionReport(BaseModel):
 
 
 def report(session: Session, *, last_action: str = "", blocked: str = "") -> SessionReport:
-    """The state of a session; `blocked`: why it cannot continue by itself."""
+    """The state of a session; `blocked`: why it cannot continue without a person."""
     try:
         state, next_action = session.state, next_words(session)
         wrong = session.call.reason if isinstance(session.call, Stuck) else ""

@@ -62,7 +62,7 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
         checkout=CheckoutRequest(
             target=target.name,
             branch=f"{BRANCH_PREFIX}{target.name}",
-            defers_commit=True,
+            defers_commit=target.defers_commit,
             own_files=(SPECS_PLAN, PROGRESS),
             carry=(SPECS_PLAN, PROGRESS),
         ),

@@ -54,6 +54,7 @@ def _target(workspace: Workspace) -> Target:
         where=found.where,
         read=lambda: found.read(SPECS_PLAN),
         store=lambda: _implementation_store(folder),
+        defers_commit=True,
     )
 
 
