@@ -16,6 +16,7 @@ from bench import (
     output,
     parallel,
     probe,
+    receipts,
     size,
     start,
     table,
@@ -36,6 +37,7 @@ GROUPS = {
     "verification": verification.rows,
     "browser": browser.rows,
     "journal": journal.rows,
+    "receipts": receipts.rows,
 }
 
 

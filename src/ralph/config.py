@@ -140,6 +140,16 @@ class Commits(ConfigSection):
     )
 
 
+class ReceiptSettings(ConfigSection):
+    """Receipts: signed statements about each commit that Ralph makes."""
+
+    enabled: bool = Field(default=True, description="false: no receipts.")
+    sign: Literal["auto", "never", "require"] = Field(
+        default="auto",
+        description="auto: sign with your git key (user.signingkey) if you have one; require: refuse to run without.",
+    )
+
+
 class Worktrees(ConfigSection):
     """What Ralph adds to its working copies besides the files of their commit."""
 
@@ -206,6 +216,7 @@ class Config(ConfigSection):
     session: SessionSettings = Field(default_factory=section(SessionSettings))
     browser: BrowserSettings = Field(default_factory=section(BrowserSettings))
     commits: Commits = Field(default_factory=section(Commits))
+    receipts: ReceiptSettings = Field(default_factory=section(ReceiptSettings))
 
     @property
     def unused_gates(self) -> tuple[str, ...]:

@@ -16,7 +16,10 @@ FEATURE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*")
 FOLDER_NAME = re.compile(r"(\d{4}-\d{2}-\d{2})-(.+)")
 RALPH = ".ralph"
 ANSWERS = f"{RALPH}/run/answers"
-IGNORED = ("ralph.lock", "logs/", "run/", "screenshots/", "worktrees/", "run_state.json", "aggregate.json", ".*.tmp")
+IGNORED = (
+    "ralph.lock", "logs/", "run/", "screenshots/", "worktrees/", "receipts/", "run_state.json", "aggregate.json",
+    ".*.tmp",
+)  # fmt: skip
 SESSIONS = ".ralph-sessions"
 SPECS_PLAN, PROGRESS = "implementation.json", "PROGRESS.md"
 TARGETS = ("requirements", "specs", "request")
@@ -43,6 +46,11 @@ class Workspace(Frozen):
     @property
     def records(self) -> Path:
         return self.ralph / "run"
+
+    @property
+    def receipts(self) -> Path:
+        """Copies of the receipts in `refs/notes/ralph`; no part of a commit, because each names its commit."""
+        return self.ralph / "receipts"
 
     @property
     def worktrees(self) -> Path:
@@ -83,7 +91,7 @@ class Workspace(Frozen):
         for folder in (self.worktrees, self.slots, self.review_copies, self.clean_copies):
             if folder.is_symlink():
                 folder.unlink()  # an agent put it there: nothing that it leads to is Ralph's
-        for folder in (self.logs, self.worktrees):
+        for folder in (self.logs, self.worktrees, self.receipts):
             if not (folder / ".gitignore").exists():
                 with safe_files.open_new(folder / ".gitignore") as file:
                     file.write(b"*\n")

@@ -90,8 +90,8 @@ class Empty(Project):
         return said
 
     def files(self) -> dict[str, bytes]:
-        """Everything below the test's folder but git's, agents' calls, logs, working copies, what a run remembers."""
-        skipped = {".git", "logs", "run", "worktrees", self.state_file.name}
+        """Everything below the test's folder but git's, calls, logs, working copies, receipts, what a run remembers."""
+        skipped = {".git", "logs", "run", "worktrees", "receipts", self.state_file.name}
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for path in sorted(self.folder.rglob("*"))

@@ -62,6 +62,8 @@ def check(project: Project) -> None:
         assert len(kept) >= 1
         assert story["attempts"] >= len(kept)
     assert processes_in(project.folder) == []
+    receipts = json.loads(project.ralph("attest", "verify", "main..ralph/auth", "--json").stdout)
+    assert {one["where"] for one in receipts} == {"refs/notes/ralph"}, "no commit landed without its receipt"
     records = list((project.path / ".ralph/run").glob("*/*.attempt.json"))
     assert records == []
 

@@ -136,7 +136,7 @@ def test_what_an_agent_does_to_its_git_stays_with_it_and_its_files_count(project
 def refs(project: Project) -> list[str]:
     """Every ref that is not Ralph's."""
     lines = project.git("for-each-ref", "--format=%(objectname) %(refname)").splitlines()
-    return [line for line in lines if "/ralph/" not in line]
+    return [line for line in lines if "/ralph/" not in f"{line}/"]
 
 
 def test_a_branch_that_an_agent_moves_in_the_repository_itself_is_put_back_and_what_it_made_is_kept(

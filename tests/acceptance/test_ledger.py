@@ -68,7 +68,7 @@ def repository(project: Project) -> tuple[object, ...]:
     watched = [git / "HEAD", git / "objects/info/alternates", *(git / "refs/heads").iterdir()]
     for place in (git, *(git / "modules").glob("*")):
         watched += [*(place / "hooks").iterdir(), place / "config", *(place / "info").iterdir()]
-    own = ("refs/ralph", "refs/heads/ralph/auth")
+    own = ("refs/ralph", "refs/heads/ralph/auth", "refs/notes/ralph")
     listed = project.git("for-each-ref", "--format=%(objectname) %(refname) %(symref)").splitlines()
     refs = [line.strip() for line in listed if not any(name in line.split()[1] for name in own)]
     files = {str(path): path.read_bytes() for path in watched if path.is_file()}

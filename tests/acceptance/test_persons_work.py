@@ -29,7 +29,10 @@ def ready(project: Project) -> Project:
     return project
 
 
-RUNS = (".ralph/run", ".ralph/logs", ".ralph/worktrees", ".ralph/screenshots", ".ralph/.gitignore", ".ralph/ralph.lock")
+RUNS = (
+    ".ralph/run", ".ralph/logs", ".ralph/worktrees", ".ralph/screenshots", ".ralph/receipts", ".ralph/.gitignore",
+    ".ralph/ralph.lock",
+)  # fmt: skip
 OBJECTS = (
     ".git/objects",
     ".git/modules/lib/objects",
@@ -38,6 +41,8 @@ OBJECTS = (
     ".git/refs/ralph",
     ".git/refs/heads/ralph",
     ".git/logs/refs/heads/ralph",
+    ".git/refs/notes",
+    ".git/logs/refs/notes",
 )
 ODD_NAMES = ["notes.txt", "sp ace.txt", "ünï.txt", "-dash.txt", "*.star", "dir/inner.txt", "tail ", "br[a]cket"]
 RAMPAGE = (

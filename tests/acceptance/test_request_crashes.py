@@ -45,6 +45,7 @@ def check(project: Project) -> None:
         assert f"Ralph-Attempt: request/{name}/" in project.git("show", "-s", "--format=%B", result["commit"])
         kept = project.git("for-each-ref", "--format=%(refname)", f"refs/ralph/attempts/request/{name}").splitlines()
         assert 1 <= len(kept) <= load(project, f"tasks/{name}.json")["attempts"], "no attempt is lost"
+    project.ralph("attest", "verify", "main..ralph/request")
     assert project.landed("one.txt", "ralph/request") == "one"
     assert project.landed("two.txt", "ralph/request") == "two", "done once"
     assert "bad.txt" not in project.files_in("ralph/request")

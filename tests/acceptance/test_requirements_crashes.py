@@ -65,6 +65,7 @@ def check(project: Project) -> None:
     assert [subjects.count(name) for name in ("feat: T-001 - Task 1", "feat: T-003 - Task 3")] == [1, 1]
     assert "chore: Set-up: setup" in subjects and ".ralph/.setup_done" in project.files_in(BRANCH)
     assert project.landed(".ralph/learnings.md", BRANCH) == "- three", "noted once"
+    project.ralph("attest", "verify", f"main..{BRANCH}")
     assert project.git("branch", "--show-current") == "main"
     assert project.subjects("main") == ["Plan", "A project"], "the checkout is as it was left"
     assert [line for line in project.status() if "?? .ralph/" not in line] == ["?? notes.txt"]

@@ -57,6 +57,7 @@ def check(project: Project) -> None:
     assert "spoiled" not in artifact(project, "plan.md") and project.landed("app.txt", BRANCH) == "app"
     for task in ("task-1", "task-2"):
         assert artifact(project, f"tasks.{task}-report.md").count("## Review") == 1
+    project.ralph("attest", "verify", f"main..{BRANCH}")
     assert artifact(project, "plan.questions.md").count("## Cycle") == 1
     assert project.read("notes.txt") == "a person's\n"
     is_left_alone(project, "?? notes.txt", "?? ralph.config.json")

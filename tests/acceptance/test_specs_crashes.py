@@ -71,6 +71,7 @@ def check(project: Project) -> None:
     assert partial[:10] in told
     assert plan(project)["specs"][0]["result"]["commit"] == partial
     assert [tasks(project)[name]["result"]["commit"] for name in ("a-1", "a-3")] == [partial] * 2
+    project.ralph("attest", "verify", f"main..{BRANCH}")
     assert waits(project) == [], "nothing is left over"
     is_left_alone(project, "?? notes.txt")
     assert project.read("notes.txt") == "a person's\n"

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.checkout.own_files import OwnFiles
 from ralph.git.repo import Repo
+
+if TYPE_CHECKING:
+    from ralph.receipts.notes import Move
+    from ralph.receipts.writer import ReceiptWriter
 
 PENDING = "refs/ralph/pending"
 STRAYS = "refs/ralph/strays"
@@ -20,6 +26,7 @@ class TargetBranch:
     name: str
     target: str
     defers_commit: bool = False  # passed work stays on a pending ref until its whole spec has passed
+    receipts: ReceiptWriter | None = None  # None: commits get no receipts
     expected: str = ""  # the tip as Ralph left it; empty: not known yet
     _left: dict[str, str] = field(default_factory=dict)  # each of its refs as Ralph left it
 
@@ -67,7 +74,34 @@ class TargetBranch:
         if tree == await self.repo.tree_of(parent):
             return True
         commit = self.repo.write_commit(tree, (parent,), message)
-        return await (self.land(commit, tip) if waits or not self.defers_commit else self.close(commit, base))
+        receipt = () if waits else await self._state_receipt(commit, tree, parent)
+        lands = waits or not self.defers_commit
+        return await self.with_receipt(
+            receipt, lambda *moves: self.land(commit, tip, *moves) if lands else self.close(commit, base, *moves)
+        )
+
+    async def _state_receipt(self, commit: str, tree: str, parent: str) -> tuple[Move, ...]:
+        if not self.receipts:
+            return ()
+        from ralph.git.trees import changes_between
+        from ralph.journal.encode import now
+        from ralph.receipts.statement import Subject
+
+        before = await self.repo.tree_of(parent)
+        paths = [change.path for change in await changes_between(self.repo, before, tree)]
+        subject = Subject(branch=self.name, commit=commit, tree=tree)
+        base = Subject(branch=self.name, commit=parent, tree=before)
+        return await self.receipts.state(subject, base, paths, now())
+
+    async def with_receipt(self, receipt: tuple[Move, ...], move: Callable[..., Awaitable[bool]]) -> bool:
+        """Move the branch and the notes in one transaction; only the branch if the notes cannot move."""
+        if await move(*receipt):
+            return True
+        if not receipt or not await move():
+            return False
+        if self.receipts:
+            self.receipts.warn(f"git could not move {receipt[0][0]}, so this receipt is only in .ralph/receipts.")
+        return True
 
     async def close(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
         """Move the branch itself and drop the pending commits, which `commit` contains."""

@@ -45,7 +45,7 @@ class OwnFiles:
         return f"{self.prefix}{path}"
 
 
-RUNS = tuple(f"{RALPH}/{name}/" for name in ("run", "logs", "worktrees", "screenshots"))
+RUNS = tuple(f"{RALPH}/{name}/" for name in ("run", "logs", "worktrees", "screenshots", "receipts"))
 
 
 def _files_below(root: Path, path: Path) -> list[str]:
@@ -58,6 +58,6 @@ def _files_below(root: Path, path: Path) -> list[str]:
     return [
         found
         for child in sorted(path.iterdir())
-        if not (path.name == RALPH and child.name in ("run", "logs", "worktrees", "screenshots"))
+        if not (path.name == RALPH and child.name in ("run", "logs", "worktrees", "screenshots", "receipts"))
         for found in _files_below(root, child)
     ]

@@ -41,6 +41,7 @@ MORE = {
     "start": "Run the request; `start plan`, `start build`: plan and run the specs.",
     "session": "Plan, build and review a request with four roles.",
     "add": "Add work to a plan made from requirements.",
+    "attest": "Show or verify the receipts of commits, in any clone.",
     "agents": "List the agents that Ralph knows, and which are installed.",
     "validate": "Check the configurations, the plans and the prompts.",
     "schema": "Print the JSON Schema of a file.",

@@ -9,6 +9,7 @@ from dataclasses import replace
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER, commit_message
 from ralph.engine.host import LocalHost
+from ralph.engine.receipts import Landing, add_missing, model_asked_for, receipt_of
 from ralph.engine.run import Run
 from ralph.engine.settle import settle
 from ralph.errors import RalphError
@@ -52,6 +53,7 @@ async def land(
         outcome = await _verify_again(run, host, work, record, outcome, tree, record.base, has_moved=False)
         if outcome.verdict is Verdict.INTERRUPTED:
             return outcome
+        await add_missing(run, branch, Landing(work=work, record=record, outcome=outcome, commit=done, tree=tree))
         _settled(run, work, replace(outcome, commit=_named(branch, work, done)))
         return replace(outcome, commit=done)
     for _ in range(MAX_TRIES):
@@ -67,7 +69,9 @@ async def land(
             settled = _settled(run, work, replace(together, commit=await _earlier(run, branch, work)))
             await run.commit_state()
             return settled
-        commit = await _advance(run, branch, work, record, together, tree, tip)
+        is_merged = tree != await branch.repo.tree_of(outcome.commit)
+        reverified = is_merged and together.gates is not outcome.gates
+        commit = await _advance(run, branch, work, record, together, tree, tip, reverified=reverified)
         if commit:
             run.emit(Landed(work=work.id, attempt=record.number, commit=commit))
             return replace(together, commit=commit)
@@ -172,7 +176,15 @@ async def _conflict(run: Run, tip: str, tree: str, paths: list[str]) -> str:
 
 
 async def _advance(
-    run: Run, branch: TargetBranch, work: Work, record: Record, outcome: Outcome, tree: str, tip: str
+    run: Run,
+    branch: TargetBranch,
+    work: Work,
+    record: Record,
+    outcome: Outcome,
+    tree: str,
+    tip: str,
+    *,
+    reverified: bool,
 ) -> str:
     """Commit work and state together and move the branch once; return "" if another process moved it first."""
     repo, before, policy = branch.repo, run.plan, run.workflow.policy
@@ -185,7 +197,7 @@ async def _advance(
         outcome=outcome,
         attempt=f"{record.target}/{work.id}/{record.number}",
         config=run.config,
-        model=outcome.usage.model or _model(run, outcome.agent),
+        model=outcome.usage.model or model_asked_for(run, outcome.agent),
         trailer=work.trailer,
     )
     finishes = work.kind is WorkKind.FINISH
@@ -193,20 +205,24 @@ async def _advance(
     landed = await _with_state(run, tree, tip)
     commit = repo.write_commit(landed, (parent,), message)
     ref = (attempt_ref(record.target, work.id, record.number), outcome.commit, None)
-    moved = await (branch.close(commit, parent, ref) if finishes else branch.land(commit, tip, ref))
+    landing = Landing(work=work, record=record, outcome=outcome, commit=commit, tree=landed, reverified=reverified)
+    moved = False
+    try:
+        receipt = await receipt_of(run, branch, landing, before=parent)
+        moved = await branch.with_receipt(
+            receipt,
+            lambda *notes: (
+                branch.close(commit, parent, ref, *notes) if finishes else branch.land(commit, tip, ref, *notes)
+            ),
+        )
+    finally:
+        if not moved:
+            run.plan = run.workflow.store.save(before) or before
     if not moved:
-        run.plan = run.workflow.store.save(before) or before
         return ""
     run.verified[tree] = run.verified[landed] = outcome.gates
     run.save(settle(before, work, replace(outcome, commit=_named(branch, work, commit)), policy))
     return commit
-
-
-def _model(run: Run, agent: str) -> str:
-    """Return the model that was asked for; only the first choice gets the one of the command line."""
-    first = run.config.agents_for("executor")[0]
-    used = run.config.executor(agent) if agent else first
-    return (run.model if used.name == first.name else "") or used.provider.model or ""
 
 
 async def _with_state(run: Run, tree: str, tip: str) -> str:

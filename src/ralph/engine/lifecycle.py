@@ -170,6 +170,9 @@ async def _drive(
 
         await check_ui(run)
     assert run.branch
+    from ralph.engine.receipts import open_receipts
+
+    await open_receipts(run, run.branch)
     dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)

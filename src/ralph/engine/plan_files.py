@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph.checkout.open import CheckoutRequest, OpenCheckout, open_checkout
 from ralph.config import Config
+from ralph.engine.receipts import writer_for
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.stores import crash_file
@@ -40,6 +41,7 @@ def plan_files(
             committed=config.commits.prd_changes,
         )
     )
+    opened.branch.receipts = writer_for(config, workspace, opened.branch, lambda text: None)
     if known:
         crash_copies.put_back(workspace, locked=True)
     try:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.protect.guard import Guard
     from ralph.provision.destination import Destination
     from ralph.provision.discover import Dependency
+    from ralph.receipts.statement import AttemptFacts
     from ralph.steps.recorder import Recorder
     from ralph.verify.browser import Browser
     from ralph.verify.services import Services
@@ -84,6 +85,7 @@ class Run:
     conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with other tasks' work
     verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # green gate results by tree
     before: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # any results by tree, without work
+    pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None
@@ -165,6 +167,9 @@ class Run:
 
     def emit(self, event: Event) -> None:
         self.journal.emit(event)
+
+    def warn(self, text: str) -> None:
+        self.emit(Noted(text=text, warning=True))
 
     def working_copy(self, folder: Path) -> WorkingCopy:
         from ralph.checkout.working_copy import WorkingCopy

@@ -9,6 +9,17 @@ from pathlib import Path
 CARRIED = ("core.autocrlf", "core.eol", "core.filemode", "core.ignorecase", "core.symlinks", "core.precomposeunicode")
 """Settings that determine how files are written to disk; every working copy has them."""
 
+SIGNING = ("user.signingkey", "gpg.format", "gpg.program", "gpg.openpgp.program", "gpg.ssh.program")
+
+
+def signing_settings(entries: Iterable[tuple[str, str, str]]) -> dict[str, str]:
+    """Return the settings about signatures; the repository itself cannot name a program, because agents could."""
+    return {
+        key: value
+        for scope, key, value in entries
+        if key in SIGNING and not (key.endswith("program") and scope in ("local", "worktree"))
+    }
+
 
 def frozen(entries: Iterable[tuple[str, str, str]], defaults: Path) -> dict[str, str]:
     """Return variables that freeze the person's own configuration for every git that Ralph runs.

@@ -27,7 +27,7 @@ NAMES = (
     "REVERT_HEAD.lock", "AUTO_MERGE.lock", "config.lock", "config.worktree.lock", "packed-refs.lock",
     "packed-refs.new", "shallow.lock",
 )  # fmt: skip
-REFS = ("refs/heads/ralph", "refs/ralph")
+REFS = ("refs/heads/ralph", "refs/ralph", "refs/notes/ralph")
 READERS = frozenset({"log", "show", "blame", "grep", "cat-file", "fsmonitor--daemon", "credential-cache--daemon"})
 """Commands that people keep open for long and that hold no lock."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.git import locks
-from ralph.git.config import frozen, small_repository
+from ralph.git.config import frozen, signing_settings, small_repository
 from ralph.git.files import remove
 from ralph.git.objects import Ident, commit_object, loose_tree, packs, write_object
 from ralph.git.parse import Status, parse_scoped, parse_status
@@ -64,6 +64,7 @@ class Repo:
     packs: frozenset[tuple[object, ...]] = frozenset()  # packs that existed before any agent ran
     proven: dict[str, tuple[int, ...]] = field(default_factory=dict, repr=False)  # verified objects, by name
     hooks_path: Path | None = None  # the person's core.hooksPath
+    signing: Mapping[str, str] = field(default_factory=dict)  # the person's settings about signatures
     exclude_files: tuple[Path, ...] = ()  # files that may contain the person's own ignore rules
     owner: str = ""  # the run for which git works
     clean: Callable[[str], str] = str  # removes secrets from the messages of commits
@@ -365,6 +366,7 @@ async def open_repo(root: Path) -> Repo:
             remedy="Convert it: git refs migrate --ref-format=files",
         )
     repo.settings = small_repository(settings, algorithm)
+    repo.signing = signing_settings(entries)
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "/")) / ".config")
     repo.exclude_files = (Path(settings.get("core.excludesfile") or home / "git" / "ignore").expanduser(),)
     repo.environment = {**repo.environment, **frozen(entries, home / "git")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import threading
 import time
@@ -38,6 +39,7 @@ class Journal:
         self._descriptor = -1
         self._size = 0  # of what this process has written
         self._seq = 0
+        self._digest = hashlib.sha256()
         self._turn = threading.RLock()  # reentrant, because a listener may emit events
 
     def __enter__(self) -> Journal:
@@ -50,7 +52,8 @@ class Journal:
         size = os.fstat(self._descriptor).st_size
         if size > self._size:
             os.ftruncate(self._descriptor, self._size)
-        self._size = min(size, self._size)
+        if size < self._size:  # lines are lost, so the digest is of those that are left
+            self._size, self._digest = size, hashlib.sha256(os.pread(self._descriptor, size, 0))
 
     def _make(self) -> None:
         """Create the file with all lines so far; it is locked before it gets its name, so that no reader is misled."""
@@ -77,6 +80,7 @@ class Journal:
             try:
                 safe_files.write_all(self._descriptor, data)
                 self._size += len(data)
+                self._digest.update(data)
             except OSError:
                 os.ftruncate(self._descriptor, self._size)  # half a line would corrupt the next one
                 raise
@@ -90,6 +94,11 @@ class Journal:
         if self._descriptor >= 0:
             os.close(self._descriptor)
         self._descriptor = -1
+
+    @property
+    def digest(self) -> tuple[str, int]:
+        """The sha256 of all lines so far, and their length in bytes."""
+        return self._digest.hexdigest(), self._size
 
     def listen(self, listener: Listener) -> None:
         self._listeners.append(listener)

@@ -55,6 +55,7 @@ class StepResult(Frozen):
     said: str = ""  # the agent's own reason
     usage: Usage = field(default_factory=Usage)
     agent: str = ""  # the agent that was called, by its name in the configuration
+    prompt: str = ""  # the sha256 of its last prompt
     gates: tuple[GateResult, ...] = ()
     findings: tuple[Finding, ...] | None = None  # a reviewer's findings; None: there was no review
     commit: str = ""

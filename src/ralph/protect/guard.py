@@ -12,7 +12,7 @@ from ralph.config import NAME
 from ralph.protect.snapshot import SavedFile, below, copy_aside, is_unchanged, restore, save
 from ralph.workspace import RALPH
 
-UNGUARDED = frozenset({"logs", "screenshots", "worktrees", "ralph.lock", "run_state.json"})
+UNGUARDED = frozenset({"logs", "screenshots", "worktrees", "receipts", "ralph.lock", "run_state.json"})
 """Below `.ralph/`: files that Ralph writes while an agent runs, and files that decide nothing."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import time
 from dataclasses import replace
 from functools import partial
@@ -110,7 +111,7 @@ class AgentStep(Step):
         return context.work if self.may_claim else replace(context.work, claimable="")
 
     async def run(self, context: Context) -> StepResult:
-        self._agent, self._used = context.host.agent(context.agents(self.role(context.work))), None
+        self._agent, self._used, self._prompt = context.host.agent(context.agents(self.role(context.work))), None, ""
         protection = context.host.protect(self.guarded(context))
         contract = self._contract = self._contract or _contract(context)
         heard = await self._call(context)
@@ -166,7 +167,8 @@ class AgentStep(Step):
         text = f"{STARTS_BELOW.format(provider.cwd, context.cwd)}\n\n{text}" if provider.cwd else text
         prompt = host.logs / f"{name}.prompt.md"
         with safe_files.open_new(prompt) as file:
-            file.write(text.encode(errors="replace"))
+            file.write(data := text.encode(errors="replace"))
+        self._prompt = hashlib.sha256(data).hexdigest()
         log, words = host.logs / f"{name}.log", host.logs / f"{name}.words.txt"
         host.emit(
             AgentStarted(
@@ -324,6 +326,7 @@ class AgentStep(Step):
             said=heard.reason,
             usage=heard.report.usage,
             agent=self._agent.name if self._agent else "",
+            prompt=self._prompt,
             commit=findings.commit,
             summary=findings.summary,
             changed=findings.moved,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import resource
 import shutil
@@ -142,6 +143,23 @@ def test_a_journal_that_was_swept_away_is_written_again(tmp_path: Path) -> None:
             shutil.rmtree(tmp_path / "logs")
             journal.emit(Noted(text=text))
     assert [text_of(found) for found in events(folder)] == ["one", "two", "three"]
+
+
+def test_the_digest_is_that_of_the_lines_in_the_file(tmp_path: Path) -> None:
+    with Journal(tmp_path / "run") as journal:
+        path = tmp_path / "run" / FILE
+
+        def is_right() -> bool:
+            data = path.read_bytes()
+            return journal.digest == (hashlib.sha256(data).hexdigest(), len(data))
+
+        assert journal.digest == (hashlib.sha256(b"").hexdigest(), 0)
+        journal.emit(Noted(text="one"))
+        journal.emit(Noted(text="two"))
+        assert is_right()
+        path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])  # an agent cuts it
+        journal.emit(Noted(text="three"))
+        assert is_right()
 
 
 def test_what_others_add_to_a_journal_or_put_in_its_place_does_not_stay(tmp_path: Path) -> None:
