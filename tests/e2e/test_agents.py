@@ -16,6 +16,7 @@ from tests.e2e.protocols import Turn
 
 DONE = "<ralph>DONE</ralph>"
 LEARNING = "<ralph>LEARNING:Greetings live in greet.txt</ralph>"
+KEYS = {"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
 VERIFIED = [say("All of it is there.", "<ralph>VERIFIED</ralph>")]
 
 every_agent = pytest.mark.parametrize("agent", TESTED, indirect=True)
@@ -90,6 +91,22 @@ def test_a_wrong_key_stops_the_run_and_costs_nothing(project: Project, agent: Re
     assert project.story()["retries"] == 0
     assert len(project.events("agent_started")) == 1
     model.outage = None
+    assert "complete" in project.ralph("run", "auth").stdout
+
+
+@pytest.mark.parametrize("agent", [name for name in TESTED if name in KEYS], indirect=True)
+def test_a_key_that_was_taken_away_stops_the_run_and_costs_nothing(
+    project: Project, agent: RealAgent, model_says: ModelSays
+) -> None:
+    model_says(greets(), VERIFIED)
+    prepare(project, agent)
+    key = project.env.pop(KEYS[agent.name])
+
+    done = project.ralph("run", "auth", code=1)
+
+    assert "The agent cannot be used" in done.stdout
+    assert (project.story()["retries"], len(project.events("agent_started"))) == (0, 1)
+    project.env[KEYS[agent.name]] = key
     assert "complete" in project.ralph("run", "auth").stdout
 
 
