@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from bench import (
+    audit,
     browser,
     dialects,
     iteration,
@@ -36,6 +37,7 @@ GROUPS = {
     "verification": verification.rows,
     "browser": browser.rows,
     "journal": journal.rows,
+    "audit": audit.rows,
 }
 
 

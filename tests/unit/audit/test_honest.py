@@ -539,6 +539,11 @@ OTHERS = (
         "a new target of make", *edit("Makefile", MAKE, "run:", "clean:\n\trm -rf build\n\nrun:"), gates=("make test",)
     ),
     honest(
+        "a further command of make test",
+        *edit("Makefile", MAKE, "\t$(PYTEST) -q", "\t$(PYTEST) -q\n\tmypy src"),
+        gates=("make test",),
+    ),
+    honest(
         "another target of make",
         *edit("Makefile", MAKE, "python -m shop", "python -m shop --debug"),
         gates=("make test",),
