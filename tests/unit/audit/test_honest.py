@@ -253,6 +253,16 @@ PYTHON = (
             ),
         ),
     ),
+    honest(
+        "a new test that runs only somewhere",
+        *edit(
+            P,
+            PY,
+            TOTAL,
+            TOTAL + '\n\n@pytest.mark.skip(reason="only by hand")\ndef test_x():\n    assert hand() == 5\n',
+        ),
+    ),
+    honest("a function called skip", *edit(P, PY, "    user = login(", "    rows = table.skip(10)\n    user = login(")),
     honest("a stub is removed", {P: PY + "\n\ndef test_later():\n    pass\n"}, {P: PY}),
     honest("a helper is removed", {P: PY + "\n\ndef helper():\n    return login('x', 'y')\n"}, {P: PY}),
     honest("a copy of a test is removed", {P: PY, "tests/test_copy.py": TOTAL}, {"tests/test_copy.py": None}),
@@ -448,6 +458,7 @@ OTHERS = (
         ("go test ./...",),
     ),
     honest("go.mod alone", *edit("go.mod", "module a\n\ngo 1.21\n", "1.21", "1.22"), gates=("go test ./...",)),
+    honest("a method called Skip", *edit(G, GO, "\tif got", "\treader.Skip(3)\n\tif got"), gates=("go test ./...",)),
     honest(
         "Go tests are added",
         *edit(
