@@ -16,12 +16,10 @@ _ONLY = re.compile(r"\w\.only\b|\bwith only$|^f(?:it|describe|test|context|speci
 
 def skipped(compared: Compared) -> Iterator[Concern]:
     """Return a concern for each new mark, with the tests that it concerns."""
-    known: Counter[tuple[str, str]] = Counter()
     tests: dict[tuple[str, SkipMark], list[FoundTest]] = defaultdict(list)
     for pair in compared.pairs:
         before = Counter(mark.key for mark in pair.before.marks)
         for mark in pair.after.marks:
-            known[pair.before.path, mark.key] += 1
             before[mark.key] -= 1
             if before[mark.key] < 0:
                 tests[pair.after.path, mark].append(pair.after)

@@ -49,6 +49,12 @@ def test_negative():
 PYTHON = (
     honest("a test file is renamed", {P: PY}, {P: None, "tests/test_cart_and_login.py": PY}),
     honest("a test file moves below", {P: PY, "pyproject.toml": PYPROJECT}, {P: None, "tests/unit/test_shop.py": PY}),
+    honest(
+        "a test file moves to where another gate looks",
+        {"tests/unit/test_shop.py": PY},
+        {"tests/unit/test_shop.py": None, "tests/slow/test_shop.py": PY},
+        gates=("pytest tests/unit", "pytest"),
+    ),
     honest("a test is renamed", *edit(P, PY, "def test_login", "def test_a_user_can_log_in")),
     honest(
         "a test moves to another file",
