@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from bench import (
+    audit,
     browser,
     dialects,
     iteration,
@@ -38,6 +39,7 @@ GROUPS = {
     "browser": browser.rows,
     "journal": journal.rows,
     "receipts": receipts.rows,
+    "audit": audit.rows,
 }
 
 

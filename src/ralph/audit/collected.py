@@ -31,14 +31,11 @@ class Collected:
         places: set[str] = set()
         for call in calls:
             if basename(call.program) in _RUNNERS:
-                named = {
-                    _place(word)
-                    for word in call.arguments
-                    if not word.startswith("-") and _is_there(base, _place(word))
-                }
-                places |= named or _testpaths(base)
-                if not places:
+                named = {_place(word) for word in call.arguments if not word.startswith("-")}
+                own = {place for place in named if _is_there(base, place)} or _testpaths(base)
+                if not own:
                     return cls(frozenset())
+                places |= own
         return cls(frozenset(places))
 
     def includes(self, path: str) -> bool:
@@ -60,5 +57,5 @@ def _testpaths(base: Tree) -> set[str]:
         settings = read(name, text) if (text := base.text(name)) else None
         found = (settings or {}).get(key)
         if found:
-            return {_place(one) for one in (found.split() if isinstance(found, str) else map(str, found))}  # type: ignore[call-overload]
+            return {_place(str(one)) for one in (found if isinstance(found, list) else str(found).split())}
     return set()

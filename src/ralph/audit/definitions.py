@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, dirname
@@ -11,7 +12,7 @@ from ralph.audit import conftest_files
 from ralph.audit.commands import Call
 from ralph.audit.conventions import is_test_file
 from ralph.audit.files import ChangedFile, matches
-from ralph.audit.lines import shown
+from ralph.audit.lines import listed, shown
 from ralph.audit.reached import Piece, Reached
 from ralph.audit.settings import SettingChange, differences, has_other_dependencies, significant
 from ralph.audit.tools import Tool, tools_of
@@ -79,7 +80,7 @@ def _pieces(changes: Mapping[str, ChangedFile], before: Reached, after: Reached)
             yield from _script(changes[path], old)
         elif new is None:
             yield _told(path, None, f"`{shown(old.by)}` no longer runs {_named(name)}: `{shown(old.text)}`")
-        elif _plain(new.text) != _plain(old.text):
+        elif not _only_adds(name, old, new):
             yield _told(path, new.line, _instead(name, old, new))
     for (path, name), piece in after.pieces.items():
         if (path, name) in before.pieces or path not in changes:
@@ -103,10 +104,29 @@ def _named(name: str) -> str:
     return f"the {kind} `{rest}`" if rest else f"`{name}`"
 
 
+def _only_adds(name: str, old: Piece, new: Piece) -> bool:
+    """Whether a part is as it was; a target of make may also get further commands at its end."""
+    before, after = ([_plain(line) for line in piece.text.splitlines()] for piece in (old, new))
+    if before == after:
+        return True
+    added = after[len(before) :]
+    return name.startswith("target ") and after[: len(before)] == before and not any(map(_STEERS.search, added))
+
+
 def _instead(name: str, old: Piece, new: Piece) -> str:
     if name.startswith("variable "):
         return f"`{shown(old.by)}` uses {_named(name)}: it is `{shown(new.text)}` now, and was `{shown(old.text)}`"
-    return f"`{shown(old.by)}` now runs `{shown(new.text)}` instead of `{shown(old.text)}`"
+    gone, added = _different_lines(old.text, new.text), _different_lines(new.text, old.text)
+    if not gone:
+        return f"`{shown(old.by)}` now runs `{shown(added)}` too"
+    if not added:
+        return f"`{shown(old.by)}` no longer runs `{shown(gone)}`"
+    return f"`{shown(old.by)}` now runs `{shown(added)}` instead of `{shown(gone)}`"
+
+
+def _different_lines(text: str, other: str) -> str:
+    known = {_plain(line) for line in other.splitlines()}
+    return "; ".join(line for line in map(_plain, text.splitlines()) if line not in known)
 
 
 def _script(change: ChangedFile, piece: Piece) -> Iterator[Concern]:
@@ -183,10 +203,25 @@ def _setting_text(program: str, one: SettingChange) -> str:
             return f"the configuration of `{program}` no longer has `{shown(one.old or '')}`"
         was = f", where it had `{shown(one.old)}`" if one.old else ""
         return f"the configuration of `{program}` now has `{shown(one.new)}`{was}"
+    if difference := _list_difference(one):
+        return f"`{one.name}` of `{program}` {difference}"
     if one.new is None:
         return f"`{one.name}` of `{program}` is gone; it was `{shown(one.old or '')}`"
     was = f"was `{shown(one.old)}`" if one.old is not None else "was not set"
     return f"`{one.name}` of `{program}` is now `{shown(one.new)}`, and {was}"
+
+
+def _list_difference(one: SettingChange) -> str:
+    """What a list no longer has and now has; empty if it is no list."""
+    if not all(text and text.startswith("[") for text in (one.old, one.new)):
+        return ""
+    try:
+        old, new = (list(map(str, json.loads(text or "[]"))) for text in (one.old, one.new))
+    except ValueError:
+        return ""
+    gone, added = ([item for item in items if item not in others] for items, others in ((old, new), (new, old)))
+    said = (gone and f"no longer has {listed(gone)}", added and f"now has {listed(added)}")
+    return " and ".join(part for part in said if part) or "has another order now"
 
 
 def _fixed(changes: Mapping[str, ChangedFile]) -> Iterator[Concern]:

@@ -17,7 +17,7 @@ _CALL = re.compile(
 _SUITES = frozenset({"describe", "context", "suite"})
 _OUT = frozenset({"skip", "skipIf", "todo", "fixme", "failing", "fails", "runIf"})
 _OPTION = re.compile(r"\s*,\s*\{[^{}]*\b(?P<option>skip|only|todo)\s*:\s*(?!false\b)")
-_BODY_SKIP = re.compile(r"(?<![\w.$])(?:this|ctx|t|test|it|context)\.(?:skip|todo|fixme)\s*\(|(?<![\w.$])pending\s*\(")
+_BODY_SKIP = re.compile(r"(?<![\w.$])(?:this|ctx|t|test|it|context)\.(?:skip|todo|fixme)\s*\(|^\s*pending\s*\(")
 _CALLED_INSIDE = re.compile(
     r"\b(?:step|beforeEach|afterEach|beforeAll|afterAll|use|extend|info|setTimeout|slow|configure|mock)\b"
 )

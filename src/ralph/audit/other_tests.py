@@ -108,7 +108,7 @@ GO_TESTS = Finder(
         r"^func (?:\(\w+ \*?\w+\) )?(?P<name>(?:Test(?!Main\b)|Fuzz|Example)(?![a-z])\w*)\s*\([^)\n]*\)[^{\n]*\{",
         re.MULTILINE,
     ),
-    out=re.compile(r"\b\w+\.Skip(?:f|Now)?\s*\(|\bT\(\)\.Skip\w*\("),
+    out=re.compile(r"\b(?:t|b|tb|f)\.Skip(?:f|Now)?\s*\(|\bT\(\)\.Skip\w*\("),
     file=re.compile(r"^//(?:go:build|\s*\+build)[^\n]*", re.MULTILINE),
 )
 RUST_TESTS = Finder(
@@ -135,7 +135,7 @@ JAVA_TESTS = Finder(
     ),
     out=re.compile(
         r"@(?:Disabled|Ignore|DisabledIf\w*|DisabledOn\w*|EnabledIf\w*)\b|\bassumeTrue\s*\(\s*false|\bassumeFalse\s*\(\s*true"
-        r"|\bSkip\s*=|\benabled\s*=\s*false|\bAssert\.(?:Ignore|Inconclusive)|\[Ignore\b"
+        r"|\bSkip\s*=\s*\"|\benabled\s*=\s*false|\bAssert\.(?:Ignore|Inconclusive)|\[Ignore\b"
     ),
     file=re.compile(r"^@(?:Disabled|Ignore)\b[^\n]*", re.MULTILINE),
 )

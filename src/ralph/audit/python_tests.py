@@ -18,8 +18,9 @@ _SIGNATURE = re.compile(r"(?:async\s+)?def\s+\w+\s*(?:\[[^\]]*\])?\s*\([^\n]*?\)
 _SUITE = re.compile(r"Test|Case|Suite|Spec")
 _SKIP = re.compile(r"\b(?:skip\w*|xfail|expectedFailure|importorskip|SkipTest)\b")
 _DONE_HERE = re.compile(
-    r"(?:pytest\s*\.\s*(?:skip|xfail|importorskip|exit)|self\.skipTest|(?:unittest\.)?skip(?:Test|If|Unless)?|xfail|importorskip)\s*\("
-    r"|raise\s+(?:\w+\.)*(?:SkipTest|Skipped|_?pytest\.\S*[sS]kip\S*)"
+    r"\b(?:pytest\s*\.\s*(?:skip|xfail|importorskip|exit)|self\.skipTest)\s*\("
+    r"|^(?:skip|xfail)\s*\(|(?<![\w.])importorskip\s*\("
+    r"|\braise\s+(?:\w+\.)*(?:SkipTest|Skipped)\b"
 )
 _SKIP_SIGNS = ("skip", "Skip", "xfail", "exit")
 _UNCOLLECTED = re.compile(r"__test__\s*=\s*False|pytestmark\s*[:=+]")

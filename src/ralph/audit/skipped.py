@@ -11,23 +11,21 @@ from ralph.audit.found import FoundTest, SkipMark
 from ralph.audit.lines import listed, shown
 from ralph.plan.evidence import Concern, ConcernKind
 
-_ONLY = re.compile(r"\bonly\b|\bf(?:it|describe|test|context|specify|suite)\b|focus")
+_ONLY = re.compile(r"\w\.only\b|\bwith only$|^f(?:it|describe|test|context|specify|suite)\b|:focus\b|\bfocus:")
 
 
 def skipped(compared: Compared) -> Iterator[Concern]:
     """Return a concern for each new mark, with the tests that it concerns."""
-    known: Counter[tuple[str, str]] = Counter()
     tests: dict[tuple[str, SkipMark], list[FoundTest]] = defaultdict(list)
     for pair in compared.pairs:
         before = Counter(mark.key for mark in pair.before.marks)
         for mark in pair.after.marks:
-            known[pair.before.path, mark.key] += 1
             before[mark.key] -= 1
             if before[mark.key] < 0:
                 tests[pair.after.path, mark].append(pair.after)
     for test in compared.new:
         for mark in test.marks:
-            if _ONLY.search(mark.text):
+            if _ONLY.search(mark.key):
                 tests[test.path, mark].append(test)
     for (path, mark), found in tests.items():
         yield Concern(kind=ConcernKind.SKIPPED, path=path, line=mark.line, text=_text(mark, found))
@@ -37,7 +35,7 @@ def _text(mark: SkipMark, tests: list[FoundTest]) -> str:
     names = [test.name for test in tests]
     who = f"the test `{shown(names[0])}`" if len(tests) == 1 else f"{len(tests)} tests"
     rest = "" if len(tests) == 1 else f" ({listed(names)})"
-    if _ONLY.search(mark.text):
+    if _ONLY.search(mark.key):
         return f"`{shown(mark.text)}` keeps every other test from running: only {listed(names)} runs"
     if mark.text == "return":
         return f"{who} returns before it checks anything{rest}"

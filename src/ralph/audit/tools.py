@@ -16,7 +16,6 @@ class Tool:
     below: bool = False  # files in folders below count too
 
 
-_CODE = "{js,cjs,mjs,ts,cts,mts,json,yaml,yml}"
 TOOLS = (
     Tool(
         ("pytest", "py.test"),

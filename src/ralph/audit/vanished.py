@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from ralph.audit.absorbed import Compared
 from ralph.audit.collected import Collected
@@ -13,6 +14,8 @@ from ralph.audit.files import ChangedFile
 from ralph.audit.found import FoundTest
 from ralph.audit.lines import line_behind, listed
 from ralph.plan.evidence import Concern, ConcernKind
+
+MOST_TOLD = 5  # of one file; more of them are one sentence
 
 
 def vanished(compared: Compared, changes: Mapping[str, ChangedFile], collected: Collected) -> Iterator[Concern]:
@@ -26,7 +29,8 @@ def vanished(compared: Compared, changes: Mapping[str, ChangedFile], collected: 
         if len(tests) > 1 and path not in kept and not any(test.path == path for test in compared.after):
             yield _whole_file(change, tests, _moved_to(change, changes, collected))
         else:
-            yield from (_one(test, change, _moved_to(change, changes, collected)) for test in tests)
+            found = [_one(test, change, _moved_to(change, changes, collected)) for test in tests]
+            yield from found if len(found) <= MOST_TOLD else [_many(found, tests)]
     yield from _unreadable(changes.values(), by_path)
 
 
@@ -53,6 +57,11 @@ def _whole_file(change: ChangedFile, tests: list[FoundTest], moved: str) -> Conc
     return Concern(
         kind=ConcernKind.VANISHED, path=change.path, line=tests[0].line if change.after is None else 1, text=text
     )
+
+
+def _many(found: list[Concern], tests: list[FoundTest]) -> Concern:
+    names = listed([test.name for test in tests])
+    return replace(found[0], text=f"{len(tests)} tests of this file are gone: {names}")
 
 
 def _one(test: FoundTest, change: ChangedFile, moved: str) -> Concern:

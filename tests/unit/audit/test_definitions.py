@@ -155,7 +155,7 @@ TRICKS = (
         *edit("pyproject.toml", PYPROJECT, '["E", "F"]', '["E"]'),
         D,
         "pyproject.toml:10",
-        "tool.ruff.lint.select",
+        "`tool.ruff.lint.select` of `ruff` no longer has `F`",
         ("ruff check .",),
     ),
     trick(

@@ -49,6 +49,12 @@ def test_negative():
 PYTHON = (
     honest("a test file is renamed", {P: PY}, {P: None, "tests/test_cart_and_login.py": PY}),
     honest("a test file moves below", {P: PY, "pyproject.toml": PYPROJECT}, {P: None, "tests/unit/test_shop.py": PY}),
+    honest(
+        "a test file moves to where another gate looks",
+        {"tests/unit/test_shop.py": PY},
+        {"tests/unit/test_shop.py": None, "tests/slow/test_shop.py": PY},
+        gates=("pytest tests/unit", "pytest"),
+    ),
     honest("a test is renamed", *edit(P, PY, "def test_login", "def test_a_user_can_log_in")),
     honest(
         "a test moves to another file",
@@ -253,6 +259,16 @@ PYTHON = (
             ),
         ),
     ),
+    honest(
+        "a new test that runs only somewhere",
+        *edit(
+            P,
+            PY,
+            TOTAL,
+            TOTAL + '\n\n@pytest.mark.skip(reason="only by hand")\ndef test_x():\n    assert hand() == 5\n',
+        ),
+    ),
+    honest("a function called skip", *edit(P, PY, "    user = login(", "    rows = table.skip(10)\n    user = login(")),
     honest("a stub is removed", {P: PY + "\n\ndef test_later():\n    pass\n"}, {P: PY}),
     honest("a helper is removed", {P: PY + "\n\ndef helper():\n    return login('x', 'y')\n"}, {P: PY}),
     honest("a copy of a test is removed", {P: PY, "tests/test_copy.py": TOTAL}, {"tests/test_copy.py": None}),
@@ -448,6 +464,7 @@ OTHERS = (
         ("go test ./...",),
     ),
     honest("go.mod alone", *edit("go.mod", "module a\n\ngo 1.21\n", "1.21", "1.22"), gates=("go test ./...",)),
+    honest("a method called Skip", *edit(G, GO, "\tif got", "\treader.Skip(3)\n\tif got"), gates=("go test ./...",)),
     honest(
         "Go tests are added",
         *edit(
@@ -537,6 +554,11 @@ OTHERS = (
     ),
     honest(
         "a new target of make", *edit("Makefile", MAKE, "run:", "clean:\n\trm -rf build\n\nrun:"), gates=("make test",)
+    ),
+    honest(
+        "a further command of make test",
+        *edit("Makefile", MAKE, "\t$(PYTEST) -q", "\t$(PYTEST) -q\n\tmypy src"),
+        gates=("make test",),
     ),
     honest(
         "another target of make",
