@@ -112,7 +112,10 @@ def test_accepted_is_a_state_of_its_own_with_who_and_why(blocked: Project) -> No
     blocked.script(VERIFIED)
     done = blocked.ralph("run", "auth").stdout
     assert "auth: 1 task, 0 passed, 1 accepted manually" in done
-    assert "auth: complete · all gates green · final verification agreed · 1 accepted manually" in done
+    assert (
+        "auth: complete · all gates green · final verification agreed · 0 of 1 task proven · 1 accepted manually"
+        in done
+    )
     assert blocked.story()["lastResult"]["accepted"] == by
 
     blocked.ralph("retry", "auth", "US-001")

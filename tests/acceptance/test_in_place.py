@@ -39,13 +39,13 @@ def test_a_feature_whose_gates_ran_in_place_says_so_in_every_view(ready: Project
     told = stories(ready, "One")
 
     assert f"✓ {GATE} · in place" in told
-    assert "US-001 passed in place · " in told
+    assert "US-001 passed, regression-only, in place · " in told
     assert "auth: complete · all gates green, in place · final verification agreed" in told
     assert "gates ran in place" in ready.ralph("status").stdout
     shown = ready.ralph("status", "auth").stdout
-    assert "gates ran in place" in shown and re.search(r"US-001 .*\(in place\)", shown)
+    assert "gates ran in place" in shown and re.search(r"US-001 .*\(regression-only, in place\)", shown)
     one = ready.ralph("status", "auth", "--task", "US-001").stdout
-    assert "passed, in place" in one and f"✓ {GATE} · in place" in one
+    assert "passed, regression-only, in place" in one and f"✓ {GATE} · in place" in one
     state = json.loads(ready.ralph("status", "auth", "--json").stdout)[0]
     assert state["inPlace"] and state["tasks"][0]["inPlace"]
     assert re.search(r"US-001/1 +passed .*, in place", ready.ralph("attempts", "auth").stdout)
@@ -136,7 +136,7 @@ def test_the_requirements_reports_say_in_place(founded: Founded) -> None:
     for name in ("run_state.json", "aggregate.json"):
         assert json.loads(founded.read(f".ralph/{name}"))["in_place"] is True, name
     assert founded.task()["result"]["verify"][0]["in_place"] is True
-    assert "(in place)" in founded.ralph("status", "requirements").stdout
+    assert "(regression-only, in place)" in founded.ralph("status", "requirements").stdout
 
 
 def test_a_specs_progress_says_in_place(ready: Project) -> None:
@@ -146,7 +146,7 @@ def test_a_specs_progress_says_in_place(ready: Project) -> None:
     ready.ralph("start", "build")
 
     assert f"- Gates: ✓ {GATE} (in place)" in specs.progress(ready)
-    assert re.search(r"- \[x\] `avatar-1` .*\(in place, 1 attempt", specs.progress(ready))
+    assert re.search(r"- \[x\] `avatar-1` .*\(regression-only, in place, 1 attempt", specs.progress(ready))
     entry: dict[str, Any] = specs.plan(ready)["specs"][0]
     assert entry["result"]["gates"][0]["inPlace"] and entry["tasks"][0]["result"]["gates"][0]["inPlace"]
     state = json.loads(ready.ralph("status", "specs", "--json").stdout)[0]
@@ -162,7 +162,7 @@ def test_a_requests_results_and_logs_say_in_place(ready: Project) -> None:
     assert requests.load(ready, "results/task-001.json")["gates"][0]["in_place"] is True
     log = ready.read(".ralph/logs/execution.log")
     assert f"gate {GATE}: green, in place" in log and "task-001 attempt 1 passed, in place" in log
-    assert re.search(r"task-001 .*\(in place\)", ready.ralph("plan", "--show").stdout)
+    assert re.search(r"task-001 .*\(regression-only, in place\)", ready.ralph("plan", "--show").stdout)
     assert json.loads(ready.ralph("plan", "--show", "--json").stdout)["tasks"][0]["in_place"] is True
 
 

@@ -252,7 +252,7 @@ def test_what_an_agents_code_does_inside_a_gate_spoils_no_gate_and_no_commit(pro
     project.config("sh helper.sh; sh tests/check.sh", "sh tests/check.sh", protect=["tests/**"], maxRetries=2)
     project.git("add", "ralph.config.json")
     project.git("commit", "-qm", "Configure")
-    project.stories("One")
+    project.stories({"title": "One", "may": ["helper.sh"]})
     sly = "echo true > tests/check.sh; sed -i s/maxRetries/maxRetriez/ ralph.config.json; rm -rf .git .ralph\n"
     project.script(
         does("US-001", "helper.sh", sly, times=1),
@@ -365,7 +365,7 @@ def test_what_a_gate_did_before_it_was_interrupted_is_gone_when_it_runs_again(pr
     project.git("commit", "-qm", "Tests")
     project.config("sh helper.sh")
     before = project.read("ralph.config.json")
-    project.stories("One")
+    project.stories({"title": "One", "may": ["helper.sh"]})
     reached = project.folder / "reached"
     sly = f"test -f {reached} && exec grep -q real tests/a.txt; echo fake > tests/a.txt; touch {reached}; sleep 300\n"
     project.script(does("US-001", "helper.sh", sly), VERIFIED)

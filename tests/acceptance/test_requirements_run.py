@@ -68,7 +68,10 @@ def test_r4_2_preflight_lists_every_check_then_comes_the_banner_the_loop_and_the
         "▶ [░░░░░░░░░░] 0/2 T-001 One (attempt 1)",
         "▶ [█████░░░░░] 1/2 T-002 Two (attempt 1)",
     ]
-    assert "requirements: complete · all gates green\n  tasks 2 of 2 passed · attempts 3 · time" in text
+    assert (
+        "requirements: complete · all gates green · 0 of 2 tasks proven\n  tasks 2 of 2 passed · attempts 3 · time"
+        in text
+    )
     assert "figures   .ralph/aggregate.json" in done.stdout
     assert "`git -C shop log -p`. It is also on your branch." in done.stdout
     founded.untouched()

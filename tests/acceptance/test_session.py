@@ -229,7 +229,7 @@ def test_the_reviewer_decides_about_a_task_that_changes_no_file_of_the_project(p
     plays(project, f"{only_reports}\n'review task-1 1') refuse 'a test is missing' ;;")
     plan(project, "task-1", "task-2 task-1")
     done = session(project)
-    assert "task-1 passed · no change to the project" in done.stdout
+    assert "task-1 passed, regression-only · no change to the project" in done.stdout
     assert calls(project)[:4] == [f"{who} task-1 {number}" for number in (1, 2) for who in ("execute", "review")]
     assert marks(project) == {"task-1": "x", "task-2": "x"} and work(project) == ["feat: task-2 - Do task-2"]
     assert "Qualified" in project.landed(f"{FOLDER}/tasks.task-1-report-r2.md", BRANCH)

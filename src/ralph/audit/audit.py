@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from ralph.audit.absorbed import compare
 from ralph.audit.assertions import loosened
 from ralph.audit.collected import Collected
+from ralph.audit.conventions import is_test_file
 from ralph.audit.definitions import redefined
 from ralph.audit.files import ChangedFile, matches, trees
 from ralph.audit.reached import reach
@@ -41,7 +42,7 @@ def audit(
         *skipped(compared),
         *loosened(compared),
         *lowered(changes),
-        *(redefined(by_path, before, after) if gates else ()),
+        *(redefined(by_path, before, after, has_tests=any(map(is_test_file, base.paths))) if gates else ()),
         *shadowed(by_path, calls),
     ]
     allowed = [concern for concern in dict.fromkeys(found) if not matches(concern.path, may)]

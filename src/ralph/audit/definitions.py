@@ -60,10 +60,16 @@ _STEERS = re.compile(
 _TEST_MAIN = re.compile(r"^func TestMain\b.*?^\}", re.MULTILINE | re.DOTALL)
 
 
-def redefined(changes: Mapping[str, ChangedFile], before: Reached, after: Reached) -> Iterator[Concern]:
-    """Return a concern for each part that differs of what the gates lead to, in base and work."""
+def redefined(
+    changes: Mapping[str, ChangedFile], before: Reached, after: Reached, *, has_tests: bool = True
+) -> Iterator[Concern]:
+    """Return a concern for each part that differs of what the gates lead to, in base and work.
+
+    `has_tests`: the base has some. If it has none, new settings weaken nothing: the project is being set up.
+    """
     yield from _pieces(changes, before, after)
-    yield from _settings(changes.values(), [*before.calls, *after.calls])
+    settings = (change for change in changes.values() if has_tests or change.before is not None)
+    yield from _settings(settings, [*before.calls, *after.calls])
     yield from _fixed(changes)
 
 
@@ -82,12 +88,14 @@ def _pieces(changes: Mapping[str, ChangedFile], before: Reached, after: Reached)
             yield _told(path, None, f"`{shown(old.by)}` no longer runs {_named(name)}: `{shown(old.text)}`")
         elif not _only_adds(name, old, new):
             yield _told(path, new.line, _instead(name, old, new))
+    defined = {piece.by for piece in before.pieces.values()}
     for (path, name), piece in after.pieces.items():
         if (path, name) in before.pieces or path not in changes:
             continue
-        if not piece.is_script:
+        is_first = changes[path].before is None and piece.by not in defined  # it led nowhere: it was not green
+        if not piece.is_script and not is_first:
             yield _told(path, piece.line, f"`{shown(piece.by)}` now runs {_named(name)} too: `{shown(piece.text)}`")
-        elif changes[path].before is None and _shadows(path, before):
+        elif piece.is_script and changes[path].before is None and _shadows(path, before):
             yield _told(path, 1, f"`{shown(piece.by)}` now runs this new file")
 
 

@@ -584,3 +584,19 @@ def test_honest_work_raises_nothing_that_fails_or_holds_it(change: Change) -> No
 
 def test_the_table_is_long_enough() -> None:
     assert len(HONEST) >= 40
+
+
+@pytest.mark.parametrize(
+    ("gate", "files"),
+    [
+        (
+            "npm test",
+            {"package.json": '{"scripts": {"test": "node --test"}}', "jest.config.js": "module.exports = {}\n"},
+        ),
+        ("make check", {"Makefile": "check:\n\tpytest -q\n", "pytest.ini": "[pytest]\n"}),
+        ("pytest", {"pyproject.toml": "[tool.pytest.ini_options]\n", "conftest.py": "import pytest\n"}),
+    ],
+)
+def test_a_project_that_is_being_set_up_has_no_checks_that_could_be_weakened(gate: str, files: dict[str, str]) -> None:
+    change = Change(what="set-up", gates=(gate,), base={"README.md": "An idea\n"}, work=files)
+    assert told(change.concerns()) == []

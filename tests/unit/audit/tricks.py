@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from ralph.plan.evidence import ConcernKind
 from tests.unit.audit.projects import Change, Files, told
 
+KEPT = "def test_kept():\n    assert kept() == 1\n"
+
 
 @dataclass(frozen=True)
 class Trick:
@@ -31,5 +33,5 @@ def trick(
     what: str, base: Files, work: Files, kind: ConcernKind, place: str, text: str, gates: tuple[str, ...] = ("pytest",)
 ) -> Trick:
     path, _, line = place.partition(":")
-    change = Change(what=what, base=base, work=work, gates=gates)
+    change = Change(what=what, base={"tests/test_kept.py": KEPT, **base}, work=work, gates=gates)
     return Trick(change, kind, path, int(line) if line else None, text)
