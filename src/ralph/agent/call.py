@@ -55,6 +55,7 @@ class AgentResult(Frozen):
     failure: CallFailure | None
     report: DialectReport
     output_bytes: int
+    disputes: tuple[str, ...] = ()  # a gate and why it is wrong, in the agent's words
 
 
 class AgentCall(Frozen):
@@ -309,4 +310,5 @@ def _result(
         failure=None,
         report=report,
         output_bytes=size,
+        disputes=transcript.texts("DISPUTE"),
     )

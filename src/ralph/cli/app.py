@@ -27,6 +27,7 @@ SECTIONS = {
     "Decide": {
         "verify": "Run the gates, without any agent.",
         "accept": "Mark a task as accepted by you.",
+        "decide": "Answer what a task asks of you.",
         "approve": "Approve what a held task changed about the checks.",
         "retry": "Retry blocked tasks.",
     },
