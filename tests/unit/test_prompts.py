@@ -26,6 +26,10 @@ STORY = {
     "learnings": "none",
     "doneMarker": "<ralph>DONE</ralph>",
     "learningMarker": "<ralph>LEARNING:x</ralph>",
+    "goal": "People log in",
+    "decisions": "",
+    "blockedMarker": "<ralph>BLOCKED:why</ralph>",
+    "disputeMarker": "<ralph>DISPUTE:which command — why</ralph>",
 }
 
 
@@ -49,6 +53,22 @@ def test_a_story_prompt_holds_all_that_the_agent_must_know(tmp_path: Path) -> No
     assert "{{" not in text
     assert "{%" not in text
     assert "What Went Wrong Before" not in text
+
+
+@pytest.mark.parametrize("name", ["run", "LOOP_PROMPT", "task", "request-task", "spec-fix", "session-call"])
+def test_every_task_s_prompt_offers_a_way_out(name: str) -> None:
+    text = prompts.built_in(name)
+    assert "{{ blockedMarker }}" in text
+    assert "{{ disputeMarker }}" in text
+    assert "neither is held against you" in text
+    assert "Never weaken, skip or delete a test" in text
+
+
+def test_what_a_person_decided_and_what_the_feature_is_about_are_told(tmp_path: Path) -> None:
+    text = prompts.render("run", {**STORY, "decisions": "- The gate is right"}, tmp_path)
+    assert "**A person has decided:**\n- The gate is right" in text
+    assert "It is part of the feature `auth`: People log in" in text
+    assert "has decided" not in prompts.render("run", STORY, tmp_path)
 
 
 def test_a_ui_story_s_prompt_names_the_pages_that_will_be_opened(tmp_path: Path) -> None:

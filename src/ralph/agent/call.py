@@ -57,6 +57,7 @@ class AgentResult(Frozen):
     failure: CallFailure | None
     report: DialectReport
     output_bytes: int
+    disputes: tuple[str, ...] = ()  # a gate and why it is wrong, in the agent's words
 
 
 class AgentCall(Frozen):
@@ -322,4 +323,5 @@ def _result(
         failure=None,
         report=report,
         output_bytes=size,
+        disputes=transcript.texts("DISPUTE"),
     )

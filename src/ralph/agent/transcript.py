@@ -23,8 +23,9 @@ REASON = re.compile(r"\s+reason\s*=(.*)")
 """The spelling of the specs workflow; a reason may contain anything, including quotes."""
 MARKS = ("**", "`")
 MAX_MARKS = 4
-KINDS = frozenset({"DONE", "LEARNING", "VERIFIED", "RESET", "REASON"})
-SINGLE = frozenset({"DONE", "VERIFIED"})
+KINDS = frozenset({"DONE", "BLOCKED", "DISPUTE", "LEARNING", "VERIFIED", "RESET", "REASON"})
+SINGLE = frozenset({"DONE", "VERIFIED"})  # without text
+OPTIONAL = frozenset({"BLOCKED"})  # with or without text
 
 
 @dataclass(frozen=True)
@@ -180,7 +181,7 @@ def _marker(line: str) -> Marker | None:
     if match[1] not in KINDS:
         return None
     kind, text = match[1], (match[2] or "").strip()
-    if (kind in SINGLE) == (match[2] is not None) or (kind not in SINGLE and not text):
+    if (kind in SINGLE and match[2] is not None) or (kind not in SINGLE | OPTIONAL and not text):
         return None
     return Marker(kind, text)
 

@@ -21,7 +21,7 @@ def commit_message(
     parts = [head[:MAX_SUBJECT] or attempt, body.strip()]
     if task and not body.strip():
         parts.append("\n".join(f"- {_line(criterion)}" for criterion in task.criteria))
-    parts.append("\n".join(_gate(gate) for gate in outcome.gates))
+    parts.append("\n".join(_gate(gate, task.waived if task else ()) for gate in outcome.gates))
     own = [
         f"{TRAILER}: {attempt}",
         f"{VERIFIED}: in place" if is_in_place(outcome.gates) else "",
@@ -39,9 +39,10 @@ def _is_ours(line: str) -> bool:
     return line.strip().lower().startswith("ralph-")
 
 
-def _gate(gate: GateResult) -> str:
+def _gate(gate: GateResult, waived: tuple[str, ...]) -> str:
     where = ", in place" if gate.in_place else ""
-    return f"Gate `{_line(gate.command)}`: {'passed' if gate.passed else 'failed, and is optional'}{where}"
+    failed = "failed, and a person waived it" if gate.name in waived else "failed, and is optional"
+    return f"Gate `{_line(gate.command)}`: {'passed' if gate.passed else failed}{where}"
 
 
 def _line(text: str) -> str:

@@ -1,135 +1,141 @@
-"""Asks a person for decisions: in the terminal, from a file, or by taking the recommendations."""
+"""`ralph decide`: a person decides about a task that waits for them."""
 
 from __future__ import annotations
 
-import json
-import string
-import sys
-from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import click
 
-from ralph import validation
-from ralph.cli.asking import letter_or_words
-from ralph.errors import EXIT_INTERRUPTED, EXIT_UNDECIDED, RalphError
-from ralph.frozen import Frozen
-from ralph.validation import Mistakes, nearest
+from ralph import config as configuration
+from ralph import workspace as workspaces
+from ralph.cli.complete import targets, tasks
+from ralph.cli.needs import answers
+from ralph.engine.decisions import FITTING, TaskDecision, decide
+from ralph.errors import RalphError
+from ralph.plan.model import Need, NeedKind, Plan, Task
+from ralph.text import one_line
+from ralph.verify.gate_list import default_gates, simple_gates
 from ralph.views.lines import say
+from ralph.workflows.manual_edits import change_plan, need_a_person
+from ralph.workflows.plan_rules import MAX_WHY
+from ralph.workflows.registry import find, find_task
+from ralph.workflows.target import Target
 
 
-class OpenQuestion(Frozen):
-    """One question for a person."""
-
-    id: str
-    question: str
-    options: Mapping[str, str]  # each option with its consequence
-    recommendation: str
-    why: str = ""
-
-
-class DecisionOptions(Frozen):
-    """How to ask a person."""
-
-    answers: dict[str, str] | None = None
-    file: str = ""
-    yes: bool = False
-    silent: bool = False  # standard output is read by a program
-    kept_in: str = ""  # the file that keeps the open questions until they are answered; empty: they are asked again
-    interrupted: str = "Your answers are saved. Run `ralph plan` to continue."
-
-    @property
-    def can_ask(self) -> bool:
-        return sys.stdin.isatty() and not self.silent
-
-    def check(self, asked: Iterable[OpenQuestion], answered: Collection[str] = ()) -> None:
-        """Reports answers to unknown questions, and open questions that there is no way to ask."""
-        known = {one.id: one for one in asked}
-        answers = self.answers or {}
-        stray = [name for name in answers if name not in known]
-        if stray:
-            mistakes = [f"answers.{name}: there is no such question{nearest(name, known)}" for name in stray]
-            raise Mistakes(self.file, mistakes, f"The questions are: {', '.join(known) or 'none'}.")
-        open_ones = [one for one in known.values() if one.id not in answered and one.id not in answers]
-        if open_ones and not self.yes and not self.can_ask:
-            raise _undecided(open_ones, self.kept_in) if self.kept_in else _missing(open_ones, len(known), self.file)
-
-    def __call__(self, asked: OpenQuestion) -> tuple[str, str]:
-        given = (self.answers or {}).get(asked.id)
-        if given is not None:
-            return _meant(asked, given), "answers"
-        if self.yes:
-            return asked.recommendation, "recommendation"
-        try:
-            return _ask(asked), "person"
-        except click.Abort:
-            raise RalphError("Interrupted.", remedy=self.interrupted, code=EXIT_INTERRUPTED) from None
+@click.command(
+    name="decide",
+    epilog="""\b
+Examples:
+  ralph decide auth US-003 --gate-is-right                an agent disputed a gate: it must pass
+  ralph decide auth US-003 --skip                         the gate is not required for this task
+  ralph decide auth US-004 --note "The key is in .env"    an agent was blocked: try again with this
+  ralph decide auth US-004 --skip                         leave the task out""",
+)
+@click.argument("target", shell_complete=targets)
+@click.argument("task", shell_complete=tasks)
+@click.option("--approve", is_flag=True, help="Land the work of a held task (`ralph approve`).")
+@click.option("--gate-is-right", is_flag=True, help="The gate must pass; an agent tries again and is told so.")
+@click.option(
+    "--skip", is_flag=True, help="Do not require the gate for this task; or, for a blocked task, leave it out."
+)
+@click.option("--note", help="An agent tries again with your words in its prompt.")
+@click.option("--yes", is_flag=True, help="Confirm without a terminal, for your own scripts.")
+def command(target: str, task: str, approve: bool, gate_is_right: bool, skip: bool, note: str | None, yes: bool) -> int:
+    """Decide about TASK of TARGET (a feature, `request`, `requirements`, `specs`), which waits for you: its agent says
+    that it cannot be done or that a gate is wrong, a gate was red before, or its work is held. `ralph status` lists
+    such tasks under *Needs you*. Only a person can decide."""
+    chosen = {
+        TaskDecision.APPROVE: approve,
+        TaskDecision.GATE_IS_RIGHT: gate_is_right,
+        TaskDecision.SKIP: skip,
+        TaskDecision.NOTE: note is not None,
+    }
+    given = [decision for decision, is_given in chosen.items() if is_given]
+    if len(given) != 1:
+        every = ", ".join(decision.value for decision in TaskDecision)
+        raise RalphError(
+            "Give one decision." if not given else "Give only one decision.", remedy=f"The decisions are {every}."
+        )
+    return make_decision(target, task, given[0], note=note or "", yes=yes)
 
 
-def _undecided(open_ones: list[OpenQuestion], kept_in: str) -> RalphError:
-    """The error for open decisions without a terminal: they are in a file, and the message says how to answer."""
-    count = "1 decision is" if len(open_ones) == 1 else f"{len(open_ones)} decisions are"
-    example = json.dumps({"answers": {one.id: one.recommendation for one in open_ones}}, ensure_ascii=False)
-    return RalphError(
-        f"{count} open, and there is no terminal to ask you. {kept_in} has the options and their consequences.",
-        details=tuple(f"{one.id}: {one.question} ({' / '.join(_options(one))})" for one in open_ones),
-        remedy=f"Write your answers to a file, for example {example}, and run `ralph plan --answers FILE`. Or accept"
-        " the recommended ones with `ralph plan --yes`.",
-        code=EXIT_UNDECIDED,
-    )
+def make_decision(target: str, task: str, decision: TaskDecision, *, note: str = "", yes: bool) -> int:
+    """Apply a person's decision to the plan, or say which ones fit."""
+    need_a_person(yes=yes)
+    note = one_line(note)
+    if decision is TaskDecision.NOTE and not note:
+        raise RalphError("--note needs your words.", remedy="Say what the agent should know.")
+    if len(note) > MAX_WHY:
+        raise RalphError(f"The note has {len(note)} characters; at most {MAX_WHY} fit.", remedy="Shorten it.")
+    if find(workspaces.find(Path.cwd()), target).marked_by:
+        raise RalphError(
+            f"{target} is a session. Its files do not record what a person decides.",
+            remedy=f"Run `ralph session {target}` to try its tasks again, or change it with --update.",
+        )
+    decided: list[Task] = []
+
+    def change(plan: Plan, _commit: str) -> Plan:
+        found = find_task(plan, task)
+        _check(target, found, decision)
+        decided.append(found)
+        return decide(plan, found.id, decision, note)
+
+    found = change_plan(target, change, accepting=True)
+    need = decided[0].need
+    assert need, "it was checked"
+    for text in need.concerns if decision is TaskDecision.APPROVE else ():
+        say(f"  approved: {text}")
+    say(_done(found, task, need, decision))
+    return 0
 
 
-def _missing(open_ones: list[OpenQuestion], asked: int, file: str) -> RalphError:
-    return RalphError(
-        f"{file} has no answer to {len(open_ones)} of {asked} questions:",
-        details=tuple(f"{one.id}: {one.question} ({' / '.join(one.options)})" for one in open_ones),
-        remedy="Add them to the file given with --answers, or accept the recommended ones with --yes.",
-    )
+def _check(target: str, task: Task, decision: TaskDecision) -> None:
+    if not task.needs_person or not task.need:
+        held = ", not held" if decision is TaskDecision.APPROVE else ""
+        raise RalphError(
+            f"Nothing to {'approve' if held else 'decide'}: {task.id} is {task.standing}{held}.",
+            remedy=f"`ralph status {target}` lists what needs you.",
+        )
+    if decision not in FITTING[task.need.kind]:
+        raise RalphError(
+            f"{decision.value} does not fit: {task.id} waits because {_because(task.need)}.",
+            remedy=f"What fits: {'; '.join(answers(target, task))}.",
+        )
+    if decision is TaskDecision.SKIP and task.need.kind is not NeedKind.BLOCKED:
+        _check_gate(target, task.need.gate)
 
 
-def _options(asked: OpenQuestion) -> list[str]:
-    return [name + " [recommended]" * (name == asked.recommendation) for name in asked.options]
+def _because(need: Need) -> str:
+    return {
+        NeedKind.APPROVAL: "its work is held",
+        NeedKind.BLOCKED: "its agent says that it cannot be done",
+        NeedKind.DISPUTE: "its agent disputes a gate",
+        NeedKind.RED_BEFORE: "a gate was red before",
+        NeedKind.LANDING: "the next run lands it",
+    }[need.kind]
 
 
-def read_answers(path: Path | None) -> dict[str, str] | None:
-    """`{"answers": {id: option or text}}`, or an error with all mistakes."""
-    if path is None:
-        return None
-    remedy = 'It should look like {"answers": {"storage": "SQLite"}}.'
-    document = validation.parse_object(validation.read(path), name=str(path))
-    answers = document.get("answers")
-    if not isinstance(answers, dict):
-        raise Mistakes(str(path), ["answers: missing, and required"], remedy)
-    wrong = [f"answers.{name}: expected text" for name, value in answers.items() if not _is_answer(value)]
-    if wrong:
-        raise Mistakes(str(path), wrong, remedy)
-    return answers
+def _check_gate(target: str, name: str) -> None:
+    """Only a configured gate can be skipped."""
+    config = configuration.load(workspaces.find(Path.cwd()).root)
+    known = [gate.name for gate in (*default_gates(config), *simple_gates(config.verify.ui, config))]
+    if name not in known:
+        raise RalphError(
+            f"There is no gate `{name}` to skip." if name else "The agent named no gate to skip.",
+            remedy=f"The gates are: {', '.join(known) or 'none'}. Answer with --gate-is-right or --note instead.",
+        )
 
 
-def _is_answer(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
-
-
-def _meant(asked: OpenQuestion, answer: str) -> str:
-    """The matching option, ignoring case, or else the person's own text."""
-    wanted = answer.strip().casefold()
-    return next((name for name in asked.options if name.casefold() == wanted), answer.strip())
-
-
-def _ask(asked: OpenQuestion) -> str:
-    options = sorted(asked.options, key=lambda option: option != asked.recommendation)
-    say(f"\n{asked.question}", bold=True, hang=0)
-    for letter, option in zip(string.ascii_uppercase, options, strict=False):
-        _show(letter, option, asked)
-    say("  Or answer in your own words." if options else "")
-    return _meant(asked, letter_or_words(options, default="A" if options else None))
-
-
-def _show(letter: str, option: str, asked: OpenQuestion) -> None:
-    is_recommended = option == asked.recommendation
-    mark = click.style("  (recommended)", fg="green") if is_recommended else ""
-    say(f"  {letter}. {option}{mark}", hang=3)
-    if asked.options[option]:
-        say(f"     {asked.options[option]}", hang=0)
-    if is_recommended and asked.why:
-        say(f"     why: {asked.why}")
+def _done(target: Target, task: str, need: Need, decision: TaskDecision) -> str:
+    run = f"Run `{target.command}`"
+    match decision:
+        case TaskDecision.APPROVE:
+            return f"{task} is approved. {run} to land it."
+        case TaskDecision.SKIP if need.kind is NeedKind.BLOCKED:
+            return f"{task} is left out: it stays blocked. `ralph retry {target.name} {task}` brings it back."
+        case TaskDecision.SKIP if need.kind is NeedKind.RED_BEFORE:
+            return f"The gate `{need.gate}` is not required for {task}. {run} to land its work."
+        case TaskDecision.SKIP:
+            return f"The gate `{need.gate}` is not required for {task}. {run} to try it again."
+        case _:
+            return f"{task} is tried again, and its agent is told. {run}."

@@ -10,6 +10,7 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
+from ralph.cli import needs
 from ralph.cli.complete import targets
 from ralph.config import Config
 from ralph.plan.model import Plan
@@ -44,6 +45,8 @@ def command(target: str | None, as_json: bool) -> int:
         return 0
     for item, plan, work in rows:
         say(f"{item.name}: {_words(item, plan, work)}")
+        for line in needs.lines([(item.name, plan)] if plan else ()):
+            say(line, fg="yellow", hang=4)
         for task in plan or ():
             if task.acceptance:
                 say(f"  {words.ACCEPTED_MARK} {task.id} {words.cut(words.accepted(task.acceptance), 300)}", fg="cyan")
@@ -64,6 +67,7 @@ def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan |
 def _row(target: Target, plan: Plan | None, upcoming: Work | Finished | None) -> dict[str, object]:
     accepted = [{"id": task.id, **asdict(task.acceptance)} for task in plan or () if task.acceptance]
     row: dict[str, object] = {"target": target.name, "workflow": target.workflow, "accepted": accepted}
+    row["needs"] = needs.as_json(target.name, plan)
     if upcoming is None:
         return {**row, "state": "unplanned", "next": None}
     if isinstance(upcoming, Finished):
@@ -101,6 +105,8 @@ def _rest(target: Target, plan: Plan, end: Finished) -> str:
             return f"halted: {plan.failure.task} failed. Run `{target.command}` to retry it"
         case Ending.UNVERIFIED:
             return f"the final verification did not pass (ralph retry {target.name})"
+        case _ if needs.only_waits(plan):
+            return f"cannot continue; {words.cut(words.first_line(end.reason), 300)}"
         case _:
             remedy = target.command if target.marked_by else f"ralph retry {target.name}"
             return f"cannot continue; {words.cut(words.first_line(end.reason), 300)} ({remedy})"

@@ -8,7 +8,7 @@ from pathlib import Path
 from ralph import config as configuration
 from ralph import prompts
 from ralph import workspace as workspaces
-from ralph.cli.decide import DecisionOptions, OpenQuestion, read_answers
+from ralph.cli.questions import DecisionOptions, OpenQuestion, read_answers
 from ralph.cli.running import restore_after_kill
 from ralph.cli.show_plan import needed, show_plan
 from ralph.config import Config

@@ -15,7 +15,7 @@ from ralph import config as configuration
 from ralph import validation
 from ralph import workspace as workspaces
 from ralph.cli.complete import features
-from ralph.cli.decide import DecisionOptions, OpenQuestion, read_answers
+from ralph.cli.questions import DecisionOptions, OpenQuestion, read_answers
 from ralph.errors import RalphError
 from ralph.process.blocking import hand_over
 from ralph.stores import atomic

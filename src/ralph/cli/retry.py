@@ -32,7 +32,7 @@ def command(target: str, tasks: tuple[str, ...]) -> int:
     chosen: list[str] = []
 
     def again(plan: Plan, _: str) -> Plan:
-        blocked = [task.id for task in plan if task.state is TaskState.BLOCKED]
+        blocked = [task.id for task in plan if task.state is TaskState.BLOCKED and not task.left_out]
         chosen.extend([find_task(plan, task).id for task in tasks] or blocked)
         if plan.setup.failures:
             chosen.append("the set-up")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ralph.checkout.open import CheckoutRequest
+from ralph.cli.needs import HEADING, lines, only_waits
 from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
@@ -20,6 +21,7 @@ from ralph.plan.work import Ending
 from ralph.protect import crash_copies
 from ralph.views.lines import say
 from ralph.views.terminal import TerminalView
+from ralph.workflows.registry import find
 from ralph.workflows.run_request import RunRequest
 from ralph.workspace import Workspace
 
@@ -106,6 +108,8 @@ def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace
         view.line(f"  artifacts {request.artifacts}")
     if ended.ending is Ending.DONE and (review := request.review()):
         view.line(f"  review    {review}")
+    if _tell_needs(view, ended, request, workspace):
+        return
     match ended.ending:
         case Ending.DONE:
             git = f"git -C {wanted.folder}" if wanted.folder else "git"
@@ -143,6 +147,20 @@ def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace
             view.line(f"→ Run `{request.command}` to resume. It waits until the limit has passed; --try-now does not.")
         case _:
             view.line(f"→ Run `{request.command}` to resume.")
+
+
+def _tell_needs(view: TerminalView, ended: RunEnded, request: RunRequest, workspace: Workspace) -> bool:
+    """List what waits for a person; return whether nothing else is left to say."""
+    plan = find(workspace, ended.target).plan() if ended.needs else None
+    if plan is None or not plan.needs:
+        return False
+    view.line(f"→ {HEADING}:")
+    for line in lines([(ended.target, plan)]):
+        view.line(line, hang=4)
+    is_all = ended.ending in (Ending.BLOCKED, Ending.HALTED) and only_waits(plan)
+    if is_all:
+        view.line(f"  Then run `{request.command}`.")
+    return is_all
 
 
 def _has_followed(folder: Path, branch: str) -> bool:

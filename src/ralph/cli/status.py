@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
 from ralph import workspace as workspaces
+from ralph.cli import needs
 from ralph.cli.complete import targets
 from ralph.cli.complete import tasks as task_ids
+from ralph.cli.show_task import MAX_LINE, show_pages, show_task
 from ralph.errors import RalphError
 from ralph.journal.reader import Figures, figures, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
@@ -23,8 +27,6 @@ from ralph.workflows.registry import NO_PLANS, everything, find, find_by_task, f
 from ralph.workflows.request.files import ERRORS
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
-
-MAX_LINE = 300
 
 
 @click.command(
@@ -55,8 +57,8 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
     else:
         plan = _with_blocked(workspace, found[0], found[0].needed_plan())
         if task:
-            _show_task(find_task(plan, task))
-            _show_pages(workspace, found[0], task)
+            show_task(find_task(plan, task))
+            show_pages(workspace, found[0], task)
             for why in _unseen(workspace, plan, task).values():
                 click.secho(f"\nNo page was opened: {why}.", fg="yellow")
         else:
@@ -70,6 +72,7 @@ def _show_all(workspace: Workspace) -> int:
     owner = lock.holder(workspace.lock)
     if owner:
         click.secho(f"run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
+    needs.show(_waiting(found))
     for target in found:
         try:
             plan = _plan_of(workspace, target)
@@ -80,6 +83,15 @@ def _show_all(workspace: Workspace) -> int:
     if not found:
         click.echo(NO_PLANS)
     return 0
+
+
+def _waiting(found: list[Target]) -> Iterator[tuple[str, Plan]]:
+    """The plans that can be read."""
+    for target in found:
+        with suppress(RalphError):
+            plan = target.plan()
+            if plan:
+                yield target.name, plan
 
 
 def _plan_of(workspace: Workspace, target: Target) -> Plan | None:
@@ -118,12 +130,14 @@ def _show_session(workspace: Workspace, target: Target) -> None:
 
 def _progress(target: Target, plan: Plan) -> str:
     done, total = plan.count(TaskState.PASSED), len(plan.tasks)
-    blocked = plan.count(TaskState.BLOCKED)
+    blocked = plan.count(TaskState.BLOCKED) - plan.held
     parts = [f"{words.bar(done, total)} {plan.passed}/{total} passed"]
     if plan.accepted:
         parts.append(f"{plan.accepted} accepted")
     if blocked:
         parts.append(f"{blocked} blocked")
+    if plan.held:
+        parts.append(f"{plan.held} held")
     if plan.passed and not _is_verified(plan) and target.workflow != "session":  # its files do not record gates
         parts.append("UNVERIFIED: no gates")
     elif plan.unverified:
@@ -145,6 +159,7 @@ def _is_verified(plan: Plan) -> bool:
 
 
 def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
+    needs.show([(target.name, plan)])
     say(f"{plan.target}: {plan.description}" if plan.description else plan.target, bold=True)
     say(f"  {_progress(target, plan)}")
     if plan.branch:
@@ -259,53 +274,10 @@ def _remark(task: Task, begun: str) -> str:
         how = f"  ({words.how(task)})" if words.how(task) else ""
         return click.style(f"  {task.result.commit[:10]}{how}", dim=True)
     tried = f"{task.failures} failed" if task.failures else ""
+    standing = task.standing if task.standing in ("held", "left out") else ""
     why = words.cut(words.first_line(task.notes), MAX_LINE)
-    remark = ", ".join(filter(None, (begun, tried)))
+    remark = ", ".join(filter(None, (standing, begun, tried, words.without(task))))
     return "".join((f"  ({remark})" if remark else "", f"  {why}" if why else ""))
-
-
-def _show_task(task: Task) -> None:
-    say(f"{task.id} {task.title}", bold=True)
-    say(f"  {words.state_of(task)} · attempts {task.attempts}")
-    if task.description:
-        say(f"  {task.description}", hang=0)
-    for criterion in task.criteria:
-        say(f"  - {criterion}")
-    if task.acceptance:
-        say(f"  {words.accepted(task.acceptance)}")
-    elif task.result:
-        say(f"  commit {task.result.commit[:10]}: {task.result.summary}")
-        if task.result.evidence:
-            say(f"  {words.proof(task.result.evidence, task.result.proven_by)}")
-        for gate in task.result.gates:
-            optional = "" if gate.required else " (optional)"
-            where = f" · {words.IN_PLACE}" if gate.in_place else ""
-            mark = "✓" if gate.passed else "✗"
-            tests = f" · {gate.tests}" if gate.tests else ""
-            say(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}{tests}")
-    for line in task.tried if len(task.tried) > 1 or not task.notes else ():
-        say(f"  {words.cut(line, MAX_LINE)}")
-    if task.rounds:
-        click.echo(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
-    for finding in task.findings if task.result else ():  # otherwise the notes have them
-        say(f"  {words.cut(str(finding), MAX_LINE)}", fg=words.SEVERITY_COLOURS[finding.severity])
-    if task.notes:
-        click.echo("\n" + task.notes)
-
-
-def _show_pages(workspace: Workspace, target: Target, task: str) -> None:
-    """What the browser found before the first attempt and after each one."""
-    attempt = None
-    for seen in seen_pages(workspace.logs, target.name).get(task, ()):
-        if seen.number != attempt:
-            attempt = seen.number
-            when = f"after attempt {attempt}" if attempt else "before the first attempt"
-            click.secho(f"\nIn the browser, {when}:", bold=True)
-        colour = "red" if seen.findings else "green"
-        shot = f" · {seen.screenshot}" if seen.screenshot else ""
-        click.secho(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)
-        for finding in seen.findings:
-            say(f"      {words.cut(finding, MAX_LINE)}")
 
 
 def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[str, object]:
@@ -326,26 +298,14 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "verified": _is_verified(plan),
         "inPlace": plan.in_place,
         "proven": plan.proven,
+        "needs": needs.as_json(target.name, plan),
         **_session(workspace, target),
         "failure": asdict(plan.failure) if plan.failure else None,
         "verifiedAt": plan.review.verified_at or None,
         "run": _run_as_json(workspace) if target.workflow == "requirements" else None,
         "tasks": [
             {
-                "id": task.id,
-                "title": task.title,
-                "state": task.standing,
-                "accepted": asdict(task.acceptance) if task.acceptance else None,
-                "retries": task.failures,
-                "attempts": task.attempts,
-                "commit": task.result.commit if task.result else None,
-                "inPlace": bool(task.result and task.result.in_place),
-                "evidence": task.result.evidence.value if task.result and task.result.evidence else None,
-                "provenBy": list(task.result.proven_by) if task.result else [],
-                "notes": task.notes,
-                "reviewRounds": task.rounds,
-                "findings": finding_entries(task.findings),
-                "spec": task.spec or None,
+                **_task_entry(target.name, task),
                 "pages": [asdict(seen) for seen in pages.get(task.id, ())],
                 "noPage": unseen.get(task.id),
             }
@@ -366,6 +326,28 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         ],
         "figures": _figures_as_json(figures(workspace.logs, target.name)),
         "spent": spent.as_json(workspace.records, target.name),
+    }
+
+
+def _task_entry(target: str, task: Task) -> dict[str, object]:
+    return {
+        "id": task.id,
+        "title": task.title,
+        "state": task.standing,
+        "accepted": asdict(task.acceptance) if task.acceptance else None,
+        "retries": task.failures,
+        "attempts": task.attempts,
+        "commit": task.result.commit if task.result else None,
+        "inPlace": bool(task.result and task.result.in_place),
+        "evidence": task.result.evidence.value if task.result and task.result.evidence else None,
+        "provenBy": list(task.result.proven_by) if task.result else [],
+        "need": needs.need_entry(target, task) if task.needs_person else None,
+        "waived": list(task.waived),
+        "decisions": list(task.decisions),
+        "notes": task.notes,
+        "reviewRounds": task.rounds,
+        "findings": finding_entries(task.findings),
+        "spec": task.spec or None,
     }
 
 

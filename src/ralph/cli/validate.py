@@ -88,7 +88,7 @@ def _mistakes_in_steps(workspace: Workspace, name: str) -> list[str]:
     from ralph import prompts
     from ralph.plan.work import WorkKind
     from ralph.steps import pipeline
-    from ralph.steps.agent import CallSettings
+    from ralph.steps.agent_settings import CallSettings
     from ralph.workflows.requirements.workflow import prompt_name
 
     mistakes = []

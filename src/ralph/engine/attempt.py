@@ -16,11 +16,13 @@ from ralph.engine.run import Run
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, AttemptStarted, BreakerChanged, StepRetried, StepStarted, Waited
 from ralph.plan.attempt import Attempt, Record, StepResult
+from ralph.plan.model import NeedKind
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, StepSpec, Verdict, Work
 from ralph.steps.base import Context, Step
 from ralph.steps.host import Host
 from ralph.steps.registry import is_built_in, step_type
+from ralph.steps.way_out import dispute_in
 
 ENDS = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.HELD})
 """After these, no other step runs, whatever its settings."""
@@ -57,6 +59,8 @@ async def run_attempt(attempt: Attempt, host: AttemptHost, record: Record) -> Re
     """Run the steps that the record does not contain yet and return the completed record."""
     context = Context(attempt=attempt, host=host, record=record)
     for spec in attempt.work.steps:
+        if _is_left_out(spec, record):
+            continue
         result = record.result_of(spec.label)
         if result is None:
             step = step_type(spec.type)(spec)
@@ -131,7 +135,15 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
     )
 
 
+def _is_left_out(spec: StepSpec, record: Record) -> bool:
+    """Return whether a step is left out: once an agent asks a person to decide about a gate, only the gates run."""
+    said = dispute_in(record.steps)
+    return said is not None and said.verdict is Verdict.BLOCKED and spec.label != said.step and spec.type != "verify"
+
+
 def _continues(spec: StepSpec, result: StepResult) -> bool:
+    if result.need and result.need.kind is NeedKind.DISPUTE:
+        return True
     if result.verdict in ENDS:
         return False
     return result.verdict is Verdict.PASSED or spec.resilience.continue_on_error

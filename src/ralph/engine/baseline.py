@@ -27,6 +27,7 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     if checked is None:
         return ()
     run.before[await run.branch.repo.tree_of(tip)] = checked.results
+    run.red_before.learn(checked.results)
     bad = gate_list.red(checked.results)
     red = tuple(result.command for result in bad)
     run.emit(BaselineEnded(red=red, seconds=time.monotonic() - began))

@@ -93,7 +93,7 @@ def proven_by(
     was_red = {result.name: result for result in red(without)}
     found: list[str] = []
     for result in work:
-        old = was_red.get(result.name) if result.passed else None
+        old = was_red.get(result.name) if result.passed and result.required else None
         if old:
             earlier = next((one for one in base if one.name == result.name), None)
             found += _tests(result, old, earlier) or [result.name]

@@ -25,7 +25,7 @@ from ralph.git.repo import Repo
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt, Record
 from ralph.plan.evidence import Concern, Proof
-from ralph.plan.model import GateResult, Plan
+from ralph.plan.model import GateResult, NeedKind, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work, WorkKind
@@ -189,6 +189,14 @@ class LocalHost(Frozen):
                 ui=attempt.number,
                 slot=self.copy,
             )
+
+    def note_claim(self, work: str, kind: NeedKind) -> bool:
+        is_first = (work, kind) not in self.run.claims
+        self.run.claims.add((work, kind))
+        return is_first
+
+    def fails_as_before(self, results: tuple[GateResult, ...]) -> bool:
+        return self.run.red_before.is_unchanged(results)
 
     async def audit(self, attempt: Attempt, commit: str) -> tuple[Concern, ...]:
         return await concerns(self.run, attempt, commit)

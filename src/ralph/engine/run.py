@@ -22,12 +22,13 @@ from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.budget import Spending
 from ralph.engine.interrupt import Interrupt
+from ralph.engine.red_before import RedBefore
 from ralph.engine.workflow import Workflow
 from ralph.git.config import with_persons
 from ralph.journal.events import Event, Noted, PageChecked
 from ralph.journal.writer import Journal
 from ralph.plan.attempt import Record
-from ralph.plan.model import GateResult, Plan, Task
+from ralph.plan.model import Gate, GateResult, NeedKind, Plan, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec
 from ralph.process.redaction import Secrets
@@ -35,6 +36,7 @@ from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
+from ralph.verify.gate_list import waived
 from ralph.workspace import Workspace
 
 if TYPE_CHECKING:  # methods import what only attempts need: a plan that is complete starts without it
@@ -51,6 +53,20 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.verify.urls import Page
 
 GIT_CONFIG = ".gitconfig"
+
+
+def gates_of(run: Run, task: Task | None) -> tuple[Gate, ...]:
+    """Return the gates of a task, or of the whole plan, which does not require what a person waived for a task."""
+    return run.workflow.gates(task) if task else _of_plan(run, run.workflow.gates(None))
+
+
+def ui_gates_of(run: Run, task: Task | None) -> tuple[Gate, ...]:
+    """Return the gates that need services and pages, in the same way."""
+    return run.workflow.ui_gates(task) if task else _of_plan(run, run.workflow.ui_gates(None))
+
+
+def _of_plan(run: Run, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+    return waived(gates, {name for task in run.plan for name in task.waived})
 
 
 @dataclass
@@ -86,6 +102,8 @@ class Run:
     verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # green gate results by tree
     before: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # any results by tree, without work
     pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
+    red_before: RedBefore = field(default_factory=RedBefore)  # gates that failed before the attempts
+    claims: set[tuple[str, NeedKind]] = field(default_factory=set)  # what agents have asked a person for, by work
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None
@@ -298,7 +316,7 @@ class Run:
                 seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
                 secrets=self.secrets,
             )
-        return UiWork(services=services, gates=self.workflow.ui_gates(task), visit=visit)
+        return UiWork(services=services, gates=ui_gates_of(self, task), visit=visit)
 
     def ui_tasks(self, task: Task | None) -> list[Task]:
         """Return the tasks whose pages are opened: the given task, or all UI tasks."""

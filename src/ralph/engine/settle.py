@@ -11,8 +11,6 @@ from ralph.plan.model import (
     Failure,
     FinalReview,
     Finding,
-    Need,
-    NeedKind,
     Plan,
     Severity,
     Spec,
@@ -107,8 +105,8 @@ def _reason_in_race(task: Task, outcome: Outcome) -> str:
 
 
 def _halted(plan: Plan, at: str) -> Plan:
-    """The first blocked task halts the plan for as long as it is blocked."""
-    blocked = [task for task in plan if task.state is TaskState.BLOCKED]
+    """The first blocked task halts the plan for as long as it is blocked; one that waits for a person does not."""
+    blocked = [task for task in plan if task.state is TaskState.BLOCKED and not task.need and not task.left_out]
     if not blocked:
         return replace(plan, failure=None)
     if plan.failure and any(task.id == plan.failure.task for task in blocked):
@@ -117,7 +115,7 @@ def _halted(plan: Plan, at: str) -> Plan:
     return replace(plan, failure=Failure(task=first.id, title=first.title, message=first.notes, at=at))
 
 
-def _without_failure_of(plan: Plan, task_id: str) -> Plan:
+def without_failure_of(plan: Plan, task_id: str) -> Plan:
     return replace(plan, failure=None) if plan.failure and plan.failure.task == task_id else plan
 
 
@@ -125,11 +123,15 @@ def resume(plan: Plan) -> Plan:
     """Resume a halted plan: blocked tasks get new attempts and keep their history."""
 
     def again(task: Task) -> Task:
-        if task.state is not TaskState.BLOCKED or task.need:  # a person has not decided yet
+        if task.state is not TaskState.BLOCKED or task.need or task.left_out:  # that is for a person to decide
             return task
-        return replace(task, state=TaskState.PENDING, failures=0, idle=0, rounds=0, result=None)
+        return with_new_attempts(task)
 
     return replace(plan, tasks=tuple(map(again, plan.tasks)), failure=None)
+
+
+def with_new_attempts(task: Task) -> Task:
+    return replace(task, state=TaskState.PENDING, failures=0, idle=0, rounds=0, result=None)
 
 
 def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
@@ -149,10 +151,8 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
                 concerns=outcome.concerns,
             )
             return replace(task, state=TaskState.PASSED, result=result, notes="", idle=0)
-        case Verdict.HELD:
+        case Verdict.HELD | Verdict.BLOCKED:
             return replace(task, state=TaskState.BLOCKED, need=outcome.need, notes=_notes(outcome.reason))
-        case Verdict.BLOCKED:
-            return replace(task, state=TaskState.BLOCKED, notes=_notes(outcome.reason))
         case Verdict.FAILED | Verdict.UNFINISHED:
             idle = 0 if outcome.changed else task.idle + 1
             return _unless_stuck(replace(_failed_once_more(task, outcome.reason, policy), idle=idle), policy)
@@ -297,21 +297,10 @@ def retry_manually(plan: Plan, task_id: str) -> Plan:
 
     def again(task: Task) -> Task:
         fresh = replace(task, state=TaskState.PENDING, failures=0, idle=0, base="", notes="", tried=(), result=None)
-        return replace(fresh, rounds=0, resets=0, findings=(), need=None, approved=())
+        fresh = replace(fresh, rounds=0, resets=0, findings=(), need=None, approved=())
+        return replace(fresh, waived=(), decisions=(), left_out=False)
 
-    return open_spec_of(_without_failure_of(plan.change(task_id, again), task_id), task_id)
-
-
-def approve_manually(plan: Plan, task_id: str) -> Plan:
-    """Approve what a held task changed about the checks: the next run lands its work without an agent."""
-
-    def approved(task: Task) -> Task:
-        assert task.need, "only a held task is approved"
-        need = Need(kind=NeedKind.LANDING, why=task.need.why)
-        concerns = tuple(dict.fromkeys((*task.approved, *task.need.concerns)))
-        return replace(task, state=TaskState.PENDING, need=need, approved=concerns, notes="")
-
-    return open_spec_of(_without_failure_of(plan.change(task_id, approved), task_id), task_id)
+    return open_spec_of(without_failure_of(plan.change(task_id, again), task_id), task_id)
 
 
 def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by: str = "") -> Plan:
@@ -320,10 +309,11 @@ def accept_manually(plan: Plan, task_id: str, why: str, at: str, commit: str, by
     summary = f"Accepted by a person: {why}"
     result = TaskResult(completed_at=at, commit=commit, summary=summary, accepted=accepted, evidence=Evidence.ACCEPTED)
     plan = plan.change(
-        task_id, lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base="", need=None)
+        task_id,
+        lambda task: replace(task, state=TaskState.PASSED, result=result, notes="", base="", need=None, left_out=False),
     )
     plan = replace(plan, current=None if plan.current == task_id else plan.current)
-    return open_spec_of(_without_failure_of(plan, task_id), task_id)
+    return open_spec_of(without_failure_of(plan, task_id), task_id)
 
 
 def retry_spec_manually(plan: Plan, spec_id: str) -> Plan:

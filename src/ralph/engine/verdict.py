@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from ralph.frozen import Frozen
 from ralph.plan.attempt import Record, StepResult, counts_against
-from ralph.plan.model import GateResult, Plan
+from ralph.plan.model import GateResult, Need, Plan
 from ralph.plan.usage import Usage
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind
 from ralph.verify.gate_list import red
@@ -13,7 +14,7 @@ LEAVES_OFF = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED})
 
 def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0.0) -> Outcome:
     """Return the outcome of an attempt whose steps have run, either all or up to the first failure."""
-    verdict, reason, reopened = _judge(plan, work, record)
+    judged = _judge(plan, work, record)
     usage = Usage()
     for result in record.steps:
         usage += result.usage
@@ -22,15 +23,15 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
     return Outcome(
         work_id=work.id,
         number=record.number,
-        verdict=verdict,
-        reason=reason,
+        verdict=judged.verdict,
+        reason=judged.reason,
         at=at,
         commit=next((result.commit for result in reversed(record.steps) if result.commit), ""),
         summary=next((text for text in (*subjects, *(result.summary for result in record.steps)) if text), ""),
         trailers=tuple(line for result in record.steps for line in result.trailers),
         gates=_gates(record.steps),
         learnings=tuple(text for result in record.steps for text in result.learnings),
-        reopened=reopened,
+        reopened=judged.reopened,
         findings=next((result.findings for result in reversed(record.steps) if result.findings is not None), None),
         usage=usage,
         agent=next((result.agent for result in record.steps if result.agent), record.agent),
@@ -41,7 +42,7 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
         evidence=next((result.evidence for result in reversed(record.steps) if result.evidence), None),
         proven_by=next((result.proven_by for result in reversed(record.steps) if result.evidence), ()),
         concerns=tuple(text for result in record.steps for text in result.concerns),
-        need=next((result.need for result in record.steps if result.need), None),
+        need=judged.need,
         changed=any(result.changed for result in record.steps),
         touched=next((result.touched for result in record.steps if result.touched), ()),
         seconds=seconds,
@@ -49,16 +50,31 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
     )
 
 
-def _judge(plan: Plan, work: Work, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:
+class Judgement(Frozen):
+    """What the steps of an attempt lead to."""
+
+    verdict: Verdict
+    reason: str = ""
+    reopened: tuple[str, ...] = ()
+    need: Need | None = None
+
+
+def _judge(plan: Plan, work: Work, record: Record) -> Judgement:
     if not record.steps:
-        return Verdict.INTERRUPTED, "The attempt ended before its first step.", ()
+        return Judgement(verdict=Verdict.INTERRUPTED, reason="The attempt ended before its first step.")
     off = next((result for result in record.steps if result.verdict in LEAVES_OFF), None)
     if off:
-        return off.verdict, off.reason, ()
+        return Judgement(verdict=off.verdict, reason=off.reason)
     if work.kind is WorkKind.REVIEW:
-        return _judge_review(plan, record)
-    bad = next((result for result in record.steps if counts_against(work, result)), None)
-    return (bad.verdict, bad.reason, ()) if bad else (Verdict.PASSED, "", ())
+        verdict, reason, reopened = _judge_review(plan, record)
+        return Judgement(verdict=verdict, reason=reason, reopened=reopened)
+    against = [result for result in record.steps if counts_against(work, result)]
+    if not against:
+        return Judgement(verdict=Verdict.PASSED)
+    bad = against[0]
+    if bad.need:  # the gates have run since, and their step says more
+        bad = next(result for result in reversed(against) if result.need and result.need.kind is bad.need.kind)
+    return Judgement(verdict=bad.verdict, reason=bad.reason, need=bad.need)
 
 
 def _judge_review(plan: Plan, record: Record) -> tuple[Verdict, str, tuple[str, ...]]:

@@ -35,6 +35,7 @@ class RunStarted(Event):
     config: str = ""  # the step configuration, if the workflow has one
     in_place: bool = False  # gates run in the agent's working copy, or did for a task that has passed
     accepted: int = 0  # tasks that a person accepted
+    held: int = 0  # of the blocked tasks, those that wait for a person's approval
     follower: str = ""  # the person's own branch, if it is fast-forwarded at the end
 
 
@@ -217,6 +218,8 @@ class AttemptEnded(AttemptEvent):
 class TaskBlocked(AttemptEvent):
     reason: str
     ref: str
+    need: str = ""  # the kind of decision that a person must make; empty: none
+    gate: str = ""  # the gate that it is about
 
 
 class Landed(AttemptEvent):
@@ -260,6 +263,8 @@ class RunEnded(Event):
     optional: int = 0  # those that only warn
     in_place: bool = False  # gates ran in the agent's working copy, in this run or for a task that passed before
     accepted: int = 0  # tasks that a person accepted
+    held: int = 0  # of the blocked tasks, those that wait for a person's approval
+    needs: int = 0  # tasks that wait for a person's decision
     proven: int = 0  # tasks with a test or a gate that fails without them
     unverified: str = ""  # why passed work is not verified; empty: required gates decided
     is_error: bool = False  # an error ended it, and its message follows

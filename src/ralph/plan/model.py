@@ -177,6 +177,9 @@ class Task(Frozen):
     may: tuple[str, ...] = ()  # globs of tests and gate definitions that its work is meant to change
     need: Need | None = None  # what it waits for: while it is blocked, a person
     approved: tuple[str, ...] = ()  # the concerns that a person approved
+    waived: tuple[str, ...] = ()  # gates that a person does not require for it, by name
+    decisions: tuple[str, ...] = ()  # what a person decided about it, for the agents of later attempts
+    left_out: bool = False  # blocked, and a person decided that it stays so
 
     @property
     def acceptance(self) -> Acceptance | None:
@@ -188,8 +191,15 @@ class Task(Frozen):
         """Its state as views show it: an accepted task is not passed, and one that waits for approval is held."""
         if self.acceptance:
             return "accepted"
-        is_held = self.state is TaskState.BLOCKED and self.need and self.need.kind is NeedKind.APPROVAL
+        if self.state is TaskState.BLOCKED and self.left_out:
+            return "left out"
+        is_held = self.needs_person and self.need and self.need.kind is NeedKind.APPROVAL
         return "held" if is_held else self.state.value
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether it waits for a person's decision."""
+        return self.state is TaskState.BLOCKED and self.need is not None
 
     @property
     def wish(self) -> tuple[object, ...]:
@@ -291,6 +301,16 @@ class Plan(Frozen):
     def accepted(self) -> int:
         """How many tasks a person accepted."""
         return sum(task.acceptance is not None for task in self.tasks)
+
+    @property
+    def held(self) -> int:
+        """How many tasks wait for a person's approval."""
+        return sum(task.standing == "held" for task in self.tasks)
+
+    @property
+    def needs(self) -> tuple[Task, ...]:
+        """The tasks that wait for a person's decision."""
+        return tuple(task for task in self.tasks if task.needs_person)
 
     @property
     def unverified(self) -> tuple[Task, ...]:

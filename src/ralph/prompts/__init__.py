@@ -16,7 +16,7 @@ VARIABLES = {
     "run": (
         "feature", "storyId", "storyTitle", "storyDescription", "acceptanceCriteria", "attempt", "failure",
         "tried", "ui", "pages", "protected", "verifyCommands", "alreadyRed", "learnings", "doneMarker",
-        "learningMarker",
+        "learningMarker", "goal", "decisions", "blockedMarker", "disputeMarker",
     ),
     "verify": (
         "feature", "verifyCommands", "suiteIsRed", "failure", "storySummaries", "learnings", "verifiedMarker",
@@ -32,7 +32,8 @@ VARIABLES = {
     "LOOP_PROMPT": (
         "project", "requirementsFile", "prdFile", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria",
         "attempt", "loop", "progress", "tasks", "failure", "tried", "protected", "verifyCommands", "alreadyRed",
-        "learnings", "learningsFile", "doneMarker", "learningMarker",
+        "learnings", "learningsFile", "doneMarker", "learningMarker", "goal", "decisions", "blockedMarker",
+        "disputeMarker",
     ),
     "review": (
         "about", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "attempt", "verifyCommands",
@@ -43,11 +44,11 @@ VARIABLES = {
     "task": (
         "taskId", "taskDescription", "taskQuoted", "specName", "specFile", "specContext", "completedTasks",
         "acceptanceCriteria", "specCriteria", "attempt", "failure", "tried", "protected", "gates", "alreadyRed",
-        "learnings", "doneMarker", "blockedMarker", "learningMarker",
+        "learnings", "doneMarker", "blockedMarker", "learningMarker", "decisions", "disputeMarker",
     ),
     "spec-fix": (
         "specName", "specFile", "specContext", "completedTasks", "attempt", "failure", "protected", "gates",
-        "alreadyRed", "learnings", "doneMarker", "blockedMarker", "learningMarker",
+        "alreadyRed", "learnings", "doneMarker", "blockedMarker", "learningMarker", "disputeMarker",
     ),
     "specs-plan": ("specs", "existing", "answerFile", "mistakes"),
     "request-research": ("requestQuoted", "always", "answerFile", "mistakes"),
@@ -56,7 +57,7 @@ VARIABLES = {
     "request-task": (
         "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "requestQuoted", "summary", "prdFile",
         "dependencies", "attempt", "failure", "tried", "protected", "verifyCommands", "alreadyRed", "learnings",
-        "doneMarker", "learningMarker",
+        "doneMarker", "learningMarker", "decisions", "blockedMarker", "disputeMarker",
     ),
     "role-planner": (),
     "role-questioner": (),
@@ -64,7 +65,8 @@ VARIABLES = {
     "role-reviewer": (),
     "session-call": (
         "sessionPath", "mode", "request", "cycle", "taskId", "attemptNumber", "reportPath", "reports", "iteration",
-        "verifyCommands", "protected", "failure", "lastReport", "mistakes", "suiteIsRed",
+        "verifyCommands", "protected", "failure", "lastReport", "mistakes", "suiteIsRed", "blockedMarker",
+        "disputeMarker",
     ),
     "learnings-compact": ("learnings", "limit", "answerFile", "mistakes"),
 }  # fmt: skip

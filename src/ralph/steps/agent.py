@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from pydantic import Field
-
 from ralph import safe_files
 from ralph.agent import call
 from ralph.agent.call import AgentCall, AgentResult, make
@@ -23,6 +21,7 @@ from ralph.config import NamedProvider, Provider
 from ralph.frozen import Frozen
 from ralph.journal.events import STOPPED, AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
 from ralph.plan.attempt import StepResult
+from ralph.plan.model import Need
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, Work, WorkKind
@@ -31,32 +30,13 @@ from ralph.protect.contract import ContractCheck
 from ralph.protect.protection import Protection, Violations, undo_protected
 from ralph.steps import base
 from ralph.steps.agent_failures import failure, not_committed, permission_hint, refused, silence, unclaimed
+from ralph.steps.agent_settings import AgentSettings, CallSettings
 from ralph.steps.base import Context, Step
-from ralph.values import Duration
+from ralph.steps.way_out import claim_of, said_in
 
 MAX_TOUCHED = 8
 UNKNOWN = Usage(calls=1, unpriced=1)
 STARTS_BELOW = "You start in the folder `{}` of the project. Every path below is relative to the project: {}"
-
-
-class CallSettings(base.StepSettings):
-    """How an agent is called for this step."""
-
-    prompt_file: str | None = Field(
-        default=None, description="The prompt template, a Markdown file; null: the default one."
-    )
-    model: str | None = Field(default=None, description="The model that the agent uses; null: the configured one.")
-    timeout: Duration | None = Field(default=None, description="The time limit of the call; null: 15m.")
-    allowed_tools: str | None = Field(
-        default=None, description="The tools that the agent may use, separated by commas, if it has an option for this."
-    )
-
-
-class AgentSettings(CallSettings):
-    prd_file: str | None = Field(default=None, description="The plan's file; null: .ralph/prd.json.")
-    marker_file: str | None = Field(
-        default=None, description="Run the step only once: Ralph creates this file when it has run."
-    )
 
 
 class Inspection(Frozen):
@@ -316,6 +296,7 @@ class AgentStep(Step):
                 commit=findings.commit,
             )
         verdict, reason = self._verdict(context, heard, findings)
+        is_asking = self.may_claim and verdict in (Verdict.BLOCKED, Verdict.PASSED)
         return StepResult(
             step=self.spec.label,
             verdict=verdict,
@@ -332,6 +313,7 @@ class AgentStep(Step):
             changed=findings.moved,
             touched=findings.touched,
             left_out=findings.left_out,
+            need=self._claim(context, heard) if is_asking else None,
             retry_at=heard.failure.retry_at if heard.failure else None,
             fatal=verdict is Verdict.INTERRUPTED,
         )
@@ -341,12 +323,20 @@ class AgentStep(Step):
         if failed:
             return failed
         work, claims = context.work, self.claims(context.work)
-        if "BLOCKED" in heard.claims and "DONE" not in heard.claims:
-            return Verdict.BLOCKED, f"The agent gave up: {heard.reason or 'it gave no reason.'}"
+        claim = self._claim(context, heard)
+        if claim and "DONE" not in heard.claims:
+            is_first = not self.may_claim or context.host.note_claim(work.id, claim.kind)
+            again = "It asks again in the same run, so this counts as a failed attempt. "
+            return (Verdict.BLOCKED, said_in(claim)) if is_first else (Verdict.FAILED, again + said_in(claim))
         if claims and not claims & heard.claims:
             stopped = refused(heard, self.provider(context), changed=findings.moved)
             return stopped or silence(heard, changed=findings.moved) or (work.unclaimed, unclaimed(work, claims, heard))
         return self._accept(context, heard, findings)
+
+    def _claim(self, context: Context, heard: AgentResult) -> Need | None:
+        """Return what the agent asks of a person; only the one that does the work may dispute a gate."""
+        gates = (*context.attempt.gates, *context.attempt.ui_gates)
+        return claim_of(heard if self.may_claim else replace(heard, disputes=()), gates)
 
     def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
         """The agent says that it is done: check that there is work to verify."""

@@ -12,7 +12,7 @@ from ralph.config import Config, NamedProvider
 from ralph.journal.events import Event
 from ralph.plan.attempt import Attempt
 from ralph.plan.evidence import Concern, Proof
-from ralph.plan.model import GateResult, Plan
+from ralph.plan.model import GateResult, NeedKind, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import ContractResult, FileTexts, Work
@@ -127,6 +127,14 @@ class Host(Protocol):
 
     async def verify(self, attempt: Attempt, commit: str) -> SuiteResult:
         """Run the attempt's gates on a clean checkout of a commit."""
+        ...
+
+    def note_claim(self, work: str, kind: NeedKind) -> bool:
+        """Take note that an agent asks for a person; return whether it is the first time in this run."""
+        ...
+
+    def fails_as_before(self, results: tuple[GateResult, ...]) -> bool:
+        """Take note of an attempt's gates; return whether all that are red fail as before the first attempt, again."""
         ...
 
     async def audit(self, attempt: Attempt, commit: str) -> tuple[Concern, ...]:

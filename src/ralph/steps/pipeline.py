@@ -15,7 +15,7 @@ from ralph import validation
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.plan.work import Resilience, StepSpec
-from ralph.steps.agent import CallSettings
+from ralph.steps.agent_settings import CallSettings
 from ralph.steps.base import Step
 from ralph.steps.registry import offered_type, step_names, step_type
 from ralph.steps.review import ReviewStep

@@ -10,7 +10,8 @@ from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.plan.attempt import StepResult
 from ralph.protect.protection import Violations
 from ralph.steps import base
-from ralph.steps.agent import AgentStep, CallSettings, Inspection
+from ralph.steps.agent import AgentStep, Inspection
+from ralph.steps.agent_settings import CallSettings
 from ralph.steps.base import Context
 
 CHANGED_PROJECT = "it changed the project, but may only read it"

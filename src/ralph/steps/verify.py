@@ -7,10 +7,13 @@ from dataclasses import replace
 from ralph.journal.events import Audited
 from ralph.plan.attempt import StepResult
 from ralph.plan.evidence import Evidence, Proof
-from ralph.plan.model import Need, NeedKind
+from ralph.plan.model import GateResult, Need, NeedKind
 from ralph.plan.work import Verdict, WorkKind, listed
 from ralph.steps.base import Context, Step
+from ralph.steps.way_out import dispute_in, judge_dispute
 from ralph.steps.weakened import Weakened, sort_by_consequence
+from ralph.verify.gate_list import red
+from ralph.verify.gates import explain
 from ralph.verify.urls import why_unseen
 
 UNPROVEN = (
@@ -27,17 +30,20 @@ class VerifyStep(Step):
         known = host.known_green(tree) if context.work.kind is WorkKind.FINISH and not attempt.is_ui else None
         if known is not None:
             return replace(self.passed(), gates=known, commit=commit, verified_tree=tree)
-        weakened = await self._audit(context, commit)
+        weakened, said = await self._audit(context, commit), dispute_in(context.record.steps)
         undone = host.logs / f"{context.label}-undone-by-gates"
         async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
             checked = await host.verify(attempt, commit)
             is_green = not checked.reason and not weakened.reason
-            is_weighed = is_green and context.work.kind is WorkKind.TASK
+            is_weighed = is_green and context.work.kind is WorkKind.TASK and not said
             proof = await host.evidence(attempt, commit, checked.results) if is_weighed else None
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: the work is unverified.", warning=True)
         no_page = self._say_unseen(context)
         reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), weakened.reason, checked.reason)))
+        waiting = self._waiting(context, said, checked.results, by_gates=reason == explain(checked.results))
+        if waiting:
+            return replace(waiting, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         if reason:
             left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
             hint = f"\n\nNot in the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
@@ -67,6 +73,25 @@ class VerifyStep(Step):
             )
         )
         return weakened
+
+    def _waiting(
+        self, context: Context, said: StepResult | None, results: tuple[GateResult, ...], *, by_gates: bool
+    ) -> StepResult | None:
+        """Return the result of work that waits for a person: a gate is disputed, or was red before in the same way.
+
+        `by_gates`: if the work fails, it fails by these gates alone.
+        """
+        bad = red(results) if by_gates else ()
+        why = judge_dispute(said, results, frozenset(result.name for result in bad)) if said else ""
+        if why and said:
+            return StepResult(step=self.spec.label, verdict=Verdict.BLOCKED, reason=why, need=said.need)
+        is_unchanged = context.work.kind is WorkKind.TASK and context.host.fails_as_before(results)
+        if not is_unchanged or not bad:
+            return None
+        why = explain(bad)
+        reason = f"Was red before, and fails in the same way. {why}"
+        need = Need(kind=NeedKind.RED_BEFORE, why=why.split("\n", 1)[0], gate=bad[0].name)
+        return StepResult(step=self.spec.label, verdict=Verdict.BLOCKED, reason=reason, need=need)
 
     def _green(self, context: Context, weakened: Weakened) -> StepResult:
         """Return the result of green work: held for a person's approval, unless a reviewer sees it anyway."""

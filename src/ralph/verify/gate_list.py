@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from ralph.config import Config
 from ralph.plan.model import Gate, GateResult
@@ -27,6 +28,11 @@ def default_gates(config: Config) -> tuple[Gate, ...]:
 def simple_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
     """Return commands as gates that are named after themselves."""
     return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
+
+
+def waived(gates: Iterable[Gate], names: Collection[str]) -> tuple[Gate, ...]:
+    """Return the gates; those that a person has waived are not required."""
+    return tuple(replace(gate, required=False) if gate.name in names else gate for gate in gates)
 
 
 def red(results: Iterable[GateResult]) -> tuple[GateResult, ...]:

@@ -61,5 +61,5 @@ def _task(task: Task) -> str:
     spent = [*how, words.count(task.attempts, "attempt"), words.duration(task.seconds)]
     tries = f" ({', '.join([*spent, *([words.cost(task.usage)] if task.usage.cost_usd is not None else [])])})"
     why = f": {words.cut(words.first_line(task.notes), 200)}" if task.notes else ""
-    state = f" **{task.state.value}**{why}" if task.state is not TaskState.PASSED else ""
+    state = f" **{task.standing}**{why}" if task.state is not TaskState.PASSED else ""
     return f"- {box} `{task.id}` {words.cut(task.title, 200)}{tries}{state}"

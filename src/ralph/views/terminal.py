@@ -12,7 +12,7 @@ from ralph.ansi import strip_ansi
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.plan.evidence import Evidence
-from ralph.plan.model import TaskState, is_in_place
+from ralph.plan.model import NeedKind, TaskState, is_in_place
 from ralph.plan.work import Ending, Verdict, WorkKind
 from ralph.views import words
 from ralph.views.lines import Clock, say, stamped
@@ -105,7 +105,7 @@ class TerminalView:
         self._count(event)
         self._is_session = event.workflow == "session"
         passed = words.passed(event.passed, event.accepted)
-        blocked = f", {event.blocked} blocked" if event.blocked else ""
+        blocked = words.blocked(event.blocked, event.held)
         self._line(f"{event.target}: {words.count(event.tasks, 'task')}, {passed}{blocked}", bold=True)
         model = f" · model {event.model}" if event.model else ""
         config = f" · config {event.config}" if event.config else ""
@@ -297,7 +297,9 @@ class TerminalView:
                 self._line(f"  ‖ {event.work} {event.verdict.value}: {reason}", fg="yellow", bold=True)
 
     def _task_blocked(self, event: e.TaskBlocked) -> None:
-        self._line(f"  ✗ {event.work} is blocked; its work is kept in {event.ref}", fg="red")
+        is_held = event.need == NeedKind.APPROVAL.value
+        mark, what, colour = ("‖", "held", "yellow") if is_held else ("✗", "blocked", "red")
+        self._line(f"  {mark} {event.work} is {what}; its work is kept in {event.ref}", fg=colour)
         why = words.first_line(event.reason)
         if why != words.first_line(self._reasons.get(event.work, "")):  # otherwise it was just printed
             self._line(f"    {words.cut(why, 300)}", fg="red")
@@ -322,7 +324,7 @@ class TerminalView:
         colour = {Ending.DONE: "green", Ending.ONCE: "green"}.get(event.ending, "yellow")
         self._line()
         self._line(headline(event, shown=self._is_shown(event)), always=True, fg=colour, bold=True)
-        blocked = f", {event.blocked} blocked" if event.blocked else ""
+        blocked = words.blocked(event.blocked, event.held)
         self._line(
             f"  tasks {words.passed(event.passed, event.accepted, event.tasks)}"
             f"{blocked} · "

@@ -11,7 +11,7 @@ from ralph.plan.usage import Usage
 
 ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
 MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
-ACCEPTED_MARK = "☑"
+ACCEPTED_MARK, HELD_MARK = "☑", "‖"
 COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
 IN_PLACE = "in place"
 """The mark for work whose gates ran where the agent worked (`verify.where: "slot"`)."""
@@ -98,11 +98,11 @@ def bar(done: int, total: int, width: int = 10) -> str:
 
 
 def mark(task: Task) -> str:
-    return ACCEPTED_MARK if task.acceptance else MARKS[task.state]
+    return ACCEPTED_MARK if task.acceptance else HELD_MARK if task.standing == "held" else MARKS[task.state]
 
 
 def colour(task: Task) -> str:
-    return "cyan" if task.acceptance else COLOURS[task.state]
+    return "cyan" if task.acceptance else "yellow" if task.standing == "held" else COLOURS[task.state]
 
 
 def accepted(acceptance: Acceptance) -> str:
@@ -112,7 +112,7 @@ def accepted(acceptance: Acceptance) -> str:
 
 def state_of(task: Task) -> str:
     retries = count(task.failures, "retry") if task.failures else ""
-    return ", ".join(filter(None, (task.standing, how(task), retries)))
+    return ", ".join(filter(None, (task.standing, how(task) or without(task), retries)))
 
 
 def passed(number: int, accepted: int, total: int | None = None) -> str:
@@ -121,12 +121,24 @@ def passed(number: int, accepted: int, total: int | None = None) -> str:
     return f"{number}{of} passed" + (f", {accepted} accepted manually" if accepted else "")
 
 
+def blocked(number: int, held: int) -> str:
+    """How many tasks are blocked, and how many are held; begins with a comma."""
+    counts = ((number - held, "blocked"), (held, "held"))
+    return "".join(f", {count} {what}" for count, what in counts if count)
+
+
 def how(task: Task) -> str:
-    """How a passed task is known to work: its evidence, and whether its gates ran where its agent worked."""
+    """How a passed task is known to work: its evidence, where its gates ran, and which a person waived."""
     if not task.result or task.acceptance:
         return ""
     evidence = task.result.evidence
-    return ", ".join(filter(None, (evidence.value if evidence else "", IN_PLACE if task.result.in_place else "")))
+    where = IN_PLACE if task.result.in_place else ""
+    return ", ".join(filter(None, (evidence.value if evidence else "", where, without(task))))
+
+
+def without(task: Task) -> str:
+    """The gates that a person waived for a task."""
+    return f"without {', '.join(f'`{name}`' for name in task.waived)}" if task.waived else ""
 
 
 def proof(evidence: Evidence, names: tuple[str, ...]) -> str:

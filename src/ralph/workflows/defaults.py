@@ -6,7 +6,7 @@ from ralph.config import Config
 from ralph.plan.model import Gate, Plan, Task
 from ralph.plan.prompting import PlanClaims
 from ralph.plan.work import ContractResult, FileTexts, Work
-from ralph.verify.gate_list import default_gates, simple_gates
+from ralph.verify.gate_list import default_gates, simple_gates, waived
 
 
 class WorkflowDefaults:
@@ -18,7 +18,7 @@ class WorkflowDefaults:
         self.guarded: tuple[str, ...] = ()
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return default_gates(self._config)
+        return waived(default_gates(self._config), task.waived if task else ())
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
         return simple_gates(self._config.verify.ui, self._config) if task is None else ()

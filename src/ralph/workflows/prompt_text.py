@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from ralph.plan.model import Gate, NeedKind, Plan, Task, TaskState
 
 LEARNING_MARKER = "<ralph>LEARNING:what you learned</ralph>"
+BLOCKED_MARKER = "<ralph>BLOCKED:why</ralph>"
+DISPUTE_MARKER = "<ralph>DISPUTE:which command — why</ralph>"
 MAX_LEARNINGS = 60
+
+
+WAITING = {
+    NeedKind.APPROVAL: "held",
+    NeedKind.DISPUTE: "a gate is disputed",
+    NeedKind.RED_BEFORE: "was red before",
+}
 
 
 def bullets(lines: Iterable[str]) -> str:
@@ -39,8 +48,10 @@ def unfinished(plan: Plan, word: str) -> str:
 
 
 def _stopped(task: Task) -> str:
-    if task.need and task.need.kind is NeedKind.APPROVAL:
-        return f"{task.id} (held)"
+    if task.left_out:
+        return f"{task.id} (left out)"
+    if task.need and task.need.kind in WAITING:
+        return f"{task.id} ({WAITING[task.need.kind]})"
     return f"{task.id} (stuck)" if task.notes.startswith("Stuck") else task.id
 
 

@@ -24,7 +24,7 @@ def with_review(steps: tuple[StepSpec, ...], config: Config) -> tuple[StepSpec, 
     """The steps of a task, with a review after its gates if reviews are on and there is none yet."""
     if not config.review.enabled or any(spec.type == "review" for spec in steps):
         return steps
-    from ralph.steps.agent import CallSettings  # a plan without reviews needs no step to say what is next
+    from ralph.steps.agent_settings import CallSettings  # a plan without reviews needs no step to say what is next
 
     review = StepSpec(type="review", resilience=ASKED_AGAIN, settings=CallSettings())
     after = max(number for number, spec in enumerate(steps, 1) if spec.type in ("agent", "verify"))
@@ -46,7 +46,7 @@ def review_prompt(
     occasion: PromptRequest, config: Config, project: Path, *, about: str = "", learnings: str = ""
 ) -> str:
     """A reviewer's prompt; `about`: what the task belongs to, in the workflow's words."""
-    from ralph.steps.agent import CallSettings
+    from ralph.steps.agent_settings import CallSettings
 
     task, asked, settings = occasion.plan.find(occasion.work.id), occasion.review, occasion.step.settings
     assert task is not None and asked is not None, "only tasks are reviewed, and a reviewer was asked"

@@ -109,6 +109,9 @@ DECIDED = (
     given("may", TEXTS, about="Globs of tests and gate definitions that the task is meant to change."),
     own("need", Nullable(NEED), about="Set by Ralph: what a person must decide.", when_set=True),
     own("approved", TEXTS, about="Set by `ralph approve`: the concerns that a person approved.", when_set=True),
+    own("waived", TEXTS, about="Set by `ralph decide`: gates that are not required for it.", when_set=True),
+    own("decisions", TEXTS, about="Set by `ralph decide`: what a person decided about it.", when_set=True),
+    own("left_out", FLAG, about="Set by `ralph decide`: it stays blocked and needs nobody.", when_set=True),
 )
 SUMMARY, LATE_SUMMARY = own("summary", required=True), own("summary")
 REQUIRED = own("required", FLAG, default=True)

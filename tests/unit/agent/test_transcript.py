@@ -44,6 +44,11 @@ def kept_bytes(transcript: Transcript) -> int:
         (f"{DONE} \t", Marker("DONE")),
         ("<ralph>LEARNING:a: b</ralph>", Marker("LEARNING", "a: b")),
         ("<ralph>LEARNING:größer 日本</ralph>", Marker("LEARNING", "größer 日本")),
+        ("<ralph>BLOCKED:no key</ralph>", Marker("BLOCKED", "no key")),
+        ("<ralph>BLOCKED</ralph>", Marker("BLOCKED")),
+        ("<ralph>BLOCKED: </ralph>", Marker("BLOCKED")),
+        ("<ralph>DISPUTE:lint — it is old</ralph>", Marker("DISPUTE", "lint — it is old")),
+        ("**<ralph>DISPUTE:`lint`: a <b> c</ralph>**", Marker("DISPUTE", "`lint`: a <b> c")),
     ],
 )
 def test_a_marker_on_a_line_of_its_own_counts(line: str, marker: Marker) -> None:
@@ -321,6 +326,33 @@ def test_a_markers_text_arrives_as_it_was_said(kind: str, text: str) -> None:
 def test_text_without_its_colours_is_the_text(before: str, after: str, code: str) -> None:
     before, after = (part.replace("\x1b", "").replace("\r", "") for part in (before, after))
     assert strip_ansi(f"{before}{code}{after}") == before + after
+
+
+@pytest.mark.parametrize("marker", ["<ralph>BLOCKED:no key</ralph>", "<ralph>DISPUTE:lint — old</ralph>"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "I could say {}",
+        "{} is what I would say",
+        "> {}",
+        "- {}",
+        "    {}",
+        "```\nthe prompt says\n{}\n```",
+        '{{"content": "{}"}}',
+    ],
+)
+def test_a_way_out_that_is_only_quoted_is_not_taken(form: str, marker: str) -> None:
+    assert said(f"Hm.\n{form.format(marker)}\nBye.\n") == []
+
+
+@pytest.mark.parametrize("line", ["<ralph>DISPUTE</ralph>", "<ralph>DISPUTE: </ralph>", "<ralph>blocked:x</ralph>"])
+def test_a_dispute_about_nothing_is_none(line: str) -> None:
+    assert said(f"Hm.\n{line}\n") == []
+
+
+def test_a_way_out_that_repeats_the_prompt_is_an_echo() -> None:
+    prompt = "If you cannot, output:\n<ralph>BLOCKED:why</ralph>\n"
+    assert said(prompt, prompt=prompt) == []
 
 
 # the specs workflow's own words

@@ -12,7 +12,7 @@ from ralph.plan.attempt import Attempt
 from ralph.plan.model import Finding, Gate, GateResult, Severity, Task, TaskResult, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Duty, Resilience, StepSpec, Verdict, Work, WorkKind
-from ralph.steps.agent import AgentSettings
+from ralph.steps.agent_settings import AgentSettings
 from ralph.steps.attempt_codec import decode, encode
 from ralph.steps.command import CommandSettings
 

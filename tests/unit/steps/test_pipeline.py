@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ralph.errors import RalphError
 from ralph.plan.work import Resilience, StepSpec
 from ralph.steps import pipeline
-from ralph.steps.agent import AgentSettings
+from ralph.steps.agent_settings import AgentSettings
 from ralph.steps.command import CommandSettings
 from ralph.steps.pipeline import PLAN, Pipeline
 from ralph.steps.registry import STEPS, step_names, step_type

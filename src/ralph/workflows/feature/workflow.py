@@ -12,14 +12,26 @@ from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind
-from ralph.verify.gate_list import red, simple_gates
+from ralph.verify.gate_list import red, simple_gates, waived
+from ralph.views import words
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.feature.store import PrdStore
-from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, criteria, gate_list, learned, unfinished
+from ralph.workflows.prompt_text import (
+    BLOCKED_MARKER,
+    DISPUTE_MARKER,
+    LEARNING_MARKER,
+    bullets,
+    commands,
+    criteria,
+    gate_list,
+    learned,
+    unfinished,
+)
 from ralph.workflows.review import review_prompt, with_review, with_rounds
 from ralph.workspace import Feature
 
 FINAL = "final"
+MAX_GOAL = 600
 
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 UI_STEPS = (StepSpec(type="screenshot"), *STORY_STEPS)
@@ -84,7 +96,9 @@ class FeatureWorkflow(WorkflowDefaults):
         )
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
-        return simple_gates(self._config.verify.ui, self._config) if task is None or "ui" in task.tags else ()
+        if task and "ui" not in task.tags:
+            return ()
+        return waived(simple_gates(self._config.verify.ui, self._config), task.waived if task else ())
 
     def is_ui(self, plan: Plan, task: Task | None) -> bool:
         return "ui" in task.tags if task else bool(self._config.verify.ui) or any("ui" in t.tags for t in plan)
@@ -111,6 +125,7 @@ class FeatureWorkflow(WorkflowDefaults):
     def _story_variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
         return {
             "feature": plan.target,
+            "goal": words.cut(plan.description, MAX_GOAL),
             "storyId": task.id,
             "storyTitle": task.title,
             "storyDescription": task.description,
@@ -118,6 +133,7 @@ class FeatureWorkflow(WorkflowDefaults):
             "attempt": number,
             "failure": task.notes,
             "tried": bullets(task.tried),
+            "decisions": bullets(task.decisions),
             "ui": "ui" in task.tags,
             "pages": self._pages(task),
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
@@ -125,6 +141,8 @@ class FeatureWorkflow(WorkflowDefaults):
             "alreadyRed": commands(self.already_red),
             "learnings": learned(plan) or "Nothing was learned so far.",
             "doneMarker": "<ralph>DONE</ralph>",
+            "blockedMarker": BLOCKED_MARKER,
+            "disputeMarker": DISPUTE_MARKER,
             "learningMarker": LEARNING_MARKER,
         }
 

@@ -14,6 +14,8 @@ from ralph.plan.work import Ending, Finished, StepSpec, Waiting, Work, WorkKind
 from ralph.validation import parse_object
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import (
+    BLOCKED_MARKER,
+    DISPUTE_MARKER,
     LEARNING_MARKER,
     bullets,
     commands,
@@ -109,11 +111,14 @@ class RequestWorkflow(WorkflowDefaults):
             "attempt": number,
             "failure": task.notes,
             "tried": bullets(task.tried),
+            "decisions": bullets(task.decisions),
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
             "verifyCommands": gate_list(self.gates(task)),
             "alreadyRed": commands(self.already_red),
             "learnings": learned(plan),
             "doneMarker": "<ralph>DONE</ralph>",
+            "blockedMarker": BLOCKED_MARKER,
+            "disputeMarker": DISPUTE_MARKER,
             "learningMarker": LEARNING_MARKER,
         }
 

@@ -13,7 +13,7 @@ from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.plan.work import StepSpec, WorkKind
-from ralph.steps.agent import CallSettings
+from ralph.steps.agent_settings import CallSettings
 from ralph.steps.pipeline import Pipeline
 from ralph.steps.registry import step_type
 from ralph.steps.review import ReviewStep

@@ -15,11 +15,20 @@ from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Work, WorkKind
-from ralph.steps.agent import CallSettings
+from ralph.steps.agent_settings import CallSettings
 from ralph.steps.pipeline import PLAN, Pipeline
 from ralph.validation import Json
 from ralph.workflows.defaults import WorkflowDefaults
-from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, criteria, gate_list, unfinished
+from ralph.workflows.prompt_text import (
+    BLOCKED_MARKER,
+    DISPUTE_MARKER,
+    LEARNING_MARKER,
+    bullets,
+    commands,
+    criteria,
+    gate_list,
+    unfinished,
+)
 from ralph.workflows.requirements import store as tasks_store
 from ralph.workflows.requirements.store import TasksStore, notes
 from ralph.workflows.review import TEMPLATE, review_prompt, reviewed, with_rounds
@@ -207,11 +216,15 @@ class RequirementsWorkflow(WorkflowDefaults):
             "tasks": listed(plan),
             "failure": task.notes if task else "",
             "tried": bullets(task.tried if task else ()),
+            "decisions": bullets(task.decisions if task else ()),
+            "goal": _cut(" ".join(plan.description.split()), 300),
             "protected": self._protected(),
             "verifyCommands": gate_list(self.gates(task)),
             "alreadyRed": commands(self.already_red),
             "learningsFile": self._path(LEARNINGS),
             "doneMarker": "<ralph>DONE</ralph>",
+            "blockedMarker": BLOCKED_MARKER,
+            "disputeMarker": DISPUTE_MARKER,
             "learningMarker": LEARNING_MARKER,
         }
 

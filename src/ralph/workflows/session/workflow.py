@@ -26,7 +26,7 @@ from ralph.plan.work import (
 from ralph.verify.gate_list import red
 from ralph.verify.gates import explain
 from ralph.workflows.defaults import WorkflowDefaults
-from ralph.workflows.prompt_text import bullets, gate_list
+from ralph.workflows.prompt_text import BLOCKED_MARKER, DISPUTE_MARKER, bullets, gate_list
 from ralph.workflows.session import router
 from ralph.workflows.session.contracts import artifacts, check_call
 from ralph.workflows.session.files import findings, read_verdict, review_part
@@ -205,6 +205,8 @@ class SessionWorkflow(WorkflowDefaults):
             "mistakes": occasion.mistakes,
             "suiteIsRed": explain(red(earlier)) if mode is Mode.SESSION_REVIEW else "",
             "verifyCommands": gate_list(self.gates(task)) if executes else "",
+            "blockedMarker": BLOCKED_MARKER,
+            "disputeMarker": DISPUTE_MARKER,
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect) if executes else "",
         }
 

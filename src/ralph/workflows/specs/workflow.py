@@ -13,7 +13,15 @@ from ralph.plan.select import following
 from ralph.plan.work import Ending, Finished, StepSpec, Work, WorkKind
 from ralph.views.progress import entry
 from ralph.workflows.defaults import WorkflowDefaults
-from ralph.workflows.prompt_text import LEARNING_MARKER, bullets, commands, gate_list, learned, unfinished
+from ralph.workflows.prompt_text import (
+    DISPUTE_MARKER,
+    LEARNING_MARKER,
+    bullets,
+    commands,
+    gate_list,
+    learned,
+    unfinished,
+)
 from ralph.workflows.review import review_prompt, with_review, with_rounds
 from ralph.workflows.specs.spec_files import FOLDER
 from ralph.workflows.specs.store import TARGET, ImplementationStore
@@ -104,12 +112,12 @@ class SpecsWorkflow(WorkflowDefaults):
             return Prompt(
                 text=review_prompt(occasion, self._config, self._project, about=about, learnings=learned(plan))
             )
-        variables = self._spec_variables(plan, spec, occasion.number)
+        variables = self._spec_variables(plan, spec, task, occasion.number)
         if task:
             variables |= _task_variables(spec, task)
         return Prompt(text=prompts.render(work.prompt, variables, self._project))
 
-    def _spec_variables(self, plan: Plan, spec: Spec, number: int) -> dict[str, object]:
+    def _spec_variables(self, plan: Plan, spec: Spec, task: Task | None, number: int) -> dict[str, object]:
         done = [task.title for task in plan.of_spec(spec.id) if task.state is TaskState.PASSED]
         return {
             "specName": spec.name,
@@ -119,11 +127,12 @@ class SpecsWorkflow(WorkflowDefaults):
             "attempt": number,
             "failure": spec.notes,
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),
-            "gates": gate_list(self.gates(None)),
+            "gates": gate_list(self.gates(task)),
             "alreadyRed": commands(self.already_red),
             "learnings": learned(plan),
             "doneMarker": DONE_MARKER,
             "blockedMarker": BLOCKED_MARKER,
+            "disputeMarker": DISPUTE_MARKER,
             "learningMarker": LEARNING_MARKER,
         }
 
@@ -137,4 +146,5 @@ def _task_variables(spec: Spec, task: Task) -> dict[str, object]:
         "specCriteria": bullets(spec.criteria),
         "failure": task.notes,
         "tried": bullets(task.tried),
+        "decisions": bullets(task.decisions),
     }
