@@ -79,8 +79,9 @@ def _known(run: Run, tree: str) -> tuple[GateResult, ...] | None:
 def _telling(gates: tuple[Gate, ...], results: tuple[GateResult, ...]) -> tuple[Gate, ...]:
     """Return the gates that can show something: those with reports if there are any, because they name tests."""
     green = {result.name for result in results if result.passed}
-    wanted = tuple(gate for gate in gates if gate.required and gate.name in green)
-    return tuple(gate for gate in wanted if gate.report) or wanted
+    wanted = [gate for gate in gates if gate.required and gate.name in green]
+    visible = [gate for gate in wanted if not gate.held_out]
+    return (*([gate for gate in visible if gate.report] or visible), *(gate for gate in wanted if gate.held_out))
 
 
 def proven_by(
@@ -97,6 +98,7 @@ def proven_by(
         if old:
             earlier = next((one for one in base if one.name == result.name), None)
             found += _tests(result, old, earlier) or [result.name]
+    found = list(dict.fromkeys(found))  # several held-out gates can have the same name
     more = [f"and {len(found) - MAX_NAMES} more"] if len(found) > MAX_NAMES else []
     return (*found[:MAX_NAMES], *more)
 

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.provision.destination import Destination
     from ralph.provision.discover import Dependency
     from ralph.steps.recorder import Recorder
+    from ralph.stores.held_out import HeldOutFile
     from ralph.verify.browser import Browser
     from ralph.verify.services import Services
     from ralph.verify.suite import UiWork
@@ -84,6 +85,7 @@ class Run:
     conflicts: dict[str, int] = field(default_factory=dict)  # how often a task conflicted with other tasks' work
     verified: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # green gate results by tree
     before: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # any results by tree, without work
+    held_out: tuple[HeldOutFile, ...] = ()  # what agents never see, as it was when the run began
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None

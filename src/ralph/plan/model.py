@@ -19,14 +19,37 @@ class TaskState(Enum):
     BLOCKED = "blocked"  # tried too often, or blocked by an agent or a person
 
 
+class Tells(Enum):
+    """What agents learn about a held-out gate."""
+
+    NOTHING = "nothing"  # that some check failed
+    NAME = "name"  # its name
+    SUMMARY = "summary"  # its name, and in one sentence what failed
+
+
+class HeldOut(Frozen):
+    """What a held-out gate really is. Only the run and the person know it."""
+
+    name: str
+    command: str
+    files: tuple[str, ...] = ()  # globs of the held-out files that it needs; empty: all
+    tells: Tells = Tells.NAME
+
+
 class Gate(Frozen):
-    """One verification command."""
+    """One verification command. The name and the command of a held-out gate are what everyone may read."""
 
     name: str
     command: str
     timeout: float
     required: bool = True
     report: str = ""  # a glob of the JUnit reports that it writes; empty: only its exit code is known
+    held_out: HeldOut | None = None  # None: agents may see it
+
+    @property
+    def runs(self) -> str:
+        """The command that is run."""
+        return self.held_out.command if self.held_out else self.command
 
 
 class GateResult(Frozen):
@@ -42,6 +65,7 @@ class GateResult(Frozen):
     output: str = ""  # the useful part, for a person and for the next prompt
     log: str = ""
     in_place: bool = False  # it ran in the agent's working copy, not on a clean checkout
+    held_out: bool = False  # agents do not see it, so that its reason and output say little
     tests: str = ""  # what its report counted, such as "40 passed, 2 failed"; empty: it has none
     report: str = ""  # the file in the logs with the results of its tests by name
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ralph.plan.model import Gate, NeedKind, Plan, Task, TaskState
+from ralph.plan.model import Gate, NeedKind, Plan, Task, TaskState, Tells
 
 LEARNING_MARKER = "<ralph>LEARNING:what you learned</ralph>"
 MAX_LEARNINGS = 60
@@ -20,7 +20,8 @@ def criteria(texts: Iterable[str]) -> str:
 
 def gate_list(gates: Iterable[Gate]) -> str:
     """The gates that will run, and which of them only warn."""
-    return bullets(_gate(gate) for gate in gates) or "- (none are configured)"
+    told = (gate for gate in gates if not gate.held_out or gate.held_out.tells is not Tells.NOTHING)
+    return bullets(_gate(gate) for gate in told) or "- (none are configured)"
 
 
 def commands(lines: Iterable[str]) -> str:
@@ -45,6 +46,8 @@ def _stopped(task: Task) -> str:
 
 
 def _gate(gate: Gate) -> str:
+    if gate.held_out:
+        return f"{gate.name} (held out: Ralph runs it, and you cannot see it)"
     name = "" if gate.name == gate.command else f"{gate.name}: "
     return f"{name}`{gate.command}`" + ("" if gate.required else " (optional: a failure only warns)")
 
