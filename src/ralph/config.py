@@ -52,6 +52,11 @@ class GateSetting(ConfigSection):
         default="",
         description="A glob of the JUnit XML files that the command writes; empty: only its exit code counts.",
     )
+    tasks: tuple[Line, ...] = Field(
+        default=(),
+        description="What it is about: plans (auth), tasks (auth/US-003) or tags. It runs for these, and for every "
+        "task once one of them has passed; [] means that it always runs.",
+    )
     held_out: bool = Field(
         default=False, description="true: it runs with held-out files, and agents see neither them nor its output."
     )

@@ -212,6 +212,52 @@ def test_an_interrupted_run_leaves_none(project: Project) -> None:
     assert found_in(project.home / ".cache", project.path) == []
 
 
+# what a gate is about
+
+
+UNIT = {"name": "unit", "command": "true"}
+
+
+def about(*tasks: str, wants: str = "two.txt") -> dict[str, Any]:
+    count = f"echo $(ls *.txt) >> $HOME/../refund-runs; test -f {wants}"
+    return {"name": "refunds", "command": count, "heldOut": True, "tasks": [*tasks]}
+
+
+@pytest.mark.parametrize("name", ["auth/US-002", "payment"])
+def test_a_gate_about_a_later_task_lets_the_earlier_ones_pass_and_proves_its_own(project: Project, name: str) -> None:
+    prepare(project)
+    project.config(gates=[about(name), UNIT])
+    project.stories("One", {"title": "Two", "tags": ["payment"]})
+    project.script(does("US-001", "one.txt"), does("US-002", "x.txt", times=1), does("US-002", "two.txt"), VERIFIED)
+    done = project.ralph("run", "auth")
+    assert "Before the first attempt: 1 gate" in done.stdout
+    assert project.story("US-001")["retries"] == 0
+    assert project.story("US-002")["retries"] == 1
+    assert project.story("US-001")["lastResult"]["evidence"] == "regression-only"
+    assert project.story("US-002")["lastResult"]["provenBy"] == ["refunds"]
+    runs = (project.folder / "refund-runs").read_text().splitlines()
+    assert runs[0] == "app.txt one.txt x.txt", "its first attempt is the first that the gate sees"
+
+
+def test_once_its_task_has_passed_a_gate_guards_it_against_later_ones(project: Project) -> None:
+    prepare(project)
+    project.config(gates=[UNIT, about("auth/US-001", wants="one.txt")], maxRetries=1)
+    project.stories("One", "Two")
+    project.script(does("US-001", "one.txt"), {"match": "US-002", "run": ["git rm -q one.txt"], "done": True}, VERIFIED)
+    project.ralph("run", "auth", code=3)
+    assert project.story("US-001")["passes"]
+    assert project.story("US-002")["blocked"]
+
+
+def test_a_gate_about_another_plan_does_not_run(project: Project) -> None:
+    prepare(project)
+    project.config(gates=[UNIT, about("billing", "auth/US-009")])
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    done = project.ralph("run", "auth")
+    assert "The gate refunds is about auth/US-009, but the plan has no such task." in done.stdout
+    assert not (project.folder / "refund-runs").exists()
+
+
 # what cannot be held out
 
 

@@ -63,11 +63,13 @@ async def _without_work(
         if change.new_mode != NOTHING and change.path not in run.own and is_test_file(change.path)
     ]
     tree = await with_entries(repo, base, await entries_at(repo, work, tests)) if tests else base
-    known = _known(run, tree)
-    if known is None:
+    known = _known(run, tree) or ()
+    names = {result.name for result in known}
+    missing = tuple(gate for gate in _telling(attempt.gates, results) if gate.name not in names)
+    if missing and not red(known):
         run.emit(EvidenceStarted(work=attempt.work.id, attempt=attempt.number, tests=len(tests)))
         made = repo.write_commit(tree, (attempt.base,), f"{attempt.work.id}: the base with the tests of the work")
-        known = await run.verifier.first_red(made, _telling(attempt.gates, results), f"{attempt.label}-evidence")
+        known += await run.verifier.first_red(made, missing, f"{attempt.label}-evidence")
         run.before[tree] = known
     return known
 

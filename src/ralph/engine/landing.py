@@ -148,7 +148,7 @@ async def _verify_again(
         return outcome  # this is a set-up and has no gates
     commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: merged with the branch")
     task = run.plan.find(work.id)
-    label, gates, number = f"{work.id}-{record.number}-landing", run.workflow.gates(task), record.number
+    label, gates, number = f"{work.id}-{record.number}-landing", run.gates(task), record.number
     slot = host.copy if host else None
     checked = await run.interrupt.interruptible(
         run.verifier.check(commit, gates, label, work=work.id, attempt=number, task=task, ui=number, slot=slot)

@@ -347,6 +347,10 @@ def _note_gates(run: Run) -> None:
         run.emit(Noted(text="No gates are configured: nothing will be verified.", warning=True))
     elif not any(gate.required for gate in gates):
         run.emit(Noted(text="No gate is required: nothing will be verified.", warning=True))
+    for gate in gates if run.plan.tasks else ():
+        for name in gate.unknown_tasks(run.plan):
+            text = f"The gate {gate.name} is about {name}, but the plan has no such task."
+            run.emit(Noted(text=text, warning=True))
     if run.config.unused_gates:
         names = ", ".join(f"`{command}`" for command in run.config.unused_gates)
         run.emit(Noted(text=f"`gates` is set, so Ralph does not run verify.default: {names}.", warning=True))

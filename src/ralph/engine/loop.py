@@ -198,7 +198,7 @@ def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
         base=record.base,
         work=work,
         task=task,
-        gates=workflow.gates(about),
+        gates=run.gates(about),
         ui_gates=workflow.ui_gates(about),
         is_ui=workflow.is_ui(run.plan, about),
         protect=run.config.protect,

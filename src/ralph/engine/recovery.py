@@ -151,7 +151,7 @@ async def prove_again(run: Run, since: str) -> None:
     if not suspects:
         return
     run.save(reopen_review(run.plan))
-    gates = run.workflow.gates(None)
+    gates = run.gates(None)
     if not gates or run.interrupt.requested:
         return
     names = ", ".join(task.id for task in suspects)

@@ -27,7 +27,7 @@ from ralph.git.config import with_persons
 from ralph.journal.events import Event, Noted, PageChecked
 from ralph.journal.writer import Journal
 from ralph.plan.attempt import Record
-from ralph.plan.model import GateResult, Plan, Task
+from ralph.plan.model import Gate, GateResult, Plan, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec
 from ralph.process.redaction import Secrets
@@ -135,6 +135,10 @@ class Run:
         """Stop all services."""
         if self._verifier:
             await self._verifier.close()
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        """Return the gates that run now: for a task, or without one for all that has passed."""
+        return tuple(gate for gate in self.workflow.gates(task) if gate.applies(self.plan, task))
 
     @property
     def project(self) -> Path:

@@ -44,7 +44,22 @@ class Gate(Frozen):
     timeout: float
     required: bool = True
     report: str = ""  # a glob of the JUnit reports that it writes; empty: only its exit code is known
+    tasks: tuple[str, ...] = ()  # plans, tasks (`plan/task`) or tags that it is about; empty: it always runs
     held_out: HeldOut | None = None  # None: agents may see it
+
+    def is_about(self, plan: Plan, task: Task) -> bool:
+        names = {plan.target, f"{plan.target}/{task.id}", *task.tags}
+        return not self.tasks or not names.isdisjoint(self.tasks)
+
+    def unknown_tasks(self, plan: Plan) -> tuple[str, ...]:
+        """Return the tasks of this plan that it names and that do not exist."""
+        split = ((name, *name.rpartition("/")[::2]) for name in self.tasks if "/" in name)
+        return tuple(name for name, target, task in split if target == plan.target and not plan.find(task))
+
+    def applies(self, plan: Plan, task: Task | None) -> bool:
+        """Return whether it runs: always, for what it is about, and for everything once a part of that has passed."""
+        passed = (one for one in plan if one.state is TaskState.PASSED)
+        return not self.tasks or any(self.is_about(plan, one) for one in (*passed, *((task,) if task else ())))
 
     @property
     def runs(self) -> str:

@@ -27,6 +27,7 @@ def _gate(gate: GateSetting, config: Config) -> Gate:
         required=gate.required,
         timeout=gate.timeout or config.verify.timeout,
         report=gate.report,
+        tasks=gate.tasks,
     )
     if not gate.held_out:
         return made

@@ -46,10 +46,12 @@ def _stopped(task: Task) -> str:
 
 
 def _gate(gate: Gate) -> str:
-    if gate.held_out:
-        return f"{gate.name} (held out: Ralph runs it, and you cannot see it)"
     name = "" if gate.name == gate.command else f"{gate.name}: "
-    return f"{name}`{gate.command}`" + ("" if gate.required else " (optional: a failure only warns)")
+    text = "(held out: Ralph runs it, and you cannot see it)" if gate.held_out else ""
+    notes = [text] if text else []
+    notes += [f"(only for {', '.join(gate.tasks)}, and after that)"] if gate.tasks else []
+    notes += [] if gate.required else ["(optional: a failure only warns)"]
+    return " ".join((gate.name if gate.held_out else f"{name}`{gate.command}`", *notes))
 
 
 def quoted(text: str) -> str:
