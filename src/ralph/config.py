@@ -52,6 +52,29 @@ class GateSetting(ConfigSection):
         default="",
         description="A glob of the JUnit XML files that the command writes; empty: only its exit code counts.",
     )
+    tasks: tuple[Line, ...] = Field(
+        default=(),
+        description="What it is about: plans (auth), tasks (auth/US-003) or tags. It runs for these, and for every "
+        "task once one of them has passed; [] means that it always runs.",
+    )
+    held_out: bool = Field(
+        default=False, description="true: it runs with held-out files, and agents see neither them nor its output."
+    )
+    files: tuple[Line, ...] = Field(
+        default=(), description="Globs of the held-out files that the gate needs; [] means all of them."
+    )
+
+
+class HeldOutSettings(ConfigSection):
+    """Checks that agents never see."""
+
+    tells: Literal["nothing", "name", "summary"] = Field(
+        default="name", description="What agents learn when a held-out gate fails."
+    )
+    folder: str = Field(
+        default="",
+        description="Folder with the held-out files, outside the repository; empty: Ralph's own (`ralph hold-out`).",
+    )
 
 
 class Verify(ConfigSection):
@@ -199,6 +222,9 @@ class Config(ConfigSection):
     )
     gates: tuple[GateSetting, ...] | None = Field(
         default=None, description="The gates with names, instead of verify.default; null: verify.default."
+    )
+    held_out: HeldOutSettings = Field(
+        default_factory=section(HeldOutSettings), description="Checks that agents never see."
     )
     review: ReviewSettings = Field(
         default_factory=section(ReviewSettings, enabled=False),

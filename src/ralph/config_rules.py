@@ -23,6 +23,7 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     yield from _ignored(document)
     yield from _repeated_names(document, "gates")
     yield from _reports(document)
+    yield from _held_out(document)
     yield from _provided(document)
     for where, provider in _providers(document).items():
         yield from _start(where, provider)
@@ -98,6 +99,17 @@ def _reports(document: validation.Json) -> Iterable[str]:
         report = gate.get("report") if isinstance(gate, dict) else None
         if isinstance(report, str) and not is_inside(report):
             yield f"gates[{index}].report: {report!r} is outside the project"
+
+
+def _held_out(document: validation.Json) -> Iterable[str]:
+    verify, listed = document.get("verify"), document.get("gates")
+    in_place = isinstance(verify, dict) and verify.get("where") == "slot"
+    for index, gate in enumerate(listed if isinstance(listed, list) else ()):
+        held_out = isinstance(gate, dict) and gate.get("heldOut") is True
+        if held_out and in_place:
+            yield f'gates[{index}].heldOut: needs "verify": {{"where": "clean"}}; agents see what is in their slot'
+        if isinstance(gate, dict) and gate.get("files") and not held_out:
+            yield f'gates[{index}].files: is used only with "heldOut": true; leave it out'
 
 
 def _provided(document: validation.Json) -> Iterable[str]:

@@ -68,8 +68,18 @@ class Workspace(Frozen):
         It is outside of the project, so that a gate that looks in the folders above it (for `node_modules`, for a
         configuration) finds nothing that a clone of the branch would not have.
         """
+        return cache_folder() / self._unique_name / "verify"
+
+    @property
+    def held_out(self) -> Path:
+        """Where Ralph keeps what agents must not see: outside of the project, and of its repository."""
+        return data_folder() / "held-out" / self._unique_name
+
+    @property
+    def _unique_name(self) -> str:
+        """A name for the project in folders that all projects share."""
         digest = hashlib.sha256(os.fsencode(self.root.resolve())).hexdigest()[:12]
-        return cache_folder() / f"{self.root.name}-{digest}" / "verify"
+        return f"{self.root.name}-{digest}"
 
     @property
     def review_copies(self) -> Path:
@@ -133,6 +143,12 @@ def cache_folder() -> Path:
     """Ralph's folder outside of every project, for what can be made again."""
     given = Path(os.environ.get("XDG_CACHE_HOME", ""))
     return (given if given.is_absolute() else Path.home() / ".cache") / "ralph"
+
+
+def data_folder() -> Path:
+    """Ralph's folder outside of every project, for what a person entrusts to it."""
+    given = Path(os.environ.get("XDG_DATA_HOME", ""))
+    return (given if given.is_absolute() else Path.home() / ".local" / "share") / "ralph"
 
 
 def find(start: Path) -> Workspace:

@@ -32,17 +32,19 @@ def test_links_lead_somewhere_and_commands_exist(page: Path) -> None:
     text = page.read_text()
     for target in re.findall(r"\]\((?!https?:|#)([^)#]+)", text):
         assert (page.parent / target).exists(), target
-    for name in re.findall(r"(?:^|`)ralph ([a-z]+)\b", text, re.MULTILINE):
+    for name in re.findall(r"(?:^|`)ralph ([a-z]+(?:-[a-z]+)*)\b", text, re.MULTILINE):
         assert name in COMMANDS, name
 
 
 def test_every_option_that_a_page_names_for_a_command_exists() -> None:
     unknown = []
     for page in PAGES:
-        for name, given in re.findall(r"(?:^|`)ralph ([a-z]+)\b([^`\n]*)", page.read_text(), re.MULTILINE):
+        for name, given in re.findall(r"(?:^|`)ralph ([a-z]+(?:-[a-z]+)*)\b([^`\n]*)", page.read_text(), re.MULTILINE):
             command = app.get_command(click.Context(app), name)
             assert command, name
-            named = {option for one in command.params if not getattr(one, "hidden", False) for option in one.opts}
+            inner = command.commands.values() if isinstance(command, click.Group) else ()
+            params = [one for each in (command, *inner) for one in each.params]
+            named = {option for one in params if not getattr(one, "hidden", False) for option in one.opts}
             unknown += [f"{page.name}: ralph {name} {one}" for one in OPTION.findall(given) if one not in named]
     assert unknown == []
 

@@ -31,6 +31,7 @@ SECTIONS = {
         "retry": "Retry blocked tasks.",
     },
     "Maintain": {
+        "hold-out": "Keep checks where agents do not see them.",
         "doctor": "Check that Ralph has everything it needs.",
         "worktrees": "List Ralph's working copies, their size, and which can be removed.",
         "clean": "Remove what finished work leaves behind.",
@@ -66,7 +67,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"ralph.cli.{cmd_name}")
+        module = importlib.import_module(f"ralph.cli.{cmd_name.replace('-', '_')}")
         command = module.command
         assert isinstance(command, click.Command)
         if not any(parameter.name == "color" for parameter in command.params):

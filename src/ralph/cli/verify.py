@@ -26,7 +26,7 @@ from ralph.git import read as git_read
 from ralph.integrations import stop_hook
 from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
-from ralph.plan.model import GateResult, Plan, Task
+from ralph.plan.model import Gate, GateResult, Plan, Task
 from ralph.process import tree
 from ralph.process.redaction import Secrets
 from ralph.verify import gates, pages
@@ -80,7 +80,8 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
         _warn_elsewhere(workspace, found)
     workflow = workflow_of(found).entry.open_workflow(workspace, config, found) if found else _EveryGate(config)
     folder = found.repo if found else workspace.root
-    checked = asyncio.run(_check(workspace, folder, config, workflow, plan, task, as_json or is_hook))
+    wanted = _visible_gates(workflow.gates(task))
+    checked = asyncio.run(_check(workspace, folder, config, workflow, wanted, plan, task, as_json or is_hook))
     is_verified = bool(checked.pages) or any(result.required for result in checked.results)
     if is_hook:
         problem = _problem(checked) if checked.reason else ""
@@ -109,6 +110,15 @@ class _EveryGate(WorkflowDefaults):
     """Without a plan: every gate, and the UI gates if there are any."""
 
 
+def _visible_gates(gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+    """Leave out held-out gates: their files must not come into this checkout."""
+    left_out = [gate.name for gate in gates if gate.held_out]
+    if left_out:
+        text = f"! Not run here: {', '.join(left_out)}. Held-out gates run only in Ralph's clean copies, during a run."
+        click.secho(text, fg="yellow", err=True)
+    return tuple(gate for gate in gates if not gate.held_out)
+
+
 def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
     here = git_read.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
     if target.branch and target.branch.name != here:
@@ -121,6 +131,7 @@ async def _check(
     folder: Path,
     config: Config,
     workflow: Workflow | WorkflowDefaults,
+    wanted: tuple[Gate, ...],
     plan: Plan,
     task: Task | None,
     as_json: bool,
@@ -162,7 +173,7 @@ async def _check(
     with interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
         async with services, Browser(config.browser, run_id, noted) as browser:
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
-            work = asyncio.create_task(check(workflow.gates(task), bench, ui))
+            work = asyncio.create_task(check(wanted, bench, ui))
             with interrupt.scope(work):
                 try:
                     async with ticking(view.tick):

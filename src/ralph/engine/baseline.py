@@ -16,7 +16,7 @@ from ralph.verify.environment_failures import environment_failure
 
 async def check_baseline(run: Run) -> tuple[str, ...]:
     """Return the gate commands that are red before any attempt; skip the run if they are known to be green."""
-    wanted = run.workflow.gates(None)
+    wanted = run.gates(None)
     if not wanted or not _needed(run) or await _known_green(run):
         return ()
     assert run.branch, "what is verified is on a branch"
@@ -34,13 +34,13 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     # in place, an agent may create what the gates need
     forgiven = run.keep_going or run.config.verify.where == IN_PLACE
     for gate, result in zip(wanted, checked.results, strict=True) if not forgiven else ():
-        if result not in bad:
+        if result not in bad or gate.held_out:  # a held-out gate may fail until its task is done
             continue
         await run.interrupt.interruptible(check_difference(run, tip, gate, result))
         error = environment_failure(result)
         if error:
             raise error
-    return red
+    return tuple(result.command for result in bad if not result.held_out)
 
 
 def _needed(run: Run) -> bool:
@@ -60,7 +60,7 @@ async def _known_green(run: Run) -> bool:
         return False
     last = max(results, key=lambda result: result.completed_at)
     commands = {gate.command for gate in last.gates if gate.passed}
-    if any(gate.command not in commands for gate in run.workflow.gates(None)):
+    if any(gate.command not in commands for gate in run.gates(None)):
         return False
     repo = run.branch.repo
     if not await repo.exists(last.commit):

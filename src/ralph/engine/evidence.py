@@ -63,11 +63,13 @@ async def _without_work(
         if change.new_mode != NOTHING and change.path not in run.own and is_test_file(change.path)
     ]
     tree = await with_entries(repo, base, await entries_at(repo, work, tests)) if tests else base
-    known = _known(run, tree)
-    if known is None:
+    known = _known(run, tree) or ()
+    names = {result.name for result in known}
+    missing = tuple(gate for gate in _telling(attempt.gates, results) if gate.name not in names)
+    if missing and not red(known):
         run.emit(EvidenceStarted(work=attempt.work.id, attempt=attempt.number, tests=len(tests)))
         made = repo.write_commit(tree, (attempt.base,), f"{attempt.work.id}: the base with the tests of the work")
-        known = await run.verifier.first_red(made, _telling(attempt.gates, results), f"{attempt.label}-evidence")
+        known += await run.verifier.first_red(made, missing, f"{attempt.label}-evidence")
         run.before[tree] = known
     return known
 
@@ -79,8 +81,9 @@ def _known(run: Run, tree: str) -> tuple[GateResult, ...] | None:
 def _telling(gates: tuple[Gate, ...], results: tuple[GateResult, ...]) -> tuple[Gate, ...]:
     """Return the gates that can show something: those with reports if there are any, because they name tests."""
     green = {result.name for result in results if result.passed}
-    wanted = tuple(gate for gate in gates if gate.required and gate.name in green)
-    return tuple(gate for gate in wanted if gate.report) or wanted
+    wanted = [gate for gate in gates if gate.required and gate.name in green]
+    visible = [gate for gate in wanted if not gate.held_out]
+    return (*([gate for gate in visible if gate.report] or visible), *(gate for gate in wanted if gate.held_out))
 
 
 def proven_by(
@@ -97,6 +100,7 @@ def proven_by(
         if old:
             earlier = next((one for one in base if one.name == result.name), None)
             found += _tests(result, old, earlier) or [result.name]
+    found = list(dict.fromkeys(found))  # several held-out gates can have the same name
     more = [f"and {len(found) - MAX_NAMES} more"] if len(found) > MAX_NAMES else []
     return (*found[:MAX_NAMES], *more)
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ralph.audit.audit import audit
 from ralph.audit.files import MAX_SIZE, ChangedFile
+from ralph.audit.lines import shown
 from ralph.git.objects import batched, read_object
 from ralph.git.parse import TreeChange
 from ralph.git.repo import Repo
 from ralph.git.trees import LINK, NOTHING, changes_between, entries_at
 from ralph.plan.attempt import Attempt
 from ralph.plan.evidence import Concern
+from ralph.plan.model import Gate
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
@@ -52,7 +55,17 @@ def _audit(
         )
         for one in changed
     ]
-    return audit(files, attempt.gates, read_base=reader.read, list_base=reader.paths, may=may)
+    gates = [replace(gate, command=gate.runs) for gate in attempt.gates]
+    found = audit(files, gates, read_base=reader.read, list_base=reader.paths, may=may)
+    return tuple(_without_held_out(concern, attempt.gates) for concern in found)
+
+
+def _without_held_out(concern: Concern, gates: Sequence[Gate]) -> Concern:
+    """Name a held-out gate instead of its command, which agents may not learn."""
+    for gate in gates:
+        if gate.held_out:
+            concern = replace(concern, text=concern.text.replace(shown(gate.runs), gate.name))
+    return concern
 
 
 def _is_file(mode: str) -> bool:

@@ -10,7 +10,7 @@ from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER, commit_message
 from ralph.engine.host import LocalHost
 from ralph.engine.receipts import Landing, add_missing, model_asked_for, receipt_of
-from ralph.engine.run import Run, gates_of
+from ralph.engine.run import Run
 from ralph.engine.settle import settle
 from ralph.errors import RalphError
 from ralph.git.read import attempt_ref
@@ -152,7 +152,7 @@ async def _verify_again(
         return outcome  # this is a set-up and has no gates
     commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: merged with the branch")
     task = run.plan.find(work.id)
-    label, gates, number = f"{work.id}-{record.number}-landing", gates_of(run, task), record.number
+    label, gates, number = f"{work.id}-{record.number}-landing", run.gates(task), record.number
     slot = host.copy if host else None
     checked = await run.interrupt.interruptible(
         run.verifier.check(commit, gates, label, work=work.id, attempt=number, task=task, ui=number, slot=slot)

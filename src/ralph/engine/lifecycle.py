@@ -173,6 +173,10 @@ async def _drive(
     from ralph.engine.receipts import open_receipts
 
     await open_receipts(run, run.branch)
+    if any(gate.held_out for gate in run.workflow.gates(None)):
+        from ralph.engine.held_out import load_held_out
+
+        await load_held_out(run, run.branch.repo)
     dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)
@@ -349,6 +353,10 @@ def _note_gates(run: Run) -> None:
         run.emit(Noted(text="No gates are configured: nothing will be verified.", warning=True))
     elif not any(gate.required for gate in gates):
         run.emit(Noted(text="No gate is required: nothing will be verified.", warning=True))
+    for gate in gates if run.plan.tasks else ():
+        for name in gate.unknown_tasks(run.plan):
+            text = f"The gate {gate.name} is about {name}, but the plan has no such task."
+            run.emit(Noted(text=text, warning=True))
     if run.config.unused_gates:
         names = ", ".join(f"`{command}`" for command in run.config.unused_gates)
         run.emit(Noted(text=f"`gates` is set, so Ralph does not run verify.default: {names}.", warning=True))

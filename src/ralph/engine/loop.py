@@ -10,7 +10,7 @@ from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.host import LocalHost
 from ralph.engine.landing import land, take_turn
 from ralph.engine.race import Race, Racer, result
-from ralph.engine.run import Run, gates_of, ui_gates_of
+from ralph.engine.run import Run
 from ralph.engine.settle import UNSUCCESSFUL, is_settled, settle
 from ralph.engine.verdict import conclude
 from ralph.engine.worktree_pool import StartState, WorktreePool
@@ -198,8 +198,8 @@ def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
         base=record.base,
         work=work,
         task=task,
-        gates=gates_of(run, about),
-        ui_gates=ui_gates_of(run, about),
+        gates=run.gates(about),
+        ui_gates=run.ui_gates(about),
         is_ui=workflow.is_ui(run.plan, about),
         protect=run.config.protect,
         model=run.model,

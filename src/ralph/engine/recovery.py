@@ -10,7 +10,7 @@ from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
 from ralph.engine.loop import attempt, close, winner_of
 from ralph.engine.pending import drop_reopened
-from ralph.engine.run import Run, gates_of
+from ralph.engine.run import Run
 from ralph.engine.settle import is_settled, name_commit, open_spec_of, reopen_review
 from ralph.engine.verdict import conclude
 from ralph.engine.worktree_pool import WorktreePool
@@ -151,7 +151,7 @@ async def prove_again(run: Run, since: str) -> None:
     if not suspects:
         return
     run.save(reopen_review(run.plan))
-    gates = gates_of(run, None)
+    gates = run.gates(None)
     if not gates or run.interrupt.requested:
         return
     names = ", ".join(task.id for task in suspects)

@@ -48,7 +48,9 @@ class RedBefore:
 
 
 def failure_of(result: GateResult) -> str:
-    """Return what identifies a failure; "" if nothing does."""
+    """Return what identifies a failure; "" if nothing does. Agents see nothing of a held-out gate, so it has none."""
+    if result.held_out:
+        return ""
     tests = load_tests(result.report)
     if tests and tests.failed:
         return "\n".join(sorted(tests.failed))

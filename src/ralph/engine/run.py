@@ -47,26 +47,13 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.provision.discover import Dependency
     from ralph.receipts.statement import AttemptFacts
     from ralph.steps.recorder import Recorder
+    from ralph.stores.held_out import HeldOutFile
     from ralph.verify.browser import Browser
     from ralph.verify.services import Services
     from ralph.verify.suite import UiWork
     from ralph.verify.urls import Page
 
 GIT_CONFIG = ".gitconfig"
-
-
-def gates_of(run: Run, task: Task | None) -> tuple[Gate, ...]:
-    """Return the gates of a task, or of the whole plan, which does not require what a person waived for a task."""
-    return run.workflow.gates(task) if task else _of_plan(run, run.workflow.gates(None))
-
-
-def ui_gates_of(run: Run, task: Task | None) -> tuple[Gate, ...]:
-    """Return the gates that need services and pages, in the same way."""
-    return run.workflow.ui_gates(task) if task else _of_plan(run, run.workflow.ui_gates(None))
-
-
-def _of_plan(run: Run, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
-    return waived(gates, {name for task in run.plan for name in task.waived})
 
 
 @dataclass
@@ -104,6 +91,7 @@ class Run:
     pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
     red_before: RedBefore = field(default_factory=RedBefore)  # gates that failed before the attempts
     claims: set[tuple[str, NeedKind]] = field(default_factory=set)  # what agents have asked a person for, by work
+    held_out: tuple[HeldOutFile, ...] = ()  # what agents never see, as it was when the run began
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None
@@ -153,6 +141,19 @@ class Run:
         """Stop all services."""
         if self._verifier:
             await self._verifier.close()
+
+    def gates(self, task: Task | None) -> tuple[Gate, ...]:
+        """Return the gates that run now: for a task, or without one for all that has passed."""
+        return self._in_force(task, self.workflow.gates(task))
+
+    def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
+        """Return the gates that need services and pages, in the same way."""
+        return self._in_force(task, self.workflow.ui_gates(task))
+
+    def _in_force(self, task: Task | None, gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
+        """Leave out gates about other tasks; for the whole plan, do not require what a person waived for a task."""
+        applying = tuple(gate for gate in gates if gate.applies(self.plan, task))
+        return applying if task else waived(applying, {name for one in self.plan for name in one.waived})
 
     @property
     def project(self) -> Path:
@@ -316,7 +317,7 @@ class Run:
                 seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
                 secrets=self.secrets,
             )
-        return UiWork(services=services, gates=ui_gates_of(self, task), visit=visit)
+        return UiWork(services=services, gates=self.ui_gates(task), visit=visit)
 
     def ui_tasks(self, task: Task | None) -> list[Task]:
         """Return the tasks whose pages are opened: the given task, or all UI tasks."""

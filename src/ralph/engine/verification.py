@@ -6,8 +6,8 @@ With `verify.where: "slot"` the gates run in the agent's working copy instead, a
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count as counting
 from pathlib import Path
@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE
-from ralph.journal.events import GateEnded, GateStarted, Noted, ServiceStarted
+from ralph.engine.held_out import laid
+from ralph.journal.events import Confided, GateEnded, GateStarted, Noted, ServiceStarted
 from ralph.plan.model import Gate, GateResult, Task
 from ralph.stores import records
-from ralph.verify.gates import GateRun, gate_environment, run_all
+from ralph.verify.gates import GateRun, called, describe, gate_environment, run_all
+from ralph.verify.held_out import LaidFiles
 from ralph.verify.pages import visit_pages
 from ralph.verify.services import Services
 from ralph.verify.suite import SuiteResult, check
@@ -107,7 +109,10 @@ class Verifier:
         async with self._in_slot(commit, slot) if is_in_place else self.clean_copy(commit) as where:
             watch = ProtectedFilesWatch(where.copy, self.run.config.protect)
             gate_run = self.gate_run(where, label, work, attempt)
-            gate_run = replace(gate_run, in_place=is_in_place, fresh=None if is_in_place else watch.fresh)
+            if is_in_place:
+                gate_run = replace(gate_run, in_place=True)
+            else:
+                gate_run = replace(gate_run, fresh=watch.fresh, lay=self._layer(where, watch))
             made = self.run.ui_work(where.services, task, work, ui) if ui >= 0 else None
             if made is None:
                 return await watch.judge(await check(gates, gate_run))
@@ -122,7 +127,8 @@ class Verifier:
         results: tuple[GateResult, ...] = ()
         async with self.clean_copy(commit) as where:
             watch = ProtectedFilesWatch(where.copy, ())
-            quiet = replace(self.gate_run(where, label), started=_ignore, ended=_ignore, fresh=watch.fresh)
+            quiet = replace(self.gate_run(where, label), started=_ignore, ended=_ignore, confide=None)
+            quiet = replace(quiet, fresh=watch.fresh, lay=self._layer(where, watch))
             for number, gate in enumerate(gates, 1):
                 results += await run_all((gate,), quiet, first=number)
                 if not results[-1].passed:
@@ -221,6 +227,12 @@ class Verifier:
     def gate_run(self, where: GateEnvironment, label: str, work: str = "", attempt: int = 0) -> GateRun:
         return self._gate_run(where.copy, where.variables, label, work, attempt, ui=where.services.variables)
 
+    def _layer(
+        self, where: GateEnvironment, watch: ProtectedFilesWatch
+    ) -> Callable[[Gate], AbstractAsyncContextManager[LaidFiles]]:
+        """Return how held-out files get into a clean copy for one gate."""
+        return lambda gate: laid(self.run, where.copy, gate, watch.fresh)
+
     @contextmanager
     def command_run(
         self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int
@@ -237,6 +249,11 @@ class Verifier:
         def started(gate: Gate) -> None:
             run.emit(GateStarted(work=work, attempt=attempt, gate=gate.name, command=gate.command))
 
+        def confide(result: GateResult) -> None:
+            if not result.passed:
+                text = f"{called(result)}: {describe(result).splitlines()[0]}\nfor you only: {result.log}"
+                run.emit(Confided(work=work, attempt=attempt, text=text))
+
         return GateRun(
             cwd=copy.root,
             logs=run.logs,
@@ -247,4 +264,5 @@ class Verifier:
             secrets=run.secrets,
             started=started,
             ended=lambda result: run.emit(GateEnded(work=work, attempt=attempt, result=result)),
+            confide=confide,
         )

@@ -150,6 +150,15 @@ class GateEnded(AttemptEvent):
     result: GateResult
 
 
+class Confided(AttemptEvent):
+    """Something for the person at the terminal that no file may contain: why a held-out gate failed."""
+
+    kept: ClassVar[bool] = False
+    work: str = ""
+    attempt: int = 0
+    text: str
+
+
 class Audited(AttemptEvent):
     """The work changed tests or what the gates lead to."""
 

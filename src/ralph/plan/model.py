@@ -19,14 +19,52 @@ class TaskState(Enum):
     BLOCKED = "blocked"  # tried too often, or blocked by an agent or a person
 
 
+class Tells(Enum):
+    """What agents learn about a held-out gate."""
+
+    NOTHING = "nothing"  # that some check failed
+    NAME = "name"  # its name
+    SUMMARY = "summary"  # its name, and in one sentence what failed
+
+
+class HeldOut(Frozen):
+    """What a held-out gate really is. Only the run and the person know it."""
+
+    name: str
+    command: str
+    files: tuple[str, ...] = ()  # globs of the held-out files that it needs; empty: all
+    tells: Tells = Tells.NAME
+
+
 class Gate(Frozen):
-    """One verification command."""
+    """One verification command. The name and the command of a held-out gate are what everyone may read."""
 
     name: str
     command: str
     timeout: float
     required: bool = True
     report: str = ""  # a glob of the JUnit reports that it writes; empty: only its exit code is known
+    tasks: tuple[str, ...] = ()  # plans, tasks (`plan/task`) or tags that it is about; empty: it always runs
+    held_out: HeldOut | None = None  # None: agents may see it
+
+    def is_about(self, plan: Plan, task: Task) -> bool:
+        names = {plan.target, f"{plan.target}/{task.id}", *task.tags}
+        return not self.tasks or not names.isdisjoint(self.tasks)
+
+    def unknown_tasks(self, plan: Plan) -> tuple[str, ...]:
+        """Return the tasks of this plan that it names and that do not exist."""
+        split = ((name, *name.rpartition("/")[::2]) for name in self.tasks if "/" in name)
+        return tuple(name for name, target, task in split if target == plan.target and not plan.find(task))
+
+    def applies(self, plan: Plan, task: Task | None) -> bool:
+        """Return whether it runs: always, for what it is about, and for everything once a part of that has passed."""
+        passed = (one for one in plan if one.state is TaskState.PASSED)
+        return not self.tasks or any(self.is_about(plan, one) for one in (*passed, *((task,) if task else ())))
+
+    @property
+    def runs(self) -> str:
+        """The command that is run."""
+        return self.held_out.command if self.held_out else self.command
 
 
 class GateResult(Frozen):
@@ -42,6 +80,7 @@ class GateResult(Frozen):
     output: str = ""  # the useful part, for a person and for the next prompt
     log: str = ""
     in_place: bool = False  # it ran in the agent's working copy, not on a clean checkout
+    held_out: bool = False  # agents do not see it, so that its reason and output say little
     tests: str = ""  # what its report counted, such as "40 passed, 2 failed"; empty: it has none
     report: str = ""  # the file in the logs with the results of its tests by name
 

@@ -5,24 +5,36 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ralph.config import Config
-from ralph.plan.model import Gate, GateResult
+from ralph.config import Config, GateSetting
+from ralph.plan.model import Gate, GateResult, HeldOut, Tells
+
+UNNAMED = "held-out check"
+"""The name of every held-out gate about which agents learn nothing."""
 
 
 def default_gates(config: Config) -> tuple[Gate, ...]:
     """Return the gates of every task: `gates`, or else the commands of `verify.default`."""
     if config.gates is None:
         return simple_gates(config.verify.default, config)
-    return tuple(
-        Gate(
-            name=gate.name,
-            command=gate.command,
-            required=gate.required,
-            timeout=gate.timeout or config.verify.timeout,
-            report=gate.report,
-        )
-        for gate in config.gates
+    last = sorted(config.gates, key=lambda gate: gate.held_out)  # nothing that they leave reaches another gate
+    return tuple(_gate(gate, config) for gate in last)
+
+
+def _gate(gate: GateSetting, config: Config) -> Gate:
+    made = Gate(
+        name=gate.name,
+        command=gate.command,
+        required=gate.required,
+        timeout=gate.timeout or config.verify.timeout,
+        report=gate.report,
+        tasks=gate.tasks,
     )
+    if not gate.held_out:
+        return made
+    tells = Tells(config.held_out.tells)
+    name = UNNAMED if tells is Tells.NOTHING else gate.name
+    held_out = HeldOut(name=gate.name, command=gate.command, files=gate.files, tells=tells)
+    return replace(made, name=name, command=name, held_out=held_out)
 
 
 def simple_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:

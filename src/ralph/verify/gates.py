@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import field, replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from ralph.process import environment, spawn
 from ralph.process.redaction import Secrets
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.verify.gate_list import red
+from ralph.verify.held_out import LaidFiles, told
 from ralph.verify.output import first_failing, in_brief, useful
 from ralph.verify.reports import ReportFiles
 
@@ -35,6 +37,8 @@ class GateRun(Frozen):
     in_place: bool = False  # this is the agent's working copy
     started: Callable[[Gate], None]
     ended: Callable[[GateResult], None]
+    lay: Callable[[Gate], AbstractAsyncContextManager[LaidFiles]] | None = None  # None: nothing can be held out here
+    confide: Callable[[GateResult], None] | None = None  # tells only the person about a held-out gate
     secrets: Secrets = field(repr=False)
 
     def show(self, gate: Gate) -> Gate:
@@ -55,8 +59,12 @@ async def run_all(gates: Iterable[Gate], bench: GateRun, *, first: int = 1) -> t
         if bench.fresh and number > 1:
             await bench.fresh()
         bench.started(bench.show(gate))
-        result = await _run(gate, bench, bench.logs / f"{bench.label}-gate{number}-{_slug(gate.name)}.log")
-        bench.ended(result)
+        name = f"{bench.label}-gate{number}-{_slug(gate.name)}.log"
+        if gate.held_out:
+            result = await _run_held_out(gate, bench, name)
+        else:
+            result = await _run(gate, bench, bench.logs / name)
+            bench.ended(result)
         results.append(result)
     return tuple(results)
 
@@ -78,12 +86,24 @@ def describe(result: GateResult) -> str:
     return f"{result.reason}: {why}\n\n{result.output}" if why else f"{result.reason}."
 
 
+async def _run_held_out(gate: Gate, bench: GateRun, log: str) -> GateResult:
+    """Run a gate with its held-out files and its log elsewhere; the result says no more than agents may learn."""
+    assert bench.lay, "held-out gates run only where their files can be laid"
+    async with bench.lay(gate) as laid:
+        whole = await _run(gate, bench, laid.logs / log)
+    result = told(bench.show(gate), whole, laid.paths)
+    bench.ended(result)
+    if bench.confide:
+        bench.confide(whole)
+    return result
+
+
 async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
     secrets = bench.secrets.stream()
     reports = ReportFiles(gate.report, bench.cwd)
     with safe_files.open_new(log, buffering=1 << 16) as file:
         ended = await spawn.run(
-            ["/bin/sh", "-c", gate.command],
+            ["/bin/sh", "-c", gate.runs],
             cwd=bench.cwd,
             env=bench.environment,
             owner=bench.owner,
@@ -93,7 +113,8 @@ async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
         file.write(secrets.flush())
     passed = ended.how is ExitKind.EXITED and ended.code == 0
     found = reports.read(passed=passed)
-    shown = bench.show(gate)
+    show = bench.show(gate)
+    shown = show.held_out or show
     result = GateResult(
         name=shown.name,
         command=shown.command,

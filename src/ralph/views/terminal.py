@@ -51,6 +51,7 @@ class TerminalView:
             e.ServiceStarted: self._service_started,
             e.GateStarted: self._gate_started,
             e.GateEnded: self._gate_ended,
+            e.Confided: self._confided,
             e.Reviewed: self._reviewed,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
@@ -204,6 +205,10 @@ class TerminalView:
             self._line(f"    ✗ {name}{where} · {took} · {result.reason}{optional}", fg=colour)
             for line in words.telling(result.output):
                 self._line(f"        {words.cut(line, 150)}", dim=True)
+
+    def _confided(self, event: e.Confided) -> None:
+        for line in event.text.splitlines():
+            self._line(f"        {words.cut(line, 300)}", fg="yellow")
 
     def _audited(self, event: e.Audited) -> None:
         for text in event.failed:

@@ -30,7 +30,7 @@ def change_plan(name: str, change: Callable[[Plan, str], Plan], *, accepting: bo
     `accepting`: it stands in for the gates, so that only a person may ask for it.
     """
     workspace = workspaces.find(Path.cwd())
-    _check_outside(workspace)
+    check_outside(workspace)
     config = configuration.load(workspace.root)
     target = find(workspace, name)
     if target.marked_by and not accepting:
@@ -66,7 +66,7 @@ def persons_name(folder: Path) -> str:
     return git_read.show(folder, "config", "user.name").strip()
 
 
-def _check_outside(workspace: Workspace) -> None:
+def check_outside(workspace: Workspace) -> None:
     """Processes of agents and gates carry Ralph's mark, descend from one that does, or were adopted by Ralph."""
     above = lineage()
     if any(map(mark_of, above)) or not verifiers(workspace.records).isdisjoint(above):

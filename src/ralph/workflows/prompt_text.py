@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ralph.plan.model import Gate, NeedKind, Plan, Task, TaskState
+from ralph.plan.model import Gate, NeedKind, Plan, Task, TaskState, Tells
 
 LEARNING_MARKER = "<ralph>LEARNING:what you learned</ralph>"
 BLOCKED_MARKER = "<ralph>BLOCKED:why</ralph>"
@@ -29,7 +29,8 @@ def criteria(texts: Iterable[str]) -> str:
 
 def gate_list(gates: Iterable[Gate]) -> str:
     """The gates that will run, and which of them only warn."""
-    return bullets(_gate(gate) for gate in gates) or "- (none are configured)"
+    told = (gate for gate in gates if not gate.held_out or gate.held_out.tells is not Tells.NOTHING)
+    return bullets(_gate(gate) for gate in told) or "- (none are configured)"
 
 
 def commands(lines: Iterable[str]) -> str:
@@ -57,7 +58,11 @@ def _stopped(task: Task) -> str:
 
 def _gate(gate: Gate) -> str:
     name = "" if gate.name == gate.command else f"{gate.name}: "
-    return f"{name}`{gate.command}`" + ("" if gate.required else " (optional: a failure only warns)")
+    text = "(held out: Ralph runs it, and you cannot see it)" if gate.held_out else ""
+    notes = [text] if text else []
+    notes += [f"(only for {', '.join(gate.tasks)}, and after that)"] if gate.tasks else []
+    notes += [] if gate.required else ["(optional: a failure only warns)"]
+    return " ".join((gate.name if gate.held_out else f"{name}`{gate.command}`", *notes))
 
 
 def quoted(text: str) -> str:
