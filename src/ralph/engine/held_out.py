@@ -26,6 +26,8 @@ MAX_NAMED = 5
 
 async def load_held_out(run: Run, repo: Repo) -> None:
     """Read the held-out files, and refuse those that agents can see; tell the person what they can still find."""
+    if not any(gate.held_out for gate in run.workflow.gates(None)):
+        return
     store = HeldOutStore.of(run.workspace, run.config.held_out.folder)
     store.check_outside(repo.top)
     _remove_left(run, store)

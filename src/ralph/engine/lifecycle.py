@@ -170,13 +170,11 @@ async def _drive(
 
         await check_ui(run)
     assert run.branch
+    from ralph.engine.held_out import load_held_out
     from ralph.engine.receipts import open_receipts
 
     await open_receipts(run, run.branch)
-    if any(gate.held_out for gate in run.workflow.gates(None)):
-        from ralph.engine.held_out import load_held_out
-
-        await load_held_out(run, run.branch.repo)
+    await load_held_out(run, run.branch.repo)
     dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)
