@@ -38,7 +38,7 @@ def test_a_blocked_agent_costs_nothing_and_a_person_s_words_help_the_next_one(pr
 
     done = project.ralph("run", "auth", code=3)
 
-    assert "US-001 (needs you)" in done.stdout
+    assert "not finished · blocked: US-001" in done.stdout
     assert 'ralph decide auth US-001 --note "…", or --skip' in done.stdout
     assert "ralph retry" not in done.stdout
     story = project.story()
@@ -81,7 +81,7 @@ def dispute(project: Project, *turns: dict[str, Any], **more: Any) -> None:
     project.stories("One")
     disputes = {"match": r"\*\*ID:\*\* US-001", "write": {"one.txt": "x\n"}, "say": [DISPUTE]}
     project.script(*turns, disputes, VERIFIED)
-    assert "US-001 (needs you)" in project.ralph("run", "auth", code=3).stdout
+    assert "US-001 (a gate is disputed)" in project.ralph("run", "auth", code=3).stdout
 
 
 def test_a_disputed_gate_runs_once_more_and_its_output_is_kept(project: Project) -> None:
@@ -296,7 +296,7 @@ def test_request(project: Project) -> None:
         requests.builds(3),
     )
     done = project.ralph("run", "request", code=3)
-    assert "task-001 (needs you); waiting for them: task-003" in done.stdout, "it is no failure, and halts nothing"
+    assert "task-001; waiting for them: task-003" in done.stdout, "it is no failure, and halts nothing"
     [need] = needs(project, "request")
     assert (need["id"], need["kind"]) == ("task-001", "blocked")
     assert "task-002" in str(project.subjects("ralph/request"))

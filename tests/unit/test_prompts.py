@@ -26,7 +26,7 @@ STORY = {
     "learnings": "none",
     "doneMarker": "<ralph>DONE</ralph>",
     "learningMarker": "<ralph>LEARNING:x</ralph>",
-    "about": "People log in",
+    "goal": "People log in",
     "decisions": "",
     "blockedMarker": "<ralph>BLOCKED:why</ralph>",
     "disputeMarker": "<ralph>DISPUTE:which command — why</ralph>",

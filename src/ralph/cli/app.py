@@ -28,7 +28,6 @@ SECTIONS = {
         "verify": "Run the gates, without any agent.",
         "accept": "Mark a task as accepted by you.",
         "decide": "Answer what a task asks of you.",
-        "approve": "Approve what a held task changed about the checks.",
         "retry": "Retry blocked tasks.",
     },
     "Maintain": {
@@ -38,6 +37,7 @@ SECTIONS = {
     },
 }
 MORE = {
+    "approve": "Approve what a held task changed about the checks (`ralph decide --approve`).",
     "prd": "Make or change a feature's plan (`ralph plan NAME`).",
     "start": "Run the request; `start plan`, `start build`: plan and run the specs.",
     "session": "Plan, build and review a request with four roles.",

@@ -16,7 +16,7 @@ VARIABLES = {
     "run": (
         "feature", "storyId", "storyTitle", "storyDescription", "acceptanceCriteria", "attempt", "failure",
         "tried", "ui", "pages", "protected", "verifyCommands", "alreadyRed", "learnings", "doneMarker",
-        "learningMarker", "about", "decisions", "blockedMarker", "disputeMarker",
+        "learningMarker", "goal", "decisions", "blockedMarker", "disputeMarker",
     ),
     "verify": (
         "feature", "verifyCommands", "suiteIsRed", "failure", "storySummaries", "learnings", "verifiedMarker",
@@ -32,7 +32,7 @@ VARIABLES = {
     "LOOP_PROMPT": (
         "project", "requirementsFile", "prdFile", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria",
         "attempt", "loop", "progress", "tasks", "failure", "tried", "protected", "verifyCommands", "alreadyRed",
-        "learnings", "learningsFile", "doneMarker", "learningMarker", "about", "decisions", "blockedMarker",
+        "learnings", "learningsFile", "doneMarker", "learningMarker", "goal", "decisions", "blockedMarker",
         "disputeMarker",
     ),
     "review": (

@@ -14,10 +14,8 @@ MAX_LEARNINGS = 60
 
 WAITING = {
     NeedKind.APPROVAL: "held",
-    NeedKind.BLOCKED: "needs you",
-    NeedKind.DISPUTE: "needs you",
+    NeedKind.DISPUTE: "a gate is disputed",
     NeedKind.RED_BEFORE: "was red before",
-    NeedKind.LANDING: "approved",
 }
 
 
@@ -52,7 +50,7 @@ def unfinished(plan: Plan, word: str) -> str:
 def _stopped(task: Task) -> str:
     if task.left_out:
         return f"{task.id} (left out)"
-    if task.need:
+    if task.need and task.need.kind in WAITING:
         return f"{task.id} ({WAITING[task.need.kind]})"
     return f"{task.id} (stuck)" if task.notes.startswith("Stuck") else task.id
 

@@ -31,7 +31,7 @@ from ralph.workflows.review import review_prompt, with_review, with_rounds
 from ralph.workspace import Feature
 
 FINAL = "final"
-MAX_ABOUT = 600
+MAX_GOAL = 600
 
 STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 UI_STEPS = (StepSpec(type="screenshot"), *STORY_STEPS)
@@ -125,7 +125,7 @@ class FeatureWorkflow(WorkflowDefaults):
     def _story_variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
         return {
             "feature": plan.target,
-            "about": words.cut(plan.description, MAX_ABOUT),
+            "goal": words.cut(plan.description, MAX_GOAL),
             "storyId": task.id,
             "storyTitle": task.title,
             "storyDescription": task.description,

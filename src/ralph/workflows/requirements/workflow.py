@@ -217,7 +217,7 @@ class RequirementsWorkflow(WorkflowDefaults):
             "failure": task.notes if task else "",
             "tried": bullets(task.tried if task else ()),
             "decisions": bullets(task.decisions if task else ()),
-            "about": _cut(" ".join(plan.description.split()), 300),
+            "goal": _cut(" ".join(plan.description.split()), 300),
             "protected": self._protected(),
             "verifyCommands": gate_list(self.gates(task)),
             "alreadyRed": commands(self.already_red),
