@@ -1,4 +1,4 @@
-"""`python -m bench [GROUP …] [--json FILE] [--check]`."""
+"""`python -m bench [GROUP …] [--json FILE] [--check]`, and `python -m bench integrity`."""
 
 from __future__ import annotations
 
@@ -24,6 +24,7 @@ from bench import (
     verification,
     waiting,
 )
+from bench.integrity import command as integrity
 from bench.measure import CannotRun
 
 GROUPS = {
@@ -42,8 +43,12 @@ GROUPS = {
     "audit": audit.rows,
 }
 
+INTEGRITY = "`python -m bench integrity --help`: the integrity benchmark, which measures verdicts and not times."
+
 
 def main() -> int:
+    if sys.argv[1:2] == ["integrity"]:
+        return integrity.main(sys.argv[2:])
     options = _options()
     _warn_if_busy()
     rows: list[table.Row] = []
@@ -69,7 +74,7 @@ def _warn_if_busy() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what Ralph costs.")
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Measure what Ralph costs.", epilog=INTEGRITY)
     parser.add_argument("group", nargs="*", help=f"one of {', '.join(GROUPS)}; without any: all of them")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers to FILE as well")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row is over its limit")

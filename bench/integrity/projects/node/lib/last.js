@@ -1,0 +1,3 @@
+'use strict';
+
+exports.last = (list) => list[list.length - 1];
