@@ -236,7 +236,7 @@ def test_what_lands_is_what_the_agent_wrote_and_the_gates_saw(project: Project) 
 
 def test_no_ignored_file_of_a_persons_is_overwritten_when_their_branch_follows(project: Project) -> None:
     project.config("true", commits={"branch": "current"})
-    project.stories("One")
+    project.stories({"title": "One", "may": [".env"]})
     project.write(".gitignore", ".env\n")
     project.git("add", "-A")
     project.git("commit", "-qm", "A plan")

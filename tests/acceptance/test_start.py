@@ -84,4 +84,4 @@ def test_a_story_and_its_final_verification_start_few_processes(project: Project
     project.git("commit", "-qm", "Plan")
     with project.counting_git() as count:
         project.ralph("run", "auth")
-    assert 0 < count() <= 31
+    assert 0 < count() <= 32, "one of them looks for the notes with receipts, while there are none"

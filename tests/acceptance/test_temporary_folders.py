@@ -38,5 +38,5 @@ def test_each_use_has_its_own_and_none_is_left(project: Project) -> None:
     project.ralph("run", "auth", "--no-baseline")
 
     seen = (project.folder / "seen").read_text().splitlines()
-    assert len(seen) == len(set(seen)) == 5, "two agents, and the gate for each and for the whole"
+    assert len(seen) == len(set(seen)) == 6, "two agents, and the gate for each, for the base and for the whole"
     assert [path.name for path in project.folder.glob("ralph-*")] == []

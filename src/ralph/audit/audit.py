@@ -42,7 +42,7 @@ def audit(
         *skipped(compared),
         *loosened(compared),
         *lowered(changes),
-        *(redefined(by_path, before, after, has_tests=any(map(is_test_file, base.paths))) if gates else ()),
+        *(redefined(by_path, before, after, has_tests=lambda: any(map(is_test_file, base.paths))) if gates else ()),
         *shadowed(by_path, calls),
     ]
     allowed = [concern for concern in dict.fromkeys(found) if not matches(concern.path, may)]

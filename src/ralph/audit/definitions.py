@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, dirname
 
 from ralph.audit import conftest_files
@@ -61,15 +61,16 @@ _TEST_MAIN = re.compile(r"^func TestMain\b.*?^\}", re.MULTILINE | re.DOTALL)
 
 
 def redefined(
-    changes: Mapping[str, ChangedFile], before: Reached, after: Reached, *, has_tests: bool = True
+    changes: Mapping[str, ChangedFile], before: Reached, after: Reached, *, has_tests: Callable[[], bool]
 ) -> Iterator[Concern]:
     """Return a concern for each part that differs of what the gates lead to, in base and work.
 
-    `has_tests`: the base has some. If it has none, new settings weaken nothing: the project is being set up.
+    `has_tests` tells whether the base has any. If it has none, new settings weaken nothing: it is being set up.
     """
     yield from _pieces(changes, before, after)
-    settings = (change for change in changes.values() if has_tests or change.before is not None)
-    yield from _settings(settings, [*before.calls, *after.calls])
+    for concern in _settings(changes.values(), [*before.calls, *after.calls]):
+        if changes[concern.path].before is not None or has_tests():
+            yield concern
     yield from _fixed(changes)
 
 

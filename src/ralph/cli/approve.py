@@ -6,7 +6,7 @@ import click
 
 from ralph.cli.complete import targets, tasks
 from ralph.cli.decide import make_decision
-from ralph.engine.decisions import TaskDecision
+from ralph.plan.decision import TaskDecision
 
 
 @click.command(name="approve", epilog="Example: ralph approve auth US-003")

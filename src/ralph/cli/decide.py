@@ -10,8 +10,9 @@ from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets, tasks
 from ralph.cli.needs import answers
-from ralph.engine.decisions import FITTING, TaskDecision, decide
+from ralph.engine.decisions import decide
 from ralph.errors import RalphError
+from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task
 from ralph.text import one_line
 from ralph.verify.gate_list import default_gates, simple_gates

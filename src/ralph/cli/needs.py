@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from ralph.engine.decisions import FITTING, TaskDecision
+from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task, TaskState
 from ralph.views import words
 from ralph.views.lines import say

@@ -3,29 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from enum import Enum
 
 from ralph.engine.settle import open_spec_of, with_new_attempts, without_failure_of
+from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task
-
-
-class TaskDecision(Enum):
-    """What a person can answer, by the option of `ralph decide`."""
-
-    APPROVE = "--approve"
-    GATE_IS_RIGHT = "--gate-is-right"
-    SKIP = "--skip"
-    NOTE = "--note"
-
-
-FITTING: dict[NeedKind, tuple[TaskDecision, ...]] = {
-    NeedKind.APPROVAL: (TaskDecision.APPROVE, TaskDecision.NOTE),
-    NeedKind.BLOCKED: (TaskDecision.NOTE, TaskDecision.SKIP),
-    NeedKind.DISPUTE: (TaskDecision.GATE_IS_RIGHT, TaskDecision.SKIP, TaskDecision.NOTE),
-    NeedKind.RED_BEFORE: (TaskDecision.GATE_IS_RIGHT, TaskDecision.SKIP, TaskDecision.NOTE),
-    NeedKind.LANDING: (),
-}
-"""The answers that fit each need, the most likely first."""
 
 
 def decide(plan: Plan, task_id: str, decision: TaskDecision, note: str = "") -> Plan:

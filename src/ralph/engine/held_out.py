@@ -15,11 +15,11 @@ from ralph.git.repo import Repo
 from ralph.journal.events import Confided
 from ralph.plan.model import Gate
 from ralph.stores.held_out import HeldOutFile, HeldOutStore, lay, lift
-from ralph.verify.held_out import LaidFiles
 
 if TYPE_CHECKING:
     from ralph.checkout.working_copy import WorkingCopy
     from ralph.engine.run import Run
+    from ralph.verify.held_out import LaidFiles
 
 MAX_NAMED = 5
 
@@ -57,6 +57,8 @@ async def laid(
     run: Run, copy: WorkingCopy, gate: Gate, fresh: Callable[[], Awaitable[object]]
 ) -> AsyncIterator[LaidFiles]:
     """Lay a gate's held-out files into a clean copy; afterwards remove them and everything that the gate left."""
+    from ralph.verify.held_out import LaidFiles  # only a run with held-out gates needs it
+
     store = HeldOutStore.of(run.workspace, run.config.held_out.folder)
     files, logs = _needed(run, gate), store.new_logs(run.id)
     mark = store.marks / copy.folder.name

@@ -159,10 +159,7 @@ async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> Non
 async def _drive(
     run: Run, opened: OpenCheckout, options: Options, orphans: int, *, since: str | None, edited: str
 ) -> RunEnded:
-    """Run from the first event to the last.
-
-    `since` says when the killed run before this one began; None if the last run was not killed.
-    """
+    """Run from the first event to the last; `since`: when the run before began, if it was killed."""
     began = time.monotonic()
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
     if run.workflow.is_ui(run.plan, None):

@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from ralph.plan.model import GateResult
 from ralph.verify.gate_list import red
-from ralph.verify.output import first_failing
-from ralph.verify.reports import load_tests
 
 TIMES = 2
 """Attempts in a row, of one task or of several, after which such a failure is not the agents' to repair."""
@@ -51,6 +49,9 @@ def failure_of(result: GateResult) -> str:
     """Return what identifies a failure; "" if nothing does. Agents see nothing of a held-out gate, so it has none."""
     if result.held_out:
         return ""
+    from ralph.verify.output import first_failing  # a run whose gates are green needs neither
+    from ralph.verify.reports import load_tests
+
     tests = load_tests(result.report)
     if tests and tests.failed:
         return "\n".join(sorted(tests.failed))

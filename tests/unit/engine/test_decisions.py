@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.engine.decisions import FITTING, TaskDecision, decide
+from ralph.engine.decisions import decide
 from ralph.engine.settle import Policy, resume, retry_manually, settle
+from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task, TaskState
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind, without_agent
 
