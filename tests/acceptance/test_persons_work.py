@@ -137,7 +137,7 @@ def test_the_worktree_option_is_accepted_and_a_finished_feature_is_shown_from_it
     assert everything(ready) == before
     assert "[██████████] 1/1 passed, verified" in ready.ralph("status").stdout
     assert json.loads(ready.ralph("next", "--json").stdout) == [
-        {"target": "auth", "workflow": "feature", "accepted": [], "state": "done", "next": None}
+        {"target": "auth", "workflow": "feature", "accepted": [], "needs": [], "state": "done", "next": None}
     ]
     assert "complete" in ready.ralph("run", "auth", "--worktree").stdout
     assert everything(ready) == before, "also not by looking"

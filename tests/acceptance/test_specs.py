@@ -116,7 +116,9 @@ def test_given_implementation_json_exists_when_build_mode_starts_then_no_model_i
     assert project.calls() == 0
     assert "specs: complete" in done.stdout
     next_one = json.loads(project.ralph("next", "specs", "--json").stdout)
-    assert next_one == [{"target": "specs", "workflow": "specs", "accepted": [], "state": "done", "next": None}]
+    assert next_one == [
+        {"target": "specs", "workflow": "specs", "accepted": [], "needs": [], "state": "done", "next": None}
+    ]
 
 
 def test_a_file_whose_name_is_no_text_is_built_retried_and_committed_like_any_other(project: Project) -> None:
