@@ -304,3 +304,12 @@ def test_request(project: Project) -> None:
     project.ralph("decide", "request", "task-001", "--note", "Use the other key", "--yes")
     project.ralph("run", "request")
     assert needs(project, "request") == []
+
+
+def test_the_end_of_a_run_does_not_call_a_skipped_gate_green(project: Project) -> None:
+    project.config(**gates(("lint", LINT), ("tests", "true")))
+    project.stories("One")
+    project.script({**does("US-001", "one.txt"), "say": [DISPUTE], "times": 1}, does("US-001", "one.txt"), VERIFIED)
+    project.ralph("run", "auth", code=3)
+    project.ralph("decide", "auth", "US-001", "--skip", "--yes")
+    assert "complete · all required gates green" in project.ralph("run", "auth").stdout

@@ -225,7 +225,7 @@ def _edited(plan: Plan, opened: OpenCheckout, make: Callable[[Path], Workflow], 
 
 
 def _ended(run: Run, end: Finished, began: float) -> RunEnded:
-    plan, gates, unverified = run.plan, run.workflow.gates(None), _unverified(run)
+    plan, gates, unverified = run.plan, run.gates(None), _unverified(run)
     if end.ending is Ending.DONE and unverified:
         end = Finished(ending=Ending.UNVERIFIED, reason=unverified)
     return RunEnded(
