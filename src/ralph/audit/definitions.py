@@ -174,7 +174,7 @@ def _settings(changes: Iterable[ChangedFile], calls: Sequence[Call]) -> Iterator
 
 def _of_tool(change: ChangedFile, tool: Tool, folders: set[str]) -> Iterator[Concern]:
     name = basename(change.path)
-    if not tool.below and not _is_above(dirname(change.path), folders):
+    if not tool.below and not is_above(dirname(change.path), folders):
         return
     if name in tool.parts:
         yield from _setting_changes(change, tool, tool.parts[name])
@@ -185,7 +185,7 @@ def _of_tool(change: ChangedFile, tool: Tool, folders: set[str]) -> Iterator[Con
             yield from _setting_changes(change, tool, ())
 
 
-def _is_above(folder: str, folders: set[str]) -> bool:
+def is_above(folder: str, folders: set[str]) -> bool:
     """Whether a file's folder is one of these or above one; `.cargo` and the like count as the folder around them."""
     folder = dirname(folder) if basename(folder).startswith(".") else folder
     return any(not folder or one == folder or one.startswith(f"{folder}/") for one in folders)
