@@ -88,6 +88,13 @@ def open_old(path: Path) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
+def from_home(path: str) -> Path:
+    """Return a path as a person wrote it, with `~` as their home; it stays as it is if there is no such home."""
+    with suppress(RuntimeError):
+        return Path(path).expanduser()
+    return Path(path)
+
+
 def write_all(descriptor: int, data: bytes) -> None:
     """Write everything, or raise an OSError: a single write may take only a part, such as on a disk that fills up."""
     view = memoryview(data)
