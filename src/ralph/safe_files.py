@@ -57,6 +57,7 @@ def own_folder(top: Path, path: str | Path) -> Path:
         if top.is_symlink() or not top.is_dir():
             remove_all(top)
             top.mkdir()
+    make_accessible(top)
     return top
 
 

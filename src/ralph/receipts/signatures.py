@@ -73,6 +73,8 @@ class SignatureChecker:
             self._home = Path(name)
             for path in self.pgp_signers:
                 code, _ = self._gpg(Path(name), "--homedir", name, "--import", str(path))
+                if code == NOT_FOUND:
+                    raise RalphError(f"gpg is not installed, and {path} has OpenPGP keys.", remedy="Install gpg.")
                 if code:
                     raise RalphError(f"gpg cannot read the keys in {path}.", remedy="Write them with `gpg --export`.")
             try:
