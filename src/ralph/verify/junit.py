@@ -62,6 +62,8 @@ def read_reports(paths: Iterable[Path]) -> TestReport:
                 room -= reader.read(file, room)
         except OSError as error:
             raise BadReport(f"{path.name} cannot be read: {error.strerror}") from None
+        except (ValueError, LookupError):  # Python's codecs raise these, and no parser error
+            raise BadReport(f"{path.name} has an encoding that cannot be read") from None
         except expat.ExpatError as error:
             raise BadReport(f"{path.name} is not complete XML: {error}") from None
         except BadReport as error:
