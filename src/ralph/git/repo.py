@@ -16,6 +16,7 @@ from ralph.git.parse import Status, parse_scoped, parse_status
 from ralph.process.environment import for_git
 from ralph.process.redaction import Secrets
 from ralph.process.spawn import ProgramOutput, capture
+from ralph.text import plain
 
 OLDEST = "2.38"
 """The first version with `git merge-tree --write-tree`, which merges without a checkout."""
@@ -161,7 +162,7 @@ class Repo:
 
     def write_commit(self, tree: str, parents: Iterable[str], message: str) -> str:
         """Write a commit without a ref and without starting a process."""
-        data = commit_object(tree, parents, self.ident, self.secrets.text(message))
+        data = commit_object(tree, parents, self.ident, plain(self.secrets.text(message)))
         commit = write_object(self.git_dir, "commit", data, self.algorithm)
         self.trees[commit] = tree
         return commit

@@ -18,6 +18,7 @@ from typing import TypeVar
 from ralph.errors import RalphError
 from ralph.process.secret_shapes import open_at, shapes_in
 from ralph.process.secret_values import MIN_SECRET, encoded, secrets_in, secrets_of_project
+from ralph.text import PlainStream
 
 T = TypeVar("T")
 HIDDEN = b"[secret]"
@@ -66,6 +67,10 @@ class Secrets:
 
     def stream(self) -> Redactor:
         return Redactor(self)
+
+    def log_stream(self) -> LogStream:
+        """Return a stream for a log: without secrets, and safe to show on a terminal."""
+        return LogStream(self)
 
     def data(self, data: bytes) -> bytes:
         """Return data without secrets."""
@@ -183,6 +188,19 @@ class Redactor:
         cut = max(cut, spans[-1][1]) if spans else cut
         self._held, self._before = data[cut:], data[max(0, cut - MAX_COLOUR) : cut]
         return _replaced(data[:cut], spans)[begin:]  # slices of all of it are no copies
+
+
+class LogStream:
+    """Takes a program's output piece by piece, and gives what may be in a log."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._redactor, self._plain = Redactor(secrets), PlainStream()
+
+    def feed(self, data: bytes) -> bytes:
+        return self._plain.feed(self._redactor.feed(data))
+
+    def flush(self) -> bytes:
+        return self._plain.feed(self._redactor.flush(), is_last=True)
 
 
 class StrippedData:
