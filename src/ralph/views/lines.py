@@ -14,6 +14,7 @@ import click
 
 from ralph.ansi import strip_ansi
 from ralph.frozen import Frozen
+from ralph.process.clock import seconds
 
 NARROWEST = 30
 PIECES = re.compile(r"( +)")
@@ -22,7 +23,7 @@ PIECES = re.compile(r"( +)")
 class Clock(Frozen):
     """A duration, and the current time."""
 
-    seconds: Callable[[], float] = time.monotonic
+    seconds: Callable[[], float] = seconds
     of_day: Callable[[], str] = lambda: time.strftime("%H:%M:%S")
 
 
