@@ -26,8 +26,8 @@ from ralph.integrations import stop_hook
 from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
-from ralph.process import tree
 from ralph.process.redaction import Secrets
+from ralph.process.warden import guarding
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gate_list import red
@@ -135,7 +135,6 @@ async def _check(
     task: Task | None,
     as_json: bool,
 ) -> SuiteResult:
-    tree.adopt_orphans()
     run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
     secrets = Secrets.of(os.environ, workspace.root, folder)
     workspace.keep_out_of_git()
@@ -169,7 +168,7 @@ async def _check(
         ended=lambda result: emit(GateEnded(result=result)),
     )
     await end_verifying(workspace.records)
-    with interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
+    with guarding(run_id), interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
         async with services, Browser(config.browser, run_id, noted) as browser:
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(wanted, bench, ui))
