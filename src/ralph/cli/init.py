@@ -156,7 +156,7 @@ def _from_requirements(
         document = opened.wait(maker.create(founding.requirements.decode("utf-8-sig")))
         made = write(workspace, agent, verify, follow=founding.is_apart, protect=protected)
         made += opened.wait(founding.write(document))
-    click.echo()
+    say()
     for path in made:
         say(f"wrote {path}")
     if configuration.NAME in made:
@@ -167,7 +167,7 @@ def _from_requirements(
         say(f"  {task.id}  {task.title}")
     say("\n→ Read the tasks in .ralph/prd.json, and edit them if you like.")
     if not default_gates(config):
-        click.echo('→ Add your checks to verify.default in ralph.config.json, for example ["pytest -q"]. Without')
+        say('→ Add your checks to verify.default in ralph.config.json, for example ["pytest -q"]. Without')
         say("  checks, nothing is verified, and every view says so.")
     say("→ Then run `ralph run`.")
     return 0
@@ -245,7 +245,7 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
     if new and agent.name in AGENTS:
         say(_permission(agent))
     if new and not verify:
-        click.echo('→ Add your checks to verify.default, for example ["npm test"]: they decide what passes.')
+        say('→ Add your checks to verify.default, for example ["npm test"]: they decide what passes.')
     if agent.name == "scripted":
         say("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
     elif not shutil.which(agent.command):
@@ -253,8 +253,8 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
     if git_read.top(Path.cwd()) is None:
         say("→ This is not a git repository yet. Run `git init`, and make a first commit.")
     if specs:
-        click.echo(EXAMPLE_SPEC)
+        say(EXAMPLE_SPEC)
         say("→ Commit these files and run `ralph doctor`. Then `ralph plan --from specs/`, and `ralph run specs`.")
     else:
         say("→ Commit ralph.config.json and .ralph, and run `ralph doctor`. Then make a plan:")
-        click.echo('  `ralph plan "What you want"`, or a feature: `ralph plan NAME "WHAT"`.')
+        say('  `ralph plan "What you want"`, or a feature: `ralph plan NAME "WHAT"`.')

@@ -31,6 +31,7 @@ from ralph.plan.attempt import Record
 from ralph.plan.model import Gate, GateResult, NeedKind, Plan, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec
+from ralph.process.clock import stood
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
@@ -107,7 +108,7 @@ class Run:
             run=self.id,
             target=self.plan.target,
             budget=self.config.budget,
-            clock=self.clock,
+            clock=lambda: self.clock() - stood(),
             written=self._expect,
         )
         self.journal.listen(self.spending)

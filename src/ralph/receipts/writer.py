@@ -44,7 +44,7 @@ class ReceiptWriter:
 
     async def work(self, subject: Subject, facts: WorkFacts) -> tuple[Move, ...]:
         """Write the receipt of landed work; return the move of the notes, to make together with the branch's."""
-        clean = self.repo.clean
+        clean = self.repo.secrets.text
         return await self._kept(subject, lambda: work_payloads(cleaned(subject, clean), cleaned(facts, clean)))
 
     async def state(self, subject: Subject, base: Subject, paths: Iterable[str], at: str) -> tuple[Move, ...]:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from ralph import safe_files
-from ralph.ansi import strip_ansi
+from ralph.text import strip_ansi
 
 MAX_LOG = 8 << 20  # a larger log is not counted
 _RAN = r"(\d+) (?:passed|failed|xfailed|xpassed)\b"

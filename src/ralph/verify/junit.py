@@ -13,9 +13,8 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from ralph import safe_files
-from ralph.ansi import strip_ansi
 from ralph.frozen import Frozen
-from ralph.text import readable
+from ralph.text import plain, readable
 
 MAX_REPORT = 64 << 20
 MAX_FILES = 2_000
@@ -154,5 +153,5 @@ def _name(attributes: Mapping[str, str]) -> str:
 
 
 def _tidy(text: str) -> str:
-    lines = (line.rstrip() for line in strip_ansi(readable(text)).strip().split("\n"))
+    lines = (line.rstrip() for line in plain(readable(text)).strip().split("\n"))
     return "\n".join(line for line in lines if line)
