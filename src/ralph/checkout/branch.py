@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.checkout.own_files import OwnFiles
@@ -40,17 +39,17 @@ class TargetBranch:
 
     async def tip(self) -> str:
         """Return the base of the next work: the pending commits if there are any, else the branch."""
-        pending = await self._at(self.pending_ref) if self.defers_commit else ""
-        return pending or await self._at(self.ref)
+        pending = await self.repo.tip(self.pending_ref) if self.defers_commit else ""
+        return pending or await self.repo.tip(self.ref)
 
     async def committed(self) -> str:
         """Return the branch's own commit."""
-        return await self._at(self.ref)
+        return await self.repo.tip(self.ref)
 
     async def watch(self) -> None:
         """Record the current refs; `reclaim` undoes any later move that Ralph did not make."""
         self.expected = await self.tip()
-        self._left = {ref: await self._at(ref) for ref in self._refs}
+        self._left = {ref: await self.repo.tip(ref) for ref in self._refs}
 
     @property
     def _refs(self) -> tuple[str, ...]:
@@ -59,7 +58,7 @@ class TargetBranch:
     async def land(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
         """Move to `commit` if the tip is still `old`."""
         ref = self.pending_ref if self.defers_commit else self.ref
-        known = await self._at(ref)
+        known = await self.repo.tip(ref)
         source = known if known == old or self.defers_commit else old
         if not await self.repo.move((ref, commit, source), *moves):
             return False
@@ -105,7 +104,7 @@ class TargetBranch:
 
     async def close(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
         """Move the branch itself and drop the pending commits, which `commit` contains."""
-        pending = [(self.pending_ref, "", None)] if await self._at(self.pending_ref) else []
+        pending = [(self.pending_ref, "", None)] if await self.repo.tip(self.pending_ref) else []
         if not await self.repo.move((self.ref, commit, old), *pending, *moves):
             return False
         self.expected = self._left[self.ref] = commit
@@ -115,7 +114,7 @@ class TargetBranch:
     async def catch_up(self, commit: str) -> None:
         """Fast-forward the branch to a person's newer commit; do nothing if the two have diverged."""
         tip = await self.committed()
-        waits = await self._at(self.pending_ref)
+        waits = await self.repo.tip(self.pending_ref)
         if tip and not waits and tip != commit and await self.repo.is_ancestor(tip, commit):
             await self.repo.move((self.ref, commit, tip))
 
@@ -125,7 +124,7 @@ class TargetBranch:
             return ""
         kept, moves = "", list[tuple[str, str, str | None]]()
         for ref in self._refs:
-            now, known = await self._at(ref), self._left.get(ref, "")
+            now, known = await self.repo.tip(ref), self._left.get(ref, "")
             if now != known or self._is_symbolic(ref):
                 kept = f"{STRAYS}/{now[:12]}" if now else ref
                 moves += [(kept, now, None)] if now else []
@@ -134,19 +133,7 @@ class TargetBranch:
             await self.repo.move(*moves)
         return kept
 
-    async def _at(self, ref: str) -> str:
-        """Return the commit of a ref, read from its file if possible, without starting a process."""
-        return _line_in(self.repo.git_dir / ref, len(self.repo.zero)) or await self.repo.tip(ref)
-
     def _is_symbolic(self, ref: str) -> bool:
         """Whether it is a symbolic ref or a link, which Ralph never creates."""
         path = self.repo.git_dir / ref
         return path.is_file() and (path.is_symlink() or path.read_bytes().startswith(b"ref:"))
-
-
-def _line_in(path: Path, length: int) -> str:
-    try:
-        line = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return line if len(line) == length and line.isalnum() else ""

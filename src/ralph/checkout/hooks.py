@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 
 from ralph.checkout.commit_subject import head_of
-from ralph.checkout.working_copy import GITLINK, WorkingCopy
+from ralph.checkout.working_copy import WorkingCopy
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
-from ralph.git.objects import TreeEntry, batched, write_object
+from ralph.git.objects import GITLINK, TreeEntry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
 from ralph.git.trees import NOTHING, with_entries
 from ralph.process.spawn import ProgramOutput, capture
