@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -30,8 +29,9 @@ from ralph.journal.events import Noted, RunEnded, RunStarted
 from ralph.journal.writer import Journal, Listener, new_run_id, now
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.work import Ending, Finished
-from ralph.process import tree
+from ralph.process.clock import seconds
 from ralph.process.redaction import Secrets
+from ralph.process.warden import guarding
 from ralph.protect import crash_copies
 from ralph.stores import atomic, crash_file, lock, records
 from ralph.verify.browser import Browser
@@ -74,11 +74,11 @@ async def run_plan(
 ) -> RunEnded:
     """Run a workflow once, from taking the lock to the last event."""
     run_id, interrupt = new_run_id(), Interrupt()
-    tree.adopt_orphans()
     workspace.keep_out_of_git()
     owner = lock.me(run_id, wanted.target)
     secrets = Secrets.of(os.environ, workspace.root, workspace.root / wanted.folder)
     with (
+        guarding(run_id),
         secrets.in_errors(),
         interrupt.on_signals(),
         lock.hold(workspace.lock, owner) as left_by,
@@ -136,7 +136,7 @@ async def _open(
         workspace,
         wanted,
         run_id,
-        clean=secrets.text,
+        secrets=secrets,
         known_tip=known_tip,
         committed=config.commits.prd_changes,
         catch_up=config.commits.branch == CURRENT_BRANCH,
@@ -161,7 +161,7 @@ async def _drive(
     run: Run, opened: OpenCheckout, options: Options, orphans: int, *, since: str | None, edited: str
 ) -> RunEnded:
     """Run from the first event to the last; `since`: when the run before began, if it was killed."""
-    began = time.monotonic()
+    began = seconds()
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
     if run.workflow.is_ui(run.plan, None):
         from ralph.engine.ui_ready import check_ui  # only UI tasks need a browser and services
@@ -235,7 +235,7 @@ def _ended(run: Run, end: Finished, began: float) -> RunEnded:
         workflow=run.workflow.name,
         ending=end.ending,
         reason=end.reason,
-        seconds=time.monotonic() - began,
+        seconds=seconds() - began,
         tasks=len(plan.tasks),
         passed=plan.passed,
         accepted=plan.accepted,

@@ -31,6 +31,7 @@ from ralph.plan.attempt import Record
 from ralph.plan.model import Gate, GateResult, NeedKind, Plan, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec
+from ralph.process.clock import stood
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
@@ -107,7 +108,7 @@ class Run:
             run=self.id,
             target=self.plan.target,
             budget=self.config.budget,
-            clock=self.clock,
+            clock=lambda: self.clock() - stood(),
             written=self._expect,
         )
         self.journal.listen(self.spending)
@@ -356,6 +357,12 @@ class Run:
             plan += [self.workspace.root / NAME, *sorted((self.workspace.ralph / "configs").glob("*.json"))]
         tip = self.branch.expected if self.branch else ""
         self._expect(crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip))
+
+    def known_results(self, tree: str) -> tuple[GateResult, ...]:
+        """Return what this run knows of the gates on a tree, whether they were green or not."""
+        known = self.verified.get(tree, ())
+        names = {result.name for result in known}
+        return (*known, *(result for result in self.before.get(tree, ()) if result.name not in names))
 
     async def commit_state(self) -> None:
         """Commit the plan alone, after the state changed without any work."""
