@@ -48,7 +48,7 @@ class PlanWorktree:
 
         `known_tip`: the branch tip at the time of that plan.
         """
-        self.is_new = not await self.branch.committed()
+        self.is_new = not await self.branch.tip()
         self._remove_links()
         was_here = (self.folder / ".git").is_file() and await self._attach()
         self.was_left = was_here and self.committed
@@ -56,9 +56,8 @@ class PlanWorktree:
             self._remove_temporary()
         else:
             await self._add()
-        tip = await self.branch.tip()
         if not was_here or (self.committed and not known_tip):
-            await self.load(tip)
+            await self.load(await self.branch.plan_tip())
 
     def _remove_temporary(self) -> None:
         """Remove temporary files of a killed run; in a plan that is a folder, they would count as plan files."""

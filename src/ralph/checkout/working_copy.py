@@ -59,6 +59,7 @@ class WorkingCopy(OwnFolder):
     reset_at: float = 0.0  # when it was first reset for its current work
     continues: bool = False  # the next reset is for the same work as the last
     is_littered: bool = True  # it may contain files that are not in Ralph's index
+    shown: dict[str, bytes] = field(default_factory=dict)  # files of Ralph's own that agents may write, as at the start
     is_new: bool = False  # the last reset created its folder, so there is nothing to clean
     _forged: set[str] = field(default_factory=set)  # objects whose content did not match their name
     _untaken: dict[str, str] = field(default_factory=dict)  # what git could not add, and why

@@ -335,8 +335,6 @@ def _note(run: Run, opened: OpenCheckout, orphans: int) -> None:
         )
     if not opened.branch.repo.has_ident:
         run.emit(Noted(text="git has no user.name and user.email here, so Ralph commits as Ralph <ralph@localhost>."))
-    for text in opened.notes:
-        run.emit(Noted(text=text, warning=True))
     if run.config.verify.where == IN_PLACE:
         text = "verify.where is slot: gates run in place, where the agent worked, not on a clean checkout."
         run.emit(Noted(text=text, warning=True))

@@ -22,6 +22,7 @@ from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.budget import Spending
 from ralph.engine.interrupt import Interrupt
+from ralph.engine.marks import Marks
 from ralph.engine.red_before import RedBefore
 from ralph.engine.workflow import Workflow
 from ralph.git.config import with_persons
@@ -37,6 +38,7 @@ from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
+from ralph.text import join_lines
 from ralph.verify.gate_list import waived
 from ralph.workspace import Workspace
 
@@ -82,7 +84,8 @@ class Run:
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt number that is kept, by work
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # must be held to change the plan or the branch
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # must be held to land or settle
+    ahead: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the plan says what the branch does not yet
     inspections: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(os.cpu_count() or 1))
     """Limits how many attempts are inspected at once, so that the first is ready to land soon."""
     guards: set[Guard] = field(default_factory=set)  # the guards that are watching now
@@ -92,11 +95,11 @@ class Run:
     pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
     red_before: RedBefore = field(default_factory=RedBefore)  # gates that failed before the attempts
     claims: set[tuple[str, NeedKind]] = field(default_factory=set)  # what agents have asked a person for, by work
+    marks: Marks = field(default_factory=Marks)
     held_out: tuple[HeldOutFile, ...] = ()  # what agents never see, as it was when the run began
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None
-    _committed: Plan | None = None  # the plan as it is on the branch
     _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to provided files that were already reported
     _found: Dependency | None = None  # the dependency folders of the person's checkout, as last seen
 
@@ -268,11 +271,13 @@ class Run:
         """Copy the files that a call may write from its working copy to the plan."""
         for path in paths if self.plans and self.own.held else ():
             source, target = copy.project / path, self.project / path
-            data = safe_files.read(source)
+            data, known = safe_files.read(source), safe_files.read(target)
             data = None if data is None else self.secrets.data(data)
-            if data is not None and safe_files.read(target) != data:
+            if data is not None and self.is_parallel:
+                data = join_lines(known or b"", copy.shown.get(path, b""), data)
+            if data is not None and known != data:
                 atomic.write(target, data)
-            elif target.is_file() and not source.exists():
+            elif not self.is_parallel and target.is_file() and not source.exists():
                 target.unlink()
         self._expect_plan()
 
@@ -280,6 +285,11 @@ class Run:
     def is_parallel(self) -> bool:
         """Whether several attempts may run at the same time."""
         return self.jobs > 1 or bool(self.config.race.agents) or any(task.race for task in self.plan)
+
+    @property
+    def shares_plan(self) -> bool:
+        """Whether several agents may see the same file with the plan."""
+        return self.is_parallel and not self.own.held
 
     async def pause(self, seconds: float, interrupt: Interrupt | None = None) -> bool:
         """Wait; return False if the wait was interrupted."""
@@ -339,6 +349,8 @@ class Run:
     def save(self, plan: Plan) -> None:
         """Save the plan if it changed. It is committed with the next work that lands, or when the run ends."""
         if plan != self.plan:
+            if self.shares_plan:
+                self.marks.note(self.workflow, self.plan, safe_files.read(self.project / self.workflow.plan_paths[0]))
             self.plan = self.workflow.store.save(plan) or plan
             self._expect_plan()
 
@@ -368,17 +380,21 @@ class Run:
         """Commit the plan alone, after the state changed without any work."""
         if not self.branch or not self.plans or not self.own.held or not self.config.commits.prd_changes:
             return
-        tip = await self.branch.tip()
+        if not await self.branch.land_state(self._with_plan, self.workflow.state_message):
+            self.emit(
+                Noted(text=f"Another process moved {self.branch.name}, so Ralph did not commit the plan.", warning=True)
+            )
+        self.secure()
+
+    async def _with_plan(self, tip: str) -> str:
+        """Return the tree of a commit with the newest plan."""
+        assert self.branch and self.plans
         tree = await self.plans.tree_with(tip, self.workflow.state_paths)
         old = await self.branch.repo.tree_of(tip)
         for results in (self.verified, self.before):
             if old in results:  # only the plan differs
                 results[tree] = results[old]
-        if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
-            self.emit(
-                Noted(text=f"Another process moved {self.branch.name}, so Ralph did not commit the plan.", warning=True)
-            )
-        self.secure()
+        return tree
 
 
 def _label(copy: WorkingCopy) -> str:

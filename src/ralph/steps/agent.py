@@ -105,8 +105,8 @@ class AgentStep(Step):
     ) -> StepResult:
         async with context.host.inspecting():
             violations, findings = await self._inspect(context, protection)
-        if heard and violations.claimed is not None:
-            heard = self._with_claim(context, heard, violations.claimed)
+        if heard and self.guarded(context).claimable:
+            heard = self._with_claim(context, heard, b"{}" if violations.claimed is None else violations.claimed)
         result = self._judge(context, heard, findings)
         if heard is None:
             result = replace(result, learnings=self._learned(context))

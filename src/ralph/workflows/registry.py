@@ -60,7 +60,7 @@ class WorkflowType(Frozen):
     """One of the five workflows, as commands see it."""
 
     name: str
-    is_parallel: bool = False  # `--jobs`: its tasks can be independent
+    one_at_a_time: str = ""  # `--jobs`: why its tasks cannot be independent; empty: they can
     default_config: str = ""  # `--config`: its steps come from a file, by default this one
     can_race: bool = True  # `--race`: several agents can attempt the same task
     can_halt: bool = False  # `--on-failure`: the first failed task ends the run
@@ -83,11 +83,16 @@ class WorkflowType(Frozen):
 WORKFLOWS = {
     kind.name: kind
     for kind in (
-        WorkflowType(name="request", is_parallel=True, can_halt=True),
+        WorkflowType(name="request", can_halt=True),
         WorkflowType(name="requirements", default_config="default"),
         WorkflowType(name="specs"),
-        WorkflowType(name="session", can_race=False, more_roles=("planner", "questioner", "reviewer")),
-        WorkflowType(name="feature", is_parallel=True, more_roles=("verifier",)),
+        WorkflowType(
+            name="session",
+            one_at_a_time="A session's roles take turns, and each reads what the one before it has written.",
+            can_race=False,
+            more_roles=("planner", "questioner", "reviewer"),
+        ),
+        WorkflowType(name="feature", more_roles=("verifier",)),
     )
 }
 """In the order in which a name is searched; the last also says which names cannot be."""

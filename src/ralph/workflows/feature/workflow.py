@@ -95,6 +95,7 @@ class FeatureWorkflow(WorkflowDefaults):
             title="Final verification",
             steps=FINAL_STEPS,
             prompt="verify",
+            alone=True,
         )
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:

@@ -49,7 +49,7 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
     return RunRequest(
         checkout=CheckoutRequest(target=target.name, branch=branch, carry=carried),
         open=lambda root: RequestWorkflow(config, root, branch, templates=workspace.root, carried=carried),
-        command=target.command + (f" --jobs {options.jobs}" if options.jobs > 1 else ""),
+        command=target.command,
         more='Next request: `ralph plan "What you want"`.',
         listeners=(ExecutionLog(workspace.root),),
     )

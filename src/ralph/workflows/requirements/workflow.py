@@ -15,7 +15,7 @@ from ralph.plan.learnings import choose
 from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.select import ready
-from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Work, WorkKind
+from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Waiting, Work, WorkKind
 from ralph.steps import pipeline
 from ralph.steps.agent_settings import CallSettings
 from ralph.steps.pipeline import PLAN, Pipeline
@@ -116,15 +116,17 @@ class RequirementsWorkflow(WorkflowDefaults):
         self._title = title or folder.name  # what the application is called in prompts
         self._marked = marked  # the steps that ran once, for a plan which is read from where it is
 
-    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         for spec in self._pipeline.once:
             if spec.label not in plan.setup.done | self._marked:
                 if plan.setup.failures >= self.policy.max_setup_failures:
                     return Finished(ending=Ending.BLOCKED, reason=f"{spec.label} failed: {plan.setup.notes}")
                 return self._once(spec)
-        task = ready(plan)
+        task = ready(plan, running)
         if task:
             return self._task(task)
+        if running:
+            return Waiting()
         if plan.count(TaskState.PASSED) < len(plan.tasks):
             return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "failed"))
         return Finished(ending=Ending.DONE)
@@ -144,6 +146,7 @@ class RequirementsWorkflow(WorkflowDefaults):
             title=f"Set-up: {spec.label}",
             steps=(spec, *(commits or (StepSpec(type="git-commit"),))),
             writable=(LEARNINGS,),
+            alone=True,
         )
 
     def _task(self, task: Task) -> Work:
