@@ -47,9 +47,10 @@ class TargetBranch:
 
     async def tip(self, line: str = "") -> str:
         """Return the base of the next work on a line; of one that is not begun, and without one, the branch's tip."""
-        ref = self.ref_of(line)
-        is_known = self._left and line  # a ref that is missing would cost a process
-        return (self._left.get(ref, "") if is_known else await self._at(ref)) or await self._at(self.ref)
+        ref, at = self.ref_of(line), ""
+        if line:  # looking for a ref that is missing costs a process
+            at = self._left.get(ref, "") if self._left else await self._at(ref)
+        return at or await self._at(self.ref)
 
     async def lines(self) -> dict[str, str]:
         """Return the commits of the lines that are begun, by ref."""
