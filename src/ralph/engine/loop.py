@@ -201,7 +201,7 @@ def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
         number=record.number,
         base=record.base,
         work=work,
-        task=task,
+        task=about,
         gates=run.gates(about),
         ui_gates=run.ui_gates(about),
         is_ui=workflow.is_ui(run.plan, about),
