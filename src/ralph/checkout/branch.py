@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.git.repo import Repo
@@ -47,10 +46,7 @@ class TargetBranch:
 
     async def tip(self, line: str = "") -> str:
         """Return the base of the next work on a line; of one that is not begun, and without one, the branch's tip."""
-        ref, at = self.ref_of(line), ""
-        if line:  # looking for a ref that is missing costs a process
-            at = self._left.get(ref, "") if self._left else await self._at(ref)
-        return at or await self._at(self.ref)
+        return (await self.repo.tip(self.ref_of(line)) if line else "") or await self.repo.tip(self.ref)
 
     async def lines(self) -> dict[str, str]:
         """Return the commits of the lines that are begun, by ref."""
@@ -58,23 +54,25 @@ class TargetBranch:
 
     async def plan_tip(self) -> str:
         """Return the commit with the newest plan."""
-        return (await self._at(self.pending_ref) if self.defers_commit else "") or await self.tip()
+        return (await self.repo.tip(self.pending_ref) if self.defers_commit else "") or await self.tip()
 
     async def watch(self) -> None:
         """Record the current refs; `reclaim` undoes any later move that Ralph did not make."""
         self.expected = await self.plan_tip()
         refs = (self.ref, self.pending_ref) if self.defers_commit else (self.ref,)
-        self._left = {ref: await self._at(ref) for ref in refs} | await self.lines()
+        self._left = {ref: await self.repo.tip(ref) for ref in refs} | await self.lines()
 
     async def land(self, commit: str, old: str, *moves: Move, line: str = "", closes: str = "") -> bool:
         """Move the branch, or a line, to `commit` if its tip is still `old`; `closes`: the line that `commit` ends."""
         ref = self.ref_of(line)
-        begins = bool(line) and not await self._at(ref)
+        begins = bool(line) and not await self.repo.tip(ref)
         after = {ref: commit}
         if line:
             after[self.pending_ref] = commit
         elif self.defers_commit:
-            after |= {one: "" for one in (self.pending_ref, self.ref_of(closes)) if one != ref and await self._at(one)}
+            after |= {
+                one: "" for one in (self.pending_ref, self.ref_of(closes)) if one != ref and await self.repo.tip(one)
+            }
         more: list[Move] = [(one, new, None) for one, new in after.items() if one != ref]
         if not await self.repo.move((ref, commit, "" if begins else old), *more, *moves):
             return False
@@ -135,7 +133,7 @@ class TargetBranch:
         """Undo a move that another process made during a run; return the ref under which its commit is kept."""
         kept, moves = "", list[tuple[str, str, str | None]]()
         for ref, known in self._left.items():
-            now = await self._at(ref)
+            now = await self.repo.tip(ref)
             if now != known or self._is_symbolic(ref):
                 kept = f"{STRAYS}/{now[:12]}" if now else ref
                 moves += [(kept, now, None)] if now else []
@@ -144,19 +142,7 @@ class TargetBranch:
             await self.repo.move(*moves)
         return kept
 
-    async def _at(self, ref: str) -> str:
-        """Return the commit of a ref, read from its file if possible, without starting a process."""
-        return _line_in(self.repo.git_dir / ref, len(self.repo.zero)) or await self.repo.tip(ref)
-
     def _is_symbolic(self, ref: str) -> bool:
         """Whether it is a symbolic ref or a link, which Ralph never creates."""
         path = self.repo.git_dir / ref
         return path.is_file() and (path.is_symlink() or path.read_bytes().startswith(b"ref:"))
-
-
-def _line_in(path: Path, length: int) -> str:
-    try:
-        line = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return line if len(line) == length and line.isalnum() else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 
 from ralph import __version__
@@ -165,7 +166,7 @@ def _from_plan(run: Run, task: Task) -> AttemptFacts:
 
 def _policies(run: Run) -> dict[str, bytes]:
     """Return what decided: the configuration, and the files that agents must not change."""
-    config = run.config.model_dump_json(by_alias=True).encode(errors="replace")
+    config = json.dumps(run.config.document(), ensure_ascii=False).encode(errors="replace")
     return {NAME: config, "protect": "\n".join(run.config.protect).encode(errors="replace")}
 
 

@@ -26,7 +26,7 @@ from ralph.engine.marks import Marks
 from ralph.engine.red_before import RedBefore
 from ralph.engine.workflow import Workflow
 from ralph.git.config import with_persons
-from ralph.journal.events import Event, Noted, PageChecked
+from ralph.journal.events import Event, Noted
 from ralph.journal.writer import Journal
 from ralph.plan.attempt import Record
 from ralph.plan.model import Gate, GateResult, NeedKind, Plan, Task
@@ -51,9 +51,6 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.steps.recorder import Recorder
     from ralph.stores.held_out import HeldOutFile
     from ralph.verify.browser import Browser
-    from ralph.verify.services import Services
-    from ralph.verify.suite import UiWork
-    from ralph.verify.urls import Page
 
 GIT_CONFIG = ".gitconfig"
 
@@ -293,32 +290,6 @@ class Run:
             spec.label, Breaker(settings.breaker_threshold, settings.breaker_reset, self.clock)
         )
 
-    def ui_work(self, services: Services, task: Task | None, work: str, number: int) -> UiWork | None:
-        """Return what is checked beside the gates; None if this is not UI work."""
-        if not self.workflow.is_ui(self.plan, task):
-            return None
-        from ralph.verify.pages import PageVisit, ScreenshotFolder
-        from ralph.verify.suite import UiWork
-
-        visit = None
-        tasks = self.ui_tasks(task)
-        if self.browser and tasks:
-            folder = self.workspace.root / self.config.browser.screenshot_dir
-            visit = PageVisit(
-                pages=_pages(tasks),
-                browser=self.browser,
-                shots=ScreenshotFolder(
-                    root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")
-                ),
-                seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
-                secrets=self.secrets,
-            )
-        return UiWork(services=services, gates=self.ui_gates(task), visit=visit)
-
-    def ui_tasks(self, task: Task | None) -> list[Task]:
-        """Return the tasks whose pages are opened: the given task, or all UI tasks."""
-        return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
-
     def note(self, record: Record) -> None:
         """Save a record."""
         self._expect(records.save(self.workspace.records, record))
@@ -384,9 +355,3 @@ class Run:
 
 def _label(copy: WorkingCopy) -> str:
     return f"{copy.folder.parent.name.strip('.')}-{copy.folder.name}"
-
-
-def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:
-    from ralph.verify.urls import pages_in
-
-    return pages_in(criterion for task in tasks for criterion in task.criteria)

@@ -114,6 +114,7 @@ class WorktreePool:
         if copy.is_littered and not copy.is_new:
             await copy.clean(ignored=False)
         host.variables.update(await self.run.provide(copy))
+        copy.is_littered &= not copy.is_new
 
     async def _kept(self, work: Work) -> tuple[str, str]:
         """Return the ref and commit of a task's newest attempt since it last started over; empty if there is none."""

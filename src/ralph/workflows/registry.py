@@ -49,9 +49,11 @@ class _Entry(Protocol):
         """What `ralph doctor` reports about this plan."""
         ...
 
-    def open_workflow(self, workspace: Workspace, config: Config, target: Target) -> Workflow:
-        """The workflow object, which knows what is next and which gates there are."""
-        ...
+
+class _Opening(Protocol):
+    """What `workflow.py` in a workflow's package provides."""
+
+    def open_workflow(self, workspace: Workspace, config: Config, target: Target) -> Workflow: ...
 
 
 class WorkflowType(Frozen):
@@ -71,6 +73,11 @@ class WorkflowType(Frozen):
     @property
     def entry(self) -> _Entry:
         return cast(_Entry, importlib.import_module(f"ralph.workflows.{self.name}.entry"))
+
+    def open(self, workspace: Workspace, config: Config, target: Target) -> Workflow:
+        """The workflow object, which knows what is next and which gates there are."""
+        opening = cast(_Opening, importlib.import_module(f"ralph.workflows.{self.name}.workflow"))
+        return opening.open_workflow(workspace, config, target)
 
 
 WORKFLOWS = {

@@ -585,7 +585,7 @@ def test_a_build_comes_to_its_end_whatever_happens(
     data: st.DataObject, most: int, sizes: list[int], pessimism: bool
 ) -> None:
     """At most `most` failures for each task and for each spec's commit."""
-    config = Config.model_validate({"provider": {"command": "x"}, "maxRetries": most, "gates": []})
+    config = Config.read({"provider": {"command": "x"}, "maxRetries": most, "gates": []})
     workflow = SpecsWorkflow(config, Path("/nowhere"))
     specs = tuple(
         Spec(id=f"s{n}", name=f"S{n}", priority=data.draw(st.integers(0, 2)), in_order=data.draw(st.booleans()))

@@ -55,8 +55,3 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
         command=f"ralph run {name}",
         warnings=(f"prd.md has changed since prd.json was made. Run `ralph plan {name}`.",) if outdated else (),
     )
-
-
-def open_workflow(workspace: Workspace, config: Config, target: Target) -> FeatureWorkflow:
-    feature = locate.locate(workspace, target.name).feature
-    return FeatureWorkflow(feature, config, target.folder or workspace.root, templates=workspace.root)

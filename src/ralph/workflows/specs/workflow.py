@@ -25,7 +25,8 @@ from ralph.workflows.prompt_text import (
 from ralph.workflows.review import review_prompt, with_review, with_rounds
 from ralph.workflows.specs.spec_files import FOLDER
 from ralph.workflows.specs.store import TARGET, ImplementationStore
-from ralph.workspace import PROGRESS, SPECS_PLAN
+from ralph.workflows.target import Target
+from ralph.workspace import PROGRESS, SPECS_PLAN, Workspace
 
 TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"))
 FINISH_STEPS = (StepSpec(type="verify"), StepSpec(type="git-commit"))
@@ -153,3 +154,7 @@ def _task_variables(spec: Spec, task: Task) -> dict[str, object]:
         "tried": bullets(task.tried),
         "decisions": bullets(task.decisions),
     }
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> SpecsWorkflow:
+    return SpecsWorkflow(config, target.folder or workspace.root, templates=workspace.root)
