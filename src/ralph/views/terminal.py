@@ -130,8 +130,10 @@ class TerminalView:
     def _baseline_ended(self, event: e.BaselineEnded) -> None:
         self._living.end_all()
         if event.red:
-            self._line("  Already failing before the first attempt. They must pass for a task to pass.", fg="yellow")
-            hint = "Do they pass in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
+            they = "It" if len(event.red) == 1 else "They"
+            self._line(f"  Already failing before the first attempt. {they} must pass for a task to pass.", fg="yellow")
+            does = "Does it" if len(event.red) == 1 else "Do they"
+            hint = f"{does} pass in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
             self._line(f"  {hint}", dim=True)
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
