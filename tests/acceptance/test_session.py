@@ -469,7 +469,6 @@ def test_an_update_reopens_a_finished_session(project: Project) -> None:
     assert calls(project) == ["UPDATE", "brainstorm 2", "execute task-3 1", "review task-3 1", "SESSION_REVIEW 2"]
 
 
-
 def test_an_update_waits_until_the_planner_has_taken_it_in(project: Project) -> None:
     plays(project, "UPDATE*) exit 1 ;;")
     plan(project, "task-1", mark="x")

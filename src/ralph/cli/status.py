@@ -79,6 +79,8 @@ def _show_all(workspace: Workspace) -> int:
             plan = _plan_of(workspace, target)
             say(f"{target.name:20} {_progress(target, plan) if plan else target.draft}", hang=21)
             _show_session(workspace, target)
+            if unseen := _unseen(workspace, plan) if plan else {}:
+                say(f"  no page was opened: {', '.join(unseen)}", fg="yellow")
         except RalphError as error:
             say(f"{target.name:20} {error.what} See `ralph validate`.", hang=21, fg="red")
     if not found:

@@ -299,7 +299,7 @@ class TerminalView:
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} failed: {reason}", fg="red", bold=True)
                 shown = any(not gate.passed for gate in event.gates) or event.work in self._found  # printed above
-                for line in [] if shown else event.reason.strip().splitlines()[1:][-3:]:
+                for line in [] if shown else [line for line in event.reason.splitlines() if line.strip()][1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:
                 self._line(f"  … {event.work} continues in the next loop: {reason}", fg="yellow")
@@ -373,7 +373,8 @@ def headline(event: e.RunEnded, *, shown: bool = False) -> str:
             agreed = " · final verification agreed" if event.verified else ""
             where = f", {words.IN_PLACE}" if event.in_place else ""
             manual = f" · {event.accepted} accepted manually" if event.accepted else ""
-            proven = f" · {event.proven} of {words.count(event.tasks, 'task')} proven" if event.gates else ""
+            is_known = event.gates and not event.unrecorded
+            proven = f" · {event.proven} of {words.count(event.tasks, 'task')} proven" if is_known else ""
             return f"{event.target}: complete · {proof}{where}{agreed}{proven}{manual}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"

@@ -76,7 +76,7 @@ def everything(workspace: Workspace) -> list[LocatedSession]:
 
 
 def is_finished(found: LocatedSession) -> bool:
-    """What cannot be read is not finished, nor is what a killed run did not bring to its end, or an update waits for."""
+    """What cannot be read is not finished, nor is what a killed run left, or what has an update to plan."""
     try:
         return found.session.is_finished and not found.is_under_way and not found.update
     except RalphError:

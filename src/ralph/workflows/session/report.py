@@ -38,7 +38,7 @@ def report(session: Session, *, last_action: str = "", blocked: str = "", update
         state, next_action = SessionState.EXECUTING, "a person fixes the file"
         wrong = " ".join((error.what, *error.details))
     why = blocked or wrong
-    is_over = session.is_finished and not (why or update)
+    is_over = not (why or update) and session.is_finished
     return SessionReport(
         status="completed" if is_over else "blocked" if why else "in_progress",
         session_id=session.id,
