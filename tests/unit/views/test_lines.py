@@ -62,7 +62,7 @@ def test_the_last_words_of_an_agent_are_shown_without_empty_lines(capsys: pytest
     reason = "The agent ended with exit code 1.\n\nIts last words:\n\nno such turn"
     TerminalView()(replace(ATTEMPT, verdict=Verdict.FAILED, reason=reason, gates=()))
     shown = capsys.readouterr().out.splitlines()
-    assert [line.split("  ")[-1] for line in shown[-2:]] == ["Its last words:", "no such turn"]
+    assert [line.split("  ")[-1].strip() for line in shown[-2:]] == ["Its last words:", "no such turn"]
 
 
 def test_an_agent_that_works_for_long_is_told_of_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
