@@ -71,4 +71,5 @@ def test_on_a_terminal_there_are_colours_and_a_living_line(project: Project) -> 
     assert "\x1b[32m" in text
     assert "… agent python working" in text
     assert "\r\x1b[2K" in text
+    assert 'ralph plan my-feature "' in text, "a name alone is not yet a plan"
     assert Path(text.split("To explore it (")[1].split(")")[0]).is_dir()
