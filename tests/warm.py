@@ -193,7 +193,7 @@ def warm() -> None:
     for name in prompts.NAMES:
         prompts._checked(name, prompts.BUILT_IN / f"{name}.md", prompts.built_in(name))
     records._adapter()
-    Config.model_validate({"provider": {"command": "x"}, "verify": {"default": []}})
+    Config.read({"provider": {"command": "x"}, "verify": {"default": []}})
     gc.collect()
     gc.freeze()
 

@@ -58,6 +58,7 @@ def own_folder(top: Path, path: str | Path) -> Path:
         if top.is_symlink() or not top.is_dir():
             remove_all(top)
             top.mkdir()
+    make_accessible(top)
     return top
 
 
@@ -97,6 +98,13 @@ def beginning(path: Path, size: int) -> bytes:
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "It is not a regular file", str(path))
         return file.read(size)
+
+
+def from_home(path: str) -> Path:
+    """Return a path as a person wrote it, with `~` as their home; it stays as it is if there is no such home."""
+    with suppress(RuntimeError):
+        return Path(path).expanduser()
+    return Path(path)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -20,7 +21,12 @@ Rules = Callable[[Json], Iterable[str]]
 MAX_SHOWN = 50
 NUL = b"\\u0000"
 TOO_DEEP = "it is nested too deeply: it has more than 200 levels"
+EXACT = 1 << 53  # whole numbers up to here are exact as floats
 WORDS = frozenset({"notes", "learnings", "reason", "summary", "output"})  # said, and never made a command of
+
+
+class UnusualForm(Exception):
+    """The value is not in the usual form; the schema decides whether it is valid."""
 
 
 class Mistakes(RalphError):
@@ -104,6 +110,25 @@ def check_lengths(document: Json, *, name: str) -> None:
         if isinstance(value, list) and len(value) > limits.TASKS:
             mistake = f"{key}: it has {len(value):,} entries, and Ralph reads at most {limits.TASKS:,}"
             raise Mistakes(name, [mistake], "Divide it into several plans.")
+
+
+def parse_plainly(data: bytes) -> Json:
+    """`data` as a JSON object, without pydantic; raise `UnusualForm` if anything about it is unusual."""
+    document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=finite)
+    if b"\\ud" in data.lower() or NUL in data or type(document) is not dict:
+        raise UnusualForm
+    return document
+
+
+def _refuse(constant: str) -> object:
+    raise UnusualForm(constant)
+
+
+def finite(number: str) -> float:
+    value = float(number)
+    if value in (float("inf"), float("-inf")):
+        raise UnusualForm(number)
+    return value
 
 
 def parse_object(data: bytes, *, name: str) -> Json:

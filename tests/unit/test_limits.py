@@ -12,8 +12,8 @@ import pytest
 
 from ralph import limits, prompts, validation
 from ralph.errors import RalphError
-from ralph.patterns import why_slow
 from ralph.plan.usage import Usage
+from ralph.slow_patterns import why_slow
 from ralph.stores import records, spending
 from ralph.stores.crash_file import content
 from ralph.validation import Mistakes

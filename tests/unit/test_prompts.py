@@ -91,6 +91,21 @@ def test_every_task_s_prompt_offers_a_way_out(name: str) -> None:
     assert "Never weaken, skip or delete a test" in text
 
 
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        ("run", "{{ goal }}"),
+        ("LOOP_PROMPT", "{{ goal }}"),
+        ("task", "{{ specContext }}"),
+        ("spec-fix", "{{ specContext }}"),
+        ("request-task", "{{ summary }}"),
+        ("role-executor", "`plan.md`"),
+    ],
+)
+def test_every_task_s_prompt_says_what_the_whole_is_about(name: str, whole: str) -> None:
+    assert whole in prompts.built_in(name)
+
+
 def test_what_a_person_decided_and_what_the_feature_is_about_are_told(tmp_path: Path) -> None:
     text = prompts.render("run", {**STORY, "decisions": "- The gate is right"}, tmp_path)
     assert "**A person has decided:**\n- The gate is right" in text

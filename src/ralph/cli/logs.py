@@ -120,5 +120,14 @@ def _part(key: str, value: object) -> str:
         case float():
             return f"{key}={value:.1f}"
         case _:
-            text = value if isinstance(value, str) else str(encode.jsonable(value))
-            return one_line(f"{key}={words.cut(words.first_line(text), 80)}")
+            return one_line(f"{key}={words.cut(words.first_line(_text(encode.jsonable(value))), 80)}")
+
+
+def _text(value: object) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{name} {_text(part)}" for name, part in value.items() if part) or "unknown"
+        case list():
+            return ", ".join(map(_text, value))
+        case _:
+            return str(value)

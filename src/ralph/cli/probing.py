@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ralph.agent.failure import RULES, FailureKind, Response
-from ralph.agent.probe.calls import WorkProbe, probe_work
+from ralph.agent.probe.calls import WorkProbe, owner, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, label_of, of_work, placed
 from ralph.agent.probe.folders import make_repository, probe_folders
 from ralph.agent.probe.remembered import is_probed
 from ralph.config import Provider
 from ralph.engine.interrupt import Interrupt
 from ralph.errors import RalphError
-from ralph.process import tree
+from ralph.process.warden import guarding
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.workflows.checks import Check
@@ -104,7 +104,7 @@ def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool
 async def _one_call(provider: Provider) -> WorkProbe:
     with probe_folders() as folders:
         await make_repository(folders, commit=False)
-        limited = provider.model_copy(update={"timeout": min(provider.timeout, SECONDS)})
+        limited = replace(provider, timeout=min(provider.timeout, SECONDS))
         return await probe_work(limited, folders, commit=False)
 
 
@@ -121,8 +121,7 @@ def _wait(work: Coroutine[Any, Any, T]) -> T:
     interrupt = Interrupt()
 
     async def guarded() -> T | None:
-        tree.adopt_orphans()
-        with interrupt.on_signals():
+        with guarding(owner()), interrupt.on_signals():
             return await interrupt.interruptible(work)
 
     result = asyncio.run(guarded())

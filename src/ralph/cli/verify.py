@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -26,8 +26,8 @@ from ralph.integrations import stop_hook
 from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
-from ralph.process import tree
 from ralph.process.redaction import Secrets
+from ralph.process.warden import guarding
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gate_list import red
@@ -67,8 +67,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
     if headed:
-        shown = config.browser.model_copy(update={"headless": False})
-        config = config.model_copy(update={"browser": shown})
+        config = replace(config, browser=replace(config.browser, headless=False))
     if story and not target:
         target = find_by_task(workspace, story).name
     nameless = WORKFLOWS[NAMELESS].targets.everything(workspace)
@@ -77,7 +76,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     task = find_task(plan, story) if story else None
     if found:
         _warn_elsewhere(workspace, found)
-    workflow = workflow_of(found).entry.open_workflow(workspace, config, found) if found else _EveryGate(config)
+    workflow = workflow_of(found).open(workspace, config, found) if found else _EveryGate(config)
     folder = found.repo if found else workspace.root
     wanted = _visible_gates(workflow.gates(task))
     checked = asyncio.run(_check(workspace, folder, config, workflow, wanted, plan, task, as_json or is_hook))
@@ -135,7 +134,6 @@ async def _check(
     task: Task | None,
     as_json: bool,
 ) -> SuiteResult:
-    tree.adopt_orphans()
     run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
     secrets = Secrets.of(os.environ, workspace.root, folder)
     workspace.keep_out_of_git()
@@ -169,7 +167,7 @@ async def _check(
         ended=lambda result: emit(GateEnded(result=result)),
     )
     await end_verifying(workspace.records)
-    with interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
+    with guarding(run_id), interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
         async with services, Browser(config.browser, run_id, noted) as browser:
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(wanted, bench, ui))

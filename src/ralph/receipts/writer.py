@@ -51,6 +51,13 @@ class ReceiptWriter:
         """Write the receipt of a commit that changes only Ralph's own files."""
         return await self._kept(subject, lambda: (state_payload(subject, base=base, paths=paths, at=at),))
 
+    async def again(self, moves: Sequence[Move]) -> tuple[Move, ...]:
+        """Return the move of the notes on top of what another process has written; none if it cannot be made."""
+        try:
+            return tuple(filter(None, [await notes.again(self.repo, move) for move in moves]))
+        except (RalphError, OSError, ValueError):
+            return ()
+
     async def has(self, commit: str) -> bool:
         try:
             return await notes.has_note(self.repo, commit)

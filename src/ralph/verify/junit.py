@@ -61,6 +61,8 @@ def read_reports(paths: Iterable[Path]) -> TestReport:
                 room -= reader.read(file, room)
         except OSError as error:
             raise BadReport(f"{path.name} cannot be read: {error.strerror}") from None
+        except (ValueError, LookupError):  # Python's codecs raise these, and no parser error
+            raise BadReport(f"{path.name} has an encoding that cannot be read") from None
         except expat.ExpatError as error:
             raise BadReport(f"{path.name} is not complete XML: {error}") from None
         except BadReport as error:
@@ -146,7 +148,7 @@ def _refuse_entities(*_: object) -> None:
 def _name(attributes: Mapping[str, str]) -> str:
     """Return a test's name: its class or file, then its own."""
     parts = (attributes.get("classname") or attributes.get("file", ""), attributes.get("name", ""))
-    name = " › ".join(_tidy(part) for part in parts if part) or "a test without a name"
+    name = " › ".join(dict.fromkeys(_tidy(part) for part in parts if part)) or "a test without a name"
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 

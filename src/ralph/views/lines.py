@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from ralph.frozen import Frozen
+from ralph.process.clock import seconds
 from ralph.text import escaped, plain, strip_ansi
 
 NARROWEST = 30
@@ -25,7 +26,7 @@ PIECES = re.compile(r"( +)")
 class Clock(Frozen):
     """A duration, and the current time."""
 
-    seconds: Callable[[], float] = time.monotonic
+    seconds: Callable[[], float] = seconds
     of_day: Callable[[], str] = lambda: time.strftime("%H:%M:%S")
 
 
