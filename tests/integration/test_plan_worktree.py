@@ -10,6 +10,7 @@ import pytest
 
 from ralph.checkout.open import CheckoutRequest, open_checkout
 from ralph.errors import RalphError
+from ralph.process.redaction import Secrets
 from ralph.workspace import Workspace
 from tests.conftest import Project
 
@@ -19,7 +20,7 @@ PLAN = ".ralph/2026-01-01-auth"
 def opened(project: Project) -> Path:
     """Open the checkout of a target `auth` as a run does; return the folder with its plan."""
     wanted = CheckoutRequest(target="auth", branch="ralph/auth")
-    checkout = asyncio.run(open_checkout(Workspace(root=project.path), wanted, "run", clean=str))
+    checkout = asyncio.run(open_checkout(Workspace(root=project.path), wanted, "run", secrets=Secrets()))
     return checkout.project
 
 

@@ -46,7 +46,9 @@ class TargetBranch:
 
     async def tip(self, line: str = "") -> str:
         """Return the base of the next work on a line; of one that is not begun, and without one, the branch's tip."""
-        return (await self.repo.tip(self.ref_of(line)) if line else "") or await self.repo.tip(self.ref)
+        ref = self.ref_of(line)
+        is_known = self._left and line  # an agent may have made a ref that Ralph did not
+        return (self._left.get(ref, "") if is_known else await self.repo.tip(ref)) or await self.repo.tip(self.ref)
 
     async def lines(self) -> dict[str, str]:
         """Return the commits of the lines that are begun, by ref."""

@@ -357,12 +357,17 @@ class WorkingCopy(OwnFolder):
     async def _has_rules(self, changes: tuple[TreeChange, ...], tree: str) -> bool:
         """Return whether there are any ignore rules; the tree is read once, later changes are tracked."""
         if self.repo.ignores is None:
-            paths = loose_files(self.repo, tree) or await self.repo.paths_in(tree)
+            known = loose_files(self.repo, tree)
+            paths = await self._ignore_files() if known is None else known
             self.repo.ignores = self.repo.has_exclude_files or any(
                 path.endswith(".gitignore") and path not in self.own for path in paths
             )
         self.repo.ignores |= any(change.path.endswith(".gitignore") for change in changes)
         return self.repo.ignores
+
+    async def _ignore_files(self) -> list[str]:
+        args = ("ls-files", "-z", "--", ":(top,glob)**/.gitignore")
+        return (await self.repo.git(*args, index=self.index, work_tree=self.folder, literal=False)).split("\0")[:-1]
 
     def _is_cache(self, path: str) -> bool:
         return self._is_ours(path) or is_cache(path)
