@@ -115,7 +115,7 @@ class PlanWorktree:
             raise _elsewhere(self.branch.name, found[1]) if found else _not_made(self.folder, message)
 
     async def load(self, commit: str) -> None:
-        """Replace the plan's files by those of a commit, byte for byte, and all at once: a kill leaves no half of them."""
+        """Replace the plan's files by those of a commit, byte for byte and all at once: a kill leaves no half."""
         wanted = await files_below(self.repo, commit, self.own.pathspecs)
         content = await blobs(self.repo, {entry.name for entry in wanted.values() if entry.mode != GITLINK})
         new, old = self._beside(NEW), self._beside(OLD)
