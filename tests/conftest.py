@@ -279,6 +279,28 @@ def processes_in(folder: Path) -> list[int]:
     return found
 
 
+def warden_of(pid: int) -> int:
+    """The process that watches over a Ralph; 0 if there is none."""
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if len(words) > 2 and words[1].endswith(b"/warden.sh") and words[2] == str(pid).encode():
+            return int(entry.name)
+    return 0
+
+
+def kill_with_warden(run: subprocess.Popen[str]) -> None:
+    """Kill a Ralph and its warden, so that what it started lives on."""
+    wait_for(lambda: warden_of(run.pid))
+    warden = warden_of(run.pid)
+    os.kill(warden, signal.SIGSTOP)  # otherwise it would see Ralph's end, or Ralph would see its end
+    run.kill()
+    run.communicate()
+    os.kill(warden, signal.SIGKILL)
+
+
 def wait_for(condition: Callable[[], object], seconds: float = 20, what: str = "") -> None:
     """Wait until something is so."""
     deadline = time.monotonic() + seconds

@@ -208,10 +208,10 @@ def warm() -> None:
     for found in filter(lambda value: isinstance(value, Format), vars(formats).values()):
         for checked in (False, True):
             found.codec._reader(found.part, checked)
+    Config.read({"provider": {"command": "x"}, "verify": {"default": []}})
     sys.path.append(str(Path(__file__).parent.parent))
     importlib.import_module("tests.alike")  # runs that are recorded or resumed call it
     sys.path.pop()
-    Config.model_validate({"provider": {"command": "x"}, "verify": {"default": []}})
     gc.collect()
     gc.freeze()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import VERIFIED, Project, does, processes_in, wait_for
+from tests.conftest import VERIFIED, Project, does, kill_with_warden, processes_in, wait_for
 from tests.instants import killed_at, resumed, states
 
 AGENT = r"""
@@ -92,7 +92,7 @@ def test_killed_for_real_what_still_runs_does_no_harm(tmp_path: Path) -> None:
     raise AssertionError("the run never came to its end")
 
 
-def test_the_orphaned_agent_ends_before_the_story_starts_again(project: Project) -> None:
+def test_an_agent_that_outlived_ralph_and_its_warden_ends_before_the_story_starts_again(project: Project) -> None:
     project.config("true")
     project.stories("One")
     # The first agent would go on writing for ever, in a session of its own, if nobody ended it.
@@ -101,8 +101,7 @@ def test_the_orphaned_agent_ends_before_the_story_starts_again(project: Project)
     orphan_log = project.folder / "orphan.log"
     run = project.start("run", "auth")
     wait_for(orphan_log.exists)
-    run.kill()
-    run.communicate()
+    kill_with_warden(run)
     assert any(pid != os.getpid() for pid in processes_in(project.folder)), "the orphan lives on"
 
     done = project.ralph("run", "auth")

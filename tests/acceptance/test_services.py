@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 
-from tests.conftest import VERIFIED, Project, does, processes_in, wait_for
+from tests.conftest import VERIFIED, Project, does, kill_with_warden, processes_in, wait_for
 
 SERVER = """
 import http.server, os, sys
@@ -125,7 +125,7 @@ def test_a_service_without_a_start_command_is_never_started_and_never_ended(proj
     assert "you must start it yourself" in project.ralph("run", "auth", "--once", code=1).stderr
 
 
-def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -> None:
+def test_a_service_that_outlived_ralph_and_its_warden_is_ended_by_the_next_run(project: Project) -> None:
     prepare(project)
     config = json.loads(project.read("ralph.config.json"))
     config["verify"]["ui"].insert(0, f"touch {project.folder}/up; sleep 60")
@@ -134,8 +134,7 @@ def test_a_service_dies_with_ralph_even_when_ralph_is_killed(project: Project) -
     project.script(does("US-001", "one.txt"), VERIFIED)
     run = project.start("run", "auth")
     wait_for((project.folder / "up").exists)
-    run.kill()
-    run.communicate()
+    kill_with_warden(run)
     prepare(project)
 
     done = project.ralph("run", "auth")
@@ -148,8 +147,7 @@ def test_what_a_killed_verification_left_running_is_ended_by_the_next(project: P
     project.config(f"touch {project.folder}/begun; sleep 300")
     verifying = project.start("verify")
     wait_for((project.folder / "begun").exists)
-    verifying.kill()
-    verifying.communicate()
+    kill_with_warden(verifying)
     assert processes_in(project.path) != []
 
     project.config("true")

@@ -219,8 +219,6 @@ def test_the_browser_never_outlives_ralph(project: Project, number: int) -> None
     wait_for(lambda: not [pid for pid in processes_in(project.path) if "chrom" in name_of(pid)], what="all are gone")
     assert run.returncode == (-9 if number == signal.SIGKILL else 130)
     assert "Traceback" not in out and "never retrieved" not in out
-    for pid in processes_in(project.path) if number == signal.SIGKILL else ():
-        os.kill(pid, signal.SIGKILL)  # the server, which the next run would end
     wait_for(lambda: not processes_in(project.path), what="the server is gone too")
 
 

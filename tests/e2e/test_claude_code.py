@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Project, processes_in, wait_for
+from tests.conftest import Project, kill_with_warden, processes_in, wait_for
 from tests.e2e.conftest import API_KEY, ModelSays, slot
 from tests.e2e.model_server import bash, call, refuse, say, write
 from tests.e2e.protocols import Turn
@@ -252,8 +252,7 @@ def test_killed_while_the_agent_runs_a_command_the_next_run_ends_the_orphans_fir
     model_says(in_an_endless_command(project), does_the_story(project), REVIEW)
     prepare(project)
     run = start_and_wait_for_the_command(project)
-    run.kill()
-    run.communicate()
+    kill_with_warden(run)
     assert len(sessions(project)) >= 2, "Claude Code and its command live on"
 
     done = project.ralph("run", "auth")

@@ -760,3 +760,49 @@ def test_parting_comes_before_the_end_of_the_tree_and_is_never_cut_short(tmp_pat
 
     asyncio.run(interrupted())
     assert alive_at_parting == [True]
+
+
+# Ctrl-Z
+
+
+SUSPENDABLE = """
+import asyncio, os
+from pathlib import Path
+from ralph.process import spawn
+from ralph.process.suspend import suspending
+
+async def main():
+    with suspending():
+        argv = ("/bin/sh", "-c", "for i in 1 2 3 4 5 6 7 8; do echo $i >> ticks; sleep 0.1; done; echo over")
+        limits = spawn.Limits(total=1.9, idle=1.9)
+        ended = await spawn.run(argv, cwd=Path.cwd(), env=os.environ, owner="test", out=lambda _: None, limits=limits)
+        print(ended.how.value, ended.seconds < 1.9)
+asyncio.run(main())
+"""
+
+
+def test_a_suspended_ralph_suspends_its_programs_and_their_time_limits(tmp_path: Path) -> None:
+    ticks = tmp_path / "ticks"
+    command = (sys.executable, "-c", SUSPENDABLE)
+    with in_the_background(*command, cwd=tmp_path, stdout=subprocess.PIPE, process_group=0) as process:
+        wait_until_written(ticks)
+        process.send_signal(signal.SIGTSTP)
+        wait_for(lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED)
+        (child, *_) = psutil.Process(process.pid).children()
+        assert child.status() == psutil.STATUS_STOPPED
+        before = ticks.read_text()
+        time.sleep(2)  # longer than the time limits
+        assert ticks.read_text() == before
+
+        process.send_signal(signal.SIGCONT)
+
+        assert process.communicate(timeout=30)[0] == b"exited True\n"
+    assert ticks.read_text().split() == list("12345678")
+
+
+def test_without_a_shell_that_could_continue_it_nothing_is_suspended(tmp_path: Path) -> None:
+    command = (sys.executable, "-c", SUSPENDABLE)
+    with in_the_background(*command, cwd=tmp_path, stdout=subprocess.PIPE, start_new_session=True) as process:
+        wait_until_written(tmp_path / "ticks")
+        process.send_signal(signal.SIGTSTP)
+        assert process.communicate(timeout=30)[0] == b"exited True\n"

@@ -84,6 +84,20 @@ def test_no_checks_at_all_are_allowed_when_a_person_says_so() -> None:
     assert parsed(verify={"default": []}).verify.default == ()
 
 
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        ("/tmp/report.xml", "is outside the project"),
+        ("**.xml", "has ** beside other signs"),
+        ("build/**test/*.xml", "has ** beside other signs"),
+        ("./", "is a folder; name the files"),
+    ],
+)
+def test_reports_that_no_glob_can_find_are_refused(report: str, why: str) -> None:
+    [mistake] = mistakes(gates=[{"name": "t", "command": "true", "report": report}])
+    assert mistake.startswith(f"gates[0].report: {report!r} {why}")
+
+
 @pytest.mark.parametrize("key", ["link", "copy"])
 @pytest.mark.parametrize(
     ("path", "why"),
@@ -106,7 +120,7 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
     given = {"setup": ["uv sync"], "link": ["node_modules"], "copy": [".env.*"], "timeout": 60, "auto": False}
     given |= {"maxGb": 5, "keepDays": 7}
     worktrees = parsed(worktrees=given).worktrees
-    assert worktrees.model_dump(mode="json", by_alias=True) == given
+    assert worktrees.document() == given
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from ralph.checkout.branch import TargetBranch
@@ -13,6 +12,7 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git import locks
 from ralph.git.repo import SEALED, Repo, open_repo
+from ralph.process.redaction import Secrets
 from ralph.process.spawn import capture
 from ralph.workspace import Workspace
 
@@ -42,12 +42,11 @@ class OpenCheckout(Frozen):
     plans: PlanWorktree
     own: OwnFiles
     project: Path  # the folder with the plan's files
-    notes: tuple[str, ...] = ()
 
     async def close(self, *, committed: bool) -> None:
         """Release the branch to the person; a plan that is not committed keeps its files."""
         if self.own.held and not committed:
-            self.branch.expected = self.branch.expected or await self.branch.tip()
+            self.branch.expected = self.branch.expected or await self.branch.plan_tip()
             self.plans.release()
         else:
             await self.plans.remove()
@@ -56,7 +55,7 @@ class OpenCheckout(Frozen):
         """Close after a run that was refused: a branch that this run created is deleted, so the plan stays editable."""
         if self.plans.is_new:
             await self.plans.remove()
-            await self.branch.repo.move((self.branch.ref, "", await self.branch.committed()))
+            await self.branch.repo.move((self.branch.ref, "", await self.branch.tip()))
         else:
             await self.close(committed=committed)
 
@@ -66,19 +65,19 @@ async def open_checkout(
     wanted: CheckoutRequest,
     owner: str,
     *,
-    clean: Callable[[str], str],
+    secrets: Secrets,
     known_tip: str = "",
     committed: bool = True,
     catch_up: bool = False,
 ) -> OpenCheckout:
     """Open the branch, created from the person's last commit if it is new; the person's files are not touched.
 
-    `clean` removes secrets from the messages of commits.
+    No commit that Ralph makes in it contains one of `secrets`.
 
     `catch_up`: fast-forward the branch to the person's newer commits, unless a killed run's plan belongs to its tip.
     """
     repo = await open_repo(workspace.root / wanted.folder)
-    repo.owner, repo.clean = owner, clean
+    repo.owner, repo.secrets = owner, secrets
     await locks.release(repo.git_dir, branches=(wanted.branch,))
     head = repo.opened_at
     if not head:
@@ -94,19 +93,12 @@ async def open_checkout(
         lock.unlink(missing_ok=True)  # a killed git left it; only this run uses these indexes
     if catch_up and not known_tip:
         await branch.catch_up(head)
-    theirs = await follow(branch, own)
+    await follow(branch, own)
     await plans.open(known_tip=known_tip)
     if own.held:
         plans.carry(workspace.root, wanted.carry, over=plans.is_new)
     project = plans.root if own.held else workspace.root
-    return OpenCheckout(branch=branch, plans=plans, own=own, project=project, notes=_preferred(branch, theirs))
-
-
-def _preferred(branch: TargetBranch, paths: tuple[str, ...]) -> tuple[str, ...]:
-    if not paths:
-        return ()
-    what = f"Passed work and newer commits on {branch.name} both changed {', '.join(paths)}"
-    return (f"{what}. Ralph uses the version from the commits and keeps the other in refs/ralph/attempts.",)
+    return OpenCheckout(branch=branch, plans=plans, own=own, project=project)
 
 
 def _own_files(workspace: Workspace, repo: Repo, wanted: CheckoutRequest) -> OwnFiles:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import click
-
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task, TaskState
 from ralph.views import words
@@ -47,7 +45,8 @@ def lines(plans: Iterable[tuple[str, Plan]]) -> Iterator[str]:
             assert task.need, "it needs a person"
             yield f"  {target} {task.id} {words.cut(task.title, 60)} · {headline(task.need)}"
             first, *others = answers(target, task)
-            options = [other.split(f" {task.id} ", 1)[1] for other in others]
+            same = first.partition(f" {task.id}")[0]
+            options = [other.removeprefix(f"{same} {task.id} ") for other in others]
             yield f"    → {first}" + (f", or {', '.join(options)}" if options else "")
 
 
@@ -63,7 +62,7 @@ def show(plans: Iterable[tuple[str, Plan]]) -> None:
     if found:
         say(f"{HEADING}:", bold=True, fg="yellow")
         say("\n".join(found), hang=4)
-        click.echo()
+        say()
 
 
 def as_json(target: str, plan: Plan | None) -> list[dict[str, object]]:

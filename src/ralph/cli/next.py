@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -13,10 +12,11 @@ from ralph import workspace as workspaces
 from ralph.cli import needs
 from ralph.cli.complete import targets
 from ralph.config import Config
+from ralph.git.read import one_moment
 from ralph.plan.model import Plan
 from ralph.plan.work import Ending, Finished, Waiting, Work, WorkKind
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.workflows.registry import NO_PLANS, everything, find, workflow_of
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
@@ -32,6 +32,7 @@ STATES = {
 @click.command(name="next")
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_moment()
 def command(target: str | None, as_json: bool) -> int:
     """Show the next task of TARGET (a feature, a session, `request`, `requirements`, `specs`), or of every plan in
     the project."""
@@ -41,7 +42,7 @@ def command(target: str | None, as_json: bool) -> int:
     plans = [(item, item.plan()) for item in found]
     rows = [(item, plan, _upcoming(workspace, config, item, plan)) for item, plan in plans if config]
     if as_json:
-        click.echo(json.dumps([_row(item, plan, work) for item, plan, work in rows], indent=2))
+        say_json([_row(item, plan, work) for item, plan, work in rows])
         return 0
     for item, plan, work in rows:
         say(f"{item.name}: {_words(item, plan, work)}")
@@ -51,7 +52,7 @@ def command(target: str | None, as_json: bool) -> int:
             if task.acceptance:
                 say(f"  {words.ACCEPTED_MARK} {task.id} {words.cut(words.accepted(task.acceptance), 300)}", fg="cyan")
     if not rows:
-        click.echo(NO_PLANS)
+        say(NO_PLANS)
     return 0
 
 
@@ -59,7 +60,7 @@ def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan |
     """What the plan's workflow would begin; None: there is no plan yet."""
     if plan is None:
         return None
-    upcoming = workflow_of(target).entry.open_workflow(workspace, config, target).next(plan)
+    upcoming = workflow_of(target).open(workspace, config, target).next(plan)
     assert not isinstance(upcoming, Waiting), "no run is active here"
     return upcoming
 

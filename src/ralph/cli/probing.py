@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import click
-
 from ralph.agent.failure import RULES, FailureKind, Response
-from ralph.agent.probe.calls import WorkProbe, probe_work
+from ralph.agent.probe.calls import WorkProbe, owner, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, label_of, of_work, placed
 from ralph.agent.probe.folders import make_repository, probe_folders
 from ralph.agent.probe.remembered import is_probed
 from ralph.config import Provider
 from ralph.engine.interrupt import Interrupt
 from ralph.errors import RalphError
-from ralph.process import tree
+from ralph.process.warden import guarding
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.workflows.checks import Check
 
 T = TypeVar("T")
@@ -88,24 +87,24 @@ def _check(provider: Provider, finding: ProbeFinding) -> ProbeCheck:
 
 def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool) -> bool:
     """Make one short call, and say what came of it in one line; True if the agent can do its part."""
-    say: Callable[..., None] = (lambda *_, **__: None) if is_silent else click.echo
-    say(f"Probing {label_of(provider)}: ", nl=False)
+    tell: Callable[..., None] = (lambda *_, **__: None) if is_silent else say
+    tell(f"Probing {label_of(provider)}: ", ends=False)
     worked = _wait(_one_call(placed(provider, folder)))
     failed = worked.failure(provider) if must_write else worked.heard.failure
     if failed and (failed.response is Response.WAIT or failed.kind in UNDECIDED):
-        say(f"Ralph could not try it. {failed.text}")
+        tell(f"Ralph could not try it. {failed.text}")
         return False
     if failed or (must_write and not worked.wrote):
-        say("failed")
+        tell("failed")
         raise _refused(worked, provider)
-    say(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
+    tell(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
     return True
 
 
 async def _one_call(provider: Provider) -> WorkProbe:
     with probe_folders() as folders:
         await make_repository(folders, commit=False)
-        limited = provider.model_copy(update={"timeout": min(provider.timeout, SECONDS)})
+        limited = replace(provider, timeout=min(provider.timeout, SECONDS))
         return await probe_work(limited, folders, commit=False)
 
 
@@ -122,8 +121,7 @@ def _wait(work: Coroutine[Any, Any, T]) -> T:
     interrupt = Interrupt()
 
     async def guarded() -> T | None:
-        tree.adopt_orphans()
-        with interrupt.on_signals():
+        with guarding(owner()), interrupt.on_signals():
             return await interrupt.interruptible(work)
 
     result = asyncio.run(guarded())

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -27,8 +26,8 @@ from ralph.integrations import stop_hook
 from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
-from ralph.process import tree
 from ralph.process.redaction import Secrets
+from ralph.process.warden import guarding
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gate_list import red
@@ -37,7 +36,7 @@ from ralph.verify.pages import PageVisit, ScreenshotFolder
 from ralph.verify.services import Services
 from ralph.verify.suite import SuiteResult, UiWork, check
 from ralph.verify.urls import pages_in
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.views.terminal import TerminalView
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
@@ -68,8 +67,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     workspace = workspaces.find(Path.cwd())
     config = configuration.load(workspace.root)
     if headed:
-        shown = config.browser.model_copy(update={"headless": False})
-        config = config.model_copy(update={"browser": shown})
+        config = replace(config, browser=replace(config.browser, headless=False))
     if story and not target:
         target = find_by_task(workspace, story).name
     nameless = WORKFLOWS[NAMELESS].targets.everything(workspace)
@@ -78,7 +76,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     task = find_task(plan, story) if story else None
     if found:
         _warn_elsewhere(workspace, found)
-    workflow = workflow_of(found).entry.open_workflow(workspace, config, found) if found else _EveryGate(config)
+    workflow = workflow_of(found).open(workspace, config, found) if found else _EveryGate(config)
     folder = found.repo if found else workspace.root
     wanted = _visible_gates(workflow.gates(task))
     checked = asyncio.run(_check(workspace, folder, config, workflow, wanted, plan, task, as_json or is_hook))
@@ -86,7 +84,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     if is_hook:
         problem = _problem(checked) if checked.reason else ""
         said = stop_hook.answer(workspace.records, sys.stdin.read(), problem, is_verified=is_verified)
-        click.echo(json.dumps(said))
+        say_json(said, indent=None)
         return 0
     if as_json:
         answer = {
@@ -96,7 +94,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
             "gates": _rows(checked.results),
             "pages": [asdict(page) for page in checked.pages],
         }
-        click.echo(json.dumps(answer, indent=2))
+        say_json(answer)
     elif not is_verified and not checked.problem:
         what = "No gate is required" if checked.results else "No gates are configured"
         say(f"UNVERIFIED. {what}: nothing was verified.", fg="yellow", bold=True)
@@ -115,7 +113,7 @@ def _visible_gates(gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
     left_out = [gate.name for gate in gates if gate.held_out]
     if left_out:
         text = f"! Not run here: {', '.join(left_out)}. Held-out gates run only in Ralph's clean copies, during a run."
-        click.secho(text, fg="yellow", err=True)
+        say(text, fg="yellow", err=True)
     return tuple(gate for gate in gates if not gate.held_out)
 
 
@@ -123,7 +121,7 @@ def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
     here = git_read.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
     if target.branch and target.branch.name != here:
         text = f"! {target.name} is on the branch {target.branch.name}, but this checks {here or 'a detached HEAD'}."
-        click.secho(text, fg="yellow", err=True)
+        say(text, fg="yellow", err=True)
 
 
 async def _check(
@@ -136,7 +134,6 @@ async def _check(
     task: Task | None,
     as_json: bool,
 ) -> SuiteResult:
-    tree.adopt_orphans()
     run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
     secrets = Secrets.of(os.environ, workspace.root, folder)
     workspace.keep_out_of_git()
@@ -170,7 +167,7 @@ async def _check(
         ended=lambda result: emit(GateEnded(result=result)),
     )
     await end_verifying(workspace.records)
-    with interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
+    with guarding(run_id), interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
         async with services, Browser(config.browser, run_id, noted) as browser:
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(wanted, bench, ui))
@@ -214,15 +211,15 @@ def _ui_work(
 def _explain(checked: SuiteResult) -> None:
     for result in red(checked.results):
         say(f"\n{result.command}: {result.reason}")
-        click.echo(f"{result.output}\n→ {result.log}")
+        say(f"{result.output}\n→ {result.log}")
     if checked.problem:
         say(f"\n{checked.problem}")
     report = pages.explain(checked.pages)
     if report:
-        click.echo(f"\n{report}")
+        say(f"\n{report}")
     if not checked.reason:
         also = " and the pages" if checked.pages else ""
-        click.secho(f"All gates{also} are green.", fg="green", bold=True)
+        say(f"All gates{also} are green.", fg="green", bold=True)
 
 
 def _problem(checked: SuiteResult) -> str:

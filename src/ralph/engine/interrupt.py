@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from ralph.errors import EXIT_INTERRUPTED
 from ralph.process import tree
+from ralph.process.suspend import suspending
 
 T = TypeVar("T")
 
@@ -67,7 +68,8 @@ class Interrupt:
         for number in numbers:
             loop.add_signal_handler(number, self.request)
         try:
-            yield
+            with suspending():
+                yield
         finally:
             for number in numbers:
                 loop.remove_signal_handler(number)

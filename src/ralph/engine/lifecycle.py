@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -24,13 +23,15 @@ from ralph.engine.settle import reopen_review, resume
 from ralph.engine.workflow import Workflow
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
-from ralph.git import read as git_read
+from ralph.git.refs import last_attempts
+from ralph.git.trees import changed_since
 from ralph.journal.events import Noted, RunEnded, RunStarted
 from ralph.journal.writer import Journal, Listener, new_run_id, now
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.plan.work import Ending, Finished
-from ralph.process import tree
+from ralph.process.clock import seconds
 from ralph.process.redaction import Secrets
+from ralph.process.warden import guarding
 from ralph.protect import crash_copies
 from ralph.stores import atomic, crash_file, lock, records
 from ralph.verify.browser import Browser
@@ -73,11 +74,11 @@ async def run_plan(
 ) -> RunEnded:
     """Run a workflow once, from taking the lock to the last event."""
     run_id, interrupt = new_run_id(), Interrupt()
-    tree.adopt_orphans()
     workspace.keep_out_of_git()
     owner = lock.me(run_id, wanted.target)
     secrets = Secrets.of(os.environ, workspace.root, workspace.root / wanted.folder)
     with (
+        guarding(run_id),
         secrets.in_errors(),
         interrupt.on_signals(),
         lock.hold(workspace.lock, owner) as left_by,
@@ -110,7 +111,7 @@ async def run_plan(
                 own=opened.own,
                 browser=browser if config.browser.enabled else None,
                 interrupt=interrupt,
-                numbers=_numbers(opened.branch.repo.top, wanted.target),
+                numbers=last_attempts(opened.branch.repo.git_dir, wanted.target),
                 model=options.model,
                 jobs=options.jobs,
                 keep_going=options.keep_going,
@@ -135,7 +136,7 @@ async def _open(
         workspace,
         wanted,
         run_id,
-        clean=secrets.text,
+        secrets=secrets,
         known_tip=known_tip,
         committed=config.commits.prd_changes,
         catch_up=config.commits.branch == CURRENT_BRANCH,
@@ -160,7 +161,7 @@ async def _drive(
     run: Run, opened: OpenCheckout, options: Options, orphans: int, *, since: str | None, edited: str
 ) -> RunEnded:
     """Run from the first event to the last; `since`: when the run before began, if it was killed."""
-    began = time.monotonic()
+    began = seconds()
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
     if run.workflow.is_ui(run.plan, None):
         from ralph.engine.ui_ready import check_ui  # only UI tasks need a browser and services
@@ -234,7 +235,7 @@ def _ended(run: Run, end: Finished, began: float) -> RunEnded:
         workflow=run.workflow.name,
         ending=end.ending,
         reason=end.reason,
-        seconds=time.monotonic() - began,
+        seconds=seconds() - began,
         tasks=len(plan.tasks),
         passed=plan.passed,
         accepted=plan.accepted,
@@ -334,8 +335,6 @@ def _note(run: Run, opened: OpenCheckout, orphans: int) -> None:
         )
     if not opened.branch.repo.has_ident:
         run.emit(Noted(text="git has no user.name and user.email here, so Ralph commits as Ralph <ralph@localhost>."))
-    for text in opened.notes:
-        run.emit(Noted(text=text, warning=True))
     if run.config.verify.where == IN_PLACE:
         text = "verify.where is slot: gates run in place, where the agent worked, not on a clean checkout."
         run.emit(Noted(text=text, warning=True))
@@ -362,7 +361,7 @@ async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean:
     commit = run.plan.review.verified_commit
     if not commit:
         return
-    changed = None if unclean else await branch.repo.changed_since(commit, await branch.tip())
+    changed = None if unclean else await changed_since(branch.repo, commit, await branch.tip())
     if changed is None or any(path not in run.own for path in changed):
         run.save(reopen_review(run.plan))
 
@@ -389,10 +388,3 @@ def _began(run_id: str) -> str:
 
 def _noting(journal: Journal) -> Callable[[str], None]:
     return lambda text: journal.emit(Noted(text=text))
-
-
-def _numbers(root: Path, target: str) -> dict[str, int]:
-    numbers: dict[str, int] = {}
-    for ref in git_read.attempts(root, target):
-        numbers[ref.task] = max(ref.number, numbers.get(ref.task, 0))
-    return numbers

@@ -9,6 +9,7 @@ from enum import Enum
 from ralph.frozen import Frozen
 from ralph.plan.evidence import Evidence
 from ralph.plan.usage import Usage
+from ralph.text import one_line
 
 
 class TaskState(Enum):
@@ -197,6 +198,7 @@ class Task(Frozen):
     tags: frozenset[str] = frozenset()
     priority: int = 0
     depends_on: tuple[str, ...] = ()
+    in_order: bool = False  # its plan does not say what it depends on: it never runs beside an earlier task
     state: TaskState = TaskState.PENDING
     failures: int = 0
     attempts: int = 0  # settled attempts of any outcome; numbers are never reused
@@ -256,6 +258,8 @@ class Spec(Frozen):
     priority: int = 0
     context: str = ""
     criteria: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()  # specs
+    in_order: bool = False  # its plan does not say what it depends on: it never runs beside an earlier spec
     state: TaskState = TaskState.PENDING  # PASSED: all its tasks passed; BLOCKED: what passed is committed as partial
     attempts: int = 0  # attempts to commit it
     failures: int = 0
@@ -380,7 +384,7 @@ def learn(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     seen = {_same(text) for text in known}
     added = list(known)
     for raw in new:
-        text = " ".join(raw.split())[:MAX_LEARNING]
+        text = one_line(raw)[:MAX_LEARNING]
         if text and _same(text) not in seen:
             seen.add(_same(text))
             added.append(text)

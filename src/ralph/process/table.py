@@ -37,7 +37,7 @@ def read(processes: Iterable[tuple[int, int]]) -> list[ProcessEntry]:
     """Return the rows of these processes, except those that have ended."""
     entries = []
     for pid, inode in processes:
-        stat = _read(f"/proc/{pid}/stat")
+        stat = read_file(f"/proc/{pid}/stat")
         if stat:
             state, parent, group, session = stat[stat.rindex(b")") + 2 :].split(maxsplit=4)[:4]
             entries.append(ProcessEntry(pid, int(parent), int(group), int(session), state in b"ZX", inode))
@@ -46,10 +46,10 @@ def read(processes: Iterable[tuple[int, int]]) -> list[ProcessEntry]:
 
 def births() -> int:
     """Return a value that changes whenever a process starts; 0 if the system does not tell."""
-    return int((_read("/proc/loadavg").split() or [b"0"])[-1])
+    return int((read_file("/proc/loadavg").split() or [b"0"])[-1])
 
 
-def _read(path: str) -> bytes:
+def read_file(path: str) -> bytes:
     """Read a short kernel file without creating objects, because this runs for every process of the machine."""
     try:
         descriptor = os.open(path, os.O_RDONLY)

@@ -27,6 +27,10 @@ _strangers: set[tuple[int, int]] = set()
 """Processes that do not descend from this one. They never will, so they need no further check."""
 
 
+MAX_PASSES = 20
+"""How often Ralph looks for processes that started while it suspended the others."""
+
+
 def register(pid: int, mark: str) -> None:
     _living[pid] = mark
     if mark:
@@ -64,14 +68,14 @@ def registered(mark: str) -> int:
     return next((pid for pid, found in _living.items() if found == mark), 0)
 
 
-def adopt_orphans() -> None:
-    """Make orphaned descendants children of this process, so that none can escape (Linux only)."""
+def adopt_orphans(adopts: bool = True) -> None:
+    """Make orphaned descendants children of this process, so that none can escape (Linux only); False: no longer."""
     if not sys.platform.startswith("linux"):
         return
     import ctypes
 
     set_child_subreaper = 36
-    ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, 1, 0, 0, 0)
+    ctypes.CDLL(None, use_errno=True).prctl(set_child_subreaper, int(adopts), 0, 0, 0)
 
 
 def family(leader: int, mark: str) -> set[int]:
@@ -137,11 +141,31 @@ async def end(pids: set[int], *, grace: float, wake: bool = False) -> set[int]:
 
 def kill_everything() -> None:
     """Kill every process that came from this one at once, even if its leader has already ended."""
-    me = os.getpid()
     for _ in range(3):  # one pass can miss a process that is just starting
-        entries = table()
-        roots = {me} if sys.platform.startswith("linux") else {me, *_with_marks_of_ours(entries)}
-        _signal(with_descendants(entries, roots) - {me}, signal.SIGKILL)
+        _signal(_everything(), signal.SIGKILL)
+
+
+def freeze() -> set[int]:
+    """Suspend every process that came from this one, and return them."""
+    frozen: set[int] = set()
+    for _ in range(MAX_PASSES):
+        new = _everything() - frozen
+        if not new:
+            break
+        stop(new)
+        frozen |= new
+    return frozen
+
+
+def thaw(pids: set[int]) -> None:
+    """Let suspended processes continue."""
+    _signal(pids, signal.SIGCONT)
+
+
+def _everything() -> set[int]:
+    me, entries = os.getpid(), table()
+    roots = {me} if sys.platform.startswith("linux") else {me, *_with_marks_of_ours(entries)}
+    return with_descendants(entries, roots) - {me}
 
 
 def _with_marks_of_ours(entries: list[ProcessEntry]) -> set[int]:

@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph import safe_files
@@ -82,7 +82,7 @@ class Services:
 
     def _with_port(self, service: Service) -> Service:
         port = str(self._ports.get(service.name, ""))
-        return service.model_copy(update={"ready": service.ready.replace(f"${{{PORT}}}", port)})
+        return replace(service, ready=service.ready.replace(f"${{{PORT}}}", port))
 
     @property
     def variables(self) -> dict[str, str]:
@@ -151,7 +151,7 @@ class Services:
     async def _start(self, service: Service, command: str) -> None:
         self._lives += 1
         log = self.logs / f"service-{service.name}-{self._lives}.log"
-        redactor = self.secrets.stream()
+        redactor = self.secrets.log_stream()
         output = Output(service.ready)
         stack = AsyncExitStack()
         file = stack.enter_context(safe_files.open_new(log, buffering=0))

@@ -45,8 +45,8 @@ from ralph.plan.work import (
     Work,
     WorkKind,
 )
-from ralph.process import tree
 from ralph.process.redaction import Secrets
+from ralph.process.warden import guarding
 from ralph.protect import crash_copies
 from ralph.protect.ledger import AGENT_EMAIL
 from ralph.stores import atomic, lock
@@ -187,8 +187,7 @@ class Planner:
         """Run one planning call to its end."""
 
         async def guarded() -> T:
-            tree.adopt_orphans()
-            with self.run.interrupt.on_signals():
+            with guarding(self.run.id), self.run.interrupt.on_signals():
                 async with ticking(self.tick):
                     return await work
 

@@ -49,7 +49,7 @@ def test_each_test_has_its_result_and_a_failure_its_text(tmp_path: Path) -> None
 
 def test_several_files_are_one_report(tmp_path: Path) -> None:
     found = report(tmp_path, JEST, GO)
-    assert found.passed == {"sum adds › sum adds", "sum subtracts › sum subtracts", "calc › TestAdd"}
+    assert found.passed == {"sum adds", "sum subtracts", "calc › TestAdd"}
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -104,6 +104,12 @@ def test_a_link_a_pipe_and_a_missing_file_are_refused(tmp_path: Path) -> None:
     for name in ("link.xml", "missing.xml"):
         with pytest.raises(BadReport, match=f"{name} cannot be read"):
             read_reports([tmp_path / name])
+
+
+@pytest.mark.parametrize("encoding", ["gbk", "utf-7", "idna", "undefined", "hex", "no-such"])
+def test_an_encoding_that_xml_does_not_know_is_a_word(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(BadReport, match=r"0\.xml has an encoding that cannot be read"):
+        report(tmp_path, f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase name="a"/></testsuite>')
 
 
 def test_deep_nesting_and_control_characters_do_no_harm(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.failure import CallFailure, FailureKind, refusal
@@ -74,11 +74,16 @@ class _CallTimes:
         self.after = self.after or time.monotonic() - self.began
 
 
+def owner() -> str:
+    """Return what the marks of all that this process probes begin with."""
+    return f"probe-{os.getpid()}"
+
+
 async def probe_work(provider: Provider, folders: ProbeFolders, *, commit: bool) -> WorkProbe:
     """Have the agent write a file and, if asked, commit it."""
     text = WORK.format(file=FILE, content=CONTENT, commit=COMMIT if commit else "", last=3 if commit else 2)
     heard = _CallTimes()
-    result = await make(_call(provider, folders, text, heard, f"probe-{os.getpid()}"))
+    result = await make(_call(provider, folders, text, heard, owner()))
     try:
         wrote = CONTENT in (folders.project / FILE).read_text(errors="replace")
     except OSError:
@@ -89,8 +94,8 @@ async def probe_work(provider: Provider, folders: ProbeFolders, *, commit: bool)
 
 async def probe_end(provider: Provider, folders: ProbeFolders, seconds: float) -> EndProbe:
     """Have the agent run a command that never ends, interrupt it, and look for what is left."""
-    heard, owner = _CallTimes(), f"probe-{os.getpid()}-end"
-    task = asyncio.ensure_future(make(_call(provider, folders, ENDLESS, heard, owner)))
+    heard, mine = _CallTimes(), f"{owner()}.end"
+    task = asyncio.ensure_future(make(_call(provider, folders, ENDLESS, heard, mine)))
     begun, deadline = folders.project / BEGUN, time.monotonic() + seconds
     try:
         while not (begun.exists() or task.done() or time.monotonic() > deadline):
@@ -99,7 +104,7 @@ async def probe_end(provider: Provider, folders: ProbeFolders, seconds: float) -
         began = time.monotonic()
         task.cancel()
         (ended,) = await asyncio.gather(task, return_exceptions=True)
-    left = tree.marked(f"{owner}.")
+    left = tree.marked(f"{mine}.")
     took = time.monotonic() - began
     await tree.end(left, grace=0)
     if isinstance(ended, Exception):
@@ -115,18 +120,18 @@ async def probe_end(provider: Provider, folders: ProbeFolders, seconds: float) -
     )
 
 
-def _call(provider: Provider, folders: ProbeFolders, text: str, heard: _CallTimes, owner: str) -> AgentCall:
+def _call(provider: Provider, folders: ProbeFolders, text: str, heard: _CallTimes, whose: str) -> AgentCall:
     logs = folders.new("logs")
     prompt = logs / "prompt.md"
     prompt.write_text(text, encoding="utf-8")
     return AgentCall(
-        provider=provider.model_copy(update={"cwd": ""}),
+        provider=replace(provider, cwd=""),
         prompt=prompt,
         log=logs / "output.log",
         words=logs / "words.txt",
         cwd=folders.project,
         private=folders.new("private"),
-        owner=owner,
+        owner=whose,
         variables={**IDENT, "TMPDIR": str(folders.new("tmp"))},
         watcher=heard.line,
         meter=heard.used.append,
