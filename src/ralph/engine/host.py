@@ -28,7 +28,7 @@ from ralph.plan.evidence import Concern, Proof
 from ralph.plan.model import GateResult, NeedKind, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
-from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work, WorkKind
+from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work
 from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection, ProtectionScope
 from ralph.stores import lock
@@ -190,7 +190,7 @@ class LocalHost(Frozen):
                 attempt.label,
                 work=attempt.work.id,
                 attempt=attempt.number,
-                task=attempt.task if attempt.work.kind is WorkKind.TASK else None,
+                task=attempt.task,
                 ui=attempt.number,
                 slot=self.copy,
             )

@@ -7,7 +7,7 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,9 +36,8 @@ from ralph.process.clock import stood
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
-from ralph.stores import atomic, records
+from ralph.stores import records
 from ralph.stores.lock import Owner
-from ralph.text import join_lines
 from ralph.verify.gate_list import waived
 from ralph.workspace import Workspace
 
@@ -264,20 +263,6 @@ class Run:
         plan = self.plans.shown() if self.plans and self.own.held else None
         await copy.reset(commit, tree, plan=plan)
 
-    def take_artifacts(self, copy: WorkingCopy, paths: Iterable[str]) -> None:
-        """Copy the files that a call may write from its working copy to the plan."""
-        for path in paths if self.plans and self.own.held else ():
-            source, target = copy.project / path, self.project / path
-            data, known = safe_files.read(source), safe_files.read(target)
-            data = None if data is None else self.secrets.data(data)
-            if data is not None and self.is_parallel:
-                data = join_lines(known or b"", copy.shown.get(path, b""), data)
-            if data is not None and known != data:
-                atomic.write(target, data)
-            elif not self.is_parallel and target.is_file() and not source.exists():
-                target.unlink()
-        self._expect_plan()
-
     @property
     def is_parallel(self) -> bool:
         """Whether several attempts may run at the same time."""
@@ -323,9 +308,9 @@ class Run:
             if self.shares_plan:
                 self.marks.note(self.workflow, self.plan, safe_files.read(self.project / self.workflow.plan_paths[0]))
             self.plan = self.workflow.store.save(plan) or plan
-            self._expect_plan()
+            self.expect_plan()
 
-    def _expect_plan(self) -> None:
+    def expect_plan(self) -> None:
         """Tell the active guards that Ralph wrote the plan."""
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
             self._expect(self.project / path)

@@ -25,7 +25,7 @@ from ralph.plan.attempt import StepResult
 from ralph.plan.model import Need
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.usage import Usage
-from ralph.plan.work import Verdict, Work, WorkKind
+from ralph.plan.work import Verdict, Work
 from ralph.process.spawn import finished
 from ralph.protect.contract import ContractCheck
 from ralph.protect.protection import Protection, Violations, undo_protected
@@ -112,7 +112,7 @@ class AgentStep(Step):
             result = replace(result, learnings=self._learned(context))
         for text in result.learnings:
             context.host.emit(Learned(work=context.work.id, attempt=context.attempt.number, text=text))
-        if findings.left_out and context.work.kind is WorkKind.TASK:
+        if findings.left_out and context.task:
             context.note(not_committed(findings.left_out), warning=True)
         if contract is None:
             return result
@@ -343,7 +343,7 @@ class AgentStep(Step):
 
     def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
         """The agent says that it is done: check that there is work to verify."""
-        if context.work.kind is WorkKind.TASK and not findings.has_work:
+        if context.task and not findings.has_work:
             stopped = refused(heard, self.provider(context), changed=False)
             if stopped:
                 return stopped
@@ -364,7 +364,7 @@ class AgentStep(Step):
 async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
     """Return whether a person has committed work on the branch since the task's first attempt began."""
     task, repo, tip = context.task, copy.repo, context.base
-    if context.work.kind is not WorkKind.TASK or not task or task.base in ("", tip) or not await repo.exists(task.base):
+    if not task or task.base in ("", tip) or not await repo.exists(task.base):
         return False
     ours = ("--invert-grep", f"--grep=^{TRAILER}: ")
     for commit in (await repo.git("log", "--format=%H", "--no-merges", *ours, f"{task.base}..{tip}")).split():
