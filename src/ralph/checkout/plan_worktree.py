@@ -114,13 +114,16 @@ class PlanWorktree:
             raise _elsewhere(self.branch.name, found[1]) if found else _not_made(self.folder, message)
 
     async def load(self, commit: str) -> None:
-        """Write the plan's files as they are in a commit, byte for byte."""
+        """Write the plan's files as they are in a commit, byte for byte.
+
+        The deepest come first: when a plan's own file is there, so are the tasks that it lists, also after a kill.
+        """
         wanted = await files_below(self.repo, commit, self.own.pathspecs)
         for path in self.own.on_disk(self.root):
             if self.own.name(path) not in wanted:
                 (self.root / path).unlink(missing_ok=True)
         content = await blobs(self.repo, {entry.name for entry in wanted.values() if entry.mode != GITLINK})
-        for path, entry in wanted.items():
+        for path, entry in sorted(wanted.items(), key=lambda one: -one[0].count("/")):
             if entry.mode != GITLINK:
                 self._write(path, entry.mode, content[entry.name])
 
@@ -132,8 +135,7 @@ class PlanWorktree:
         if mode == LINK:
             place.symlink_to(os.fsdecode(data))
             return
-        with safe_files.open_new(place) as file:
-            file.write(data)
+        atomic.write(place, data, sync=False)
         if mode == EXECUTABLE:
             place.chmod(place.stat().st_mode | 0o111)
 
