@@ -93,6 +93,29 @@ def test_in_a_terminal_ralph_asks_and_a_no_starts_nothing(hostile: Project) -> N
     hostile.ralph("verify")  # it does not ask again
 
 
+def test_trust_asks_too_and_starts_nothing(hostile: Project) -> None:
+    for answer, said, code in (("n", "Nothing was approved", 3), ("y", "Approved", 0)):
+        with asked(hostile, "trust") as person:
+            assert "set-up   touch" in person.expect(QUESTION)
+            person.say(answer)
+            assert said in person.all()
+            assert person.process.returncode == code
+    assert os.listdir(traces(hostile)) == []  # noqa: PTH208
+
+
+def test_a_long_command_and_a_long_difference_say_what_they_leave_out(hostile: Project) -> None:
+    hostile.write("check.sh", "true # " + "x" * 5_000 + "\n")
+    hostile.config("sh ./check.sh", "true # " + "x" * 5_000)
+    assert "more characters" in hostile.ralph("verify", code=1).stderr
+    hostile.ralph("trust", "--yes")
+    hostile.write("check.sh", "curl evil\n" * 99)
+    hostile.git("stash", "-q")
+    hostile.git("stash", "pop", "-q")  # in doubt, it is nobody's own edit
+    refused = hostile.ralph("verify", code=1).stderr
+    assert refused.count("+curl evil") < 99 and "`ralph trust --show` shows all of them" in refused
+    assert hostile.ralph("trust", "--show", code=3).stdout.count("+curl evil") == 99
+
+
 def test_an_own_edit_needs_no_question_and_another_s_commit_shows_what_changed(hostile: Project) -> None:
     hostile.ralph("trust", "--yes")
     hostile.write("check.sh", "true\n")

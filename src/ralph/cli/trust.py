@@ -46,8 +46,9 @@ def command(show: bool, revoke: bool, yes: bool) -> int:
     say(f"{configuration.NAME} starts, as you:")
     for line in listed(programs.programs(workspace.root, config)):
         say(f"  {line}")
-    if not yes:
-        click.confirm("Do you approve it?", abort=True)
+    if not (yes or click.confirm("Do you approve it?")):
+        say("Nothing was approved.")
+        return EXIT_UNFINISHED
     approve(workspace, config)
     say("Approved. Ralph asks again when it changes, unless you edit it yourself.")
     return 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from ralph.workspace import Workspace
 
 TRUST = "RALPH_TRUST"
 EVERYTHING = frozenset(Kind)
-MAX_SHOWN = 60
+MAX_LINES, MAX_LINE = 60, 1_000
 REMEDY = "Read it, then run `ralph trust`. Where there is no terminal, as in CI: --trust, or RALPH_TRUST=1."
 
 
@@ -51,9 +52,10 @@ def approve(workspace: Workspace, config: Config) -> None:
 
 def approve_new(workspace: Workspace) -> None:
     """Approve a configuration that Ralph has just written, unless there are other files that somebody else wrote."""
-    config = configuration.load(workspace.root)
-    if not any(found for pattern in programs.BESIDES for found in workspace.root.glob(pattern)):
-        approve(workspace, config)
+    if any(found for pattern in programs.BESIDES for found in workspace.root.glob(pattern)):
+        return
+    with suppress(RalphError):  # it cannot be kept, and the next command that needs it says why
+        approve(workspace, configuration.load(workspace.root))
 
 
 def approval_check(workspace: Workspace, config: Config) -> Check:
@@ -76,9 +78,7 @@ def listed(named: Iterable[NamedProgram]) -> list[str]:
 
 def differences(approval: Approval, files: dict[str, bytes]) -> list[str]:
     """Return what has changed since the approval as lines for a person."""
-    lines = [_shown(line) for line in approval.difference(files)]
-    more = len(lines) - MAX_SHOWN
-    return [*lines[:MAX_SHOWN], *([f"… and {more} more lines"] if more > 0 else [])]
+    return [_shown(line) for line in approval.difference(files)]
 
 
 def _trusted(_: click.Context, __: click.Parameter, given: bool) -> None:
@@ -115,7 +115,10 @@ def _question(
     if approval is None:
         return f"You have not approved {configuration.NAME} of this project yet.", listed(named)
     what = "What this project starts has changed since you approved it, and not by an edit of yours."
-    return what, differences(approval, files)
+    lines = differences(approval, files)
+    more = len(lines) - MAX_LINES
+    hint = [f"… and {more} more lines; `ralph trust --show` shows all of them"] if more > 0 else []
+    return what, [*lines[:MAX_LINES], *hint]
 
 
 def _save(root: Path, store: ApprovalStore, files: dict[str, bytes], before: Approval | None = None) -> None:
@@ -124,4 +127,6 @@ def _save(root: Path, store: ApprovalStore, files: dict[str, bytes], before: App
 
 def _shown(line: str) -> str:
     """Return a line of a file without what a terminal would obey."""
-    return "".join(letter for letter in strip_ansi(line) if letter.isprintable())
+    more = len(line) - MAX_LINE
+    text = "".join(letter for letter in strip_ansi(line[:MAX_LINE]) if letter.isprintable())
+    return f"{text} … and {more:,} more characters" if more > 0 else text
