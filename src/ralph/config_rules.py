@@ -99,6 +99,8 @@ def _reports(document: validation.Json) -> Iterable[str]:
         report = gate.get("report") if isinstance(gate, dict) else None
         if isinstance(report, str) and not is_inside(report):
             yield f"gates[{index}].report: {report!r} is outside the project"
+        elif isinstance(report, str) and (problem := _not_a_glob(report)):
+            yield f"gates[{index}].report: {report!r} {problem}"
 
 
 def _held_out(document: validation.Json) -> Iterable[str]:
@@ -142,6 +144,18 @@ def _protocol(where: str, provider: validation.Json) -> Iterable[str]:
         yield f'{where}.dialect: is not used with "protocol": "acp"; leave it out'
     if provider.get("protocol", "cli") == "cli" and "permissions" in provider:
         yield f'{where}.permissions: is used only with "protocol": "acp"; leave it out'
+
+
+def _not_a_glob(pattern: str) -> str:
+    """What is wrong with a glob of files."""
+    parts = Path(pattern).parts
+    if pattern and not parts:
+        return "is a folder; name the files, such as reports/*.xml"
+    return (
+        "has ** beside other signs; write it as a folder of its own"
+        if any("**" in one != "**" for one in parts)
+        else ""
+    )
 
 
 def _misplaced(path: str) -> str:

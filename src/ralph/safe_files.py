@@ -57,6 +57,7 @@ def own_folder(top: Path, path: str | Path) -> Path:
         if top.is_symlink() or not top.is_dir():
             remove_all(top)
             top.mkdir()
+    make_accessible(top)
     return top
 
 
@@ -86,6 +87,13 @@ def open_old(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "Not a regular file", str(path))
     return os.fdopen(descriptor, "rb")
+
+
+def from_home(path: str) -> Path:
+    """Return a path as a person wrote it, with `~` as their home; it stays as it is if there is no such home."""
+    with suppress(RuntimeError):
+        return Path(path).expanduser()
+    return Path(path)
 
 
 def write_all(descriptor: int, data: bytes) -> None:

@@ -129,6 +129,9 @@ def test_a_run_that_has_ended_can_be_followed_to_its_end(waiting: Project) -> No
     assert len(shown) > 8
     then = datetime.fromisoformat(LONG_AGO).astimezone().strftime("%H:%M:%S")
     assert {line[:8] for line in followed.splitlines() if line} == {then}, "when it happened, not when it is read"
+    events = waiting.ralph("logs").stdout
+    assert re.search(r"total=calls \d, unpriced \d", events)
+    assert not re.search(r"None|[{}\[\]]", events), "words, not the values of a program"
 
 
 def test_an_old_journal_and_a_damaged_one_are_shown_as_far_as_they_can_be_read(project: Project) -> None:

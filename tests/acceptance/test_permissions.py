@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -124,3 +126,22 @@ def test_protected_files_are_put_back_also_where_their_folder_forbids_it(project
     assert "it changed protected files (src/a.txt)" in project.prompts()[1]
     assert "it changed Ralph's own files (ralph.config.json)" in project.prompts()[1]
     assert project.landed("src/a.txt") == "a"
+
+
+HELD_OUT = """
+import pathlib, sys
+from ralph.stores.held_out import HeldOutFile, lay, lift
+top, files = pathlib.Path(sys.argv[1]), (HeldOutFile(path="a/b/check.py", data=b"x"),)
+for closed in ("a/b", "a", "."):
+    lay(files, top)
+    (top / closed).chmod(0)
+    lay(files, top)
+    (top / closed).chmod(0)
+    lift(files, top)
+    assert not list(top.iterdir())
+"""
+
+
+def test_held_out_files_leave_folders_that_a_gate_has_closed(tmp_path: Path) -> None:
+    done = subprocess.run([*AS_USER, sys.executable, "-c", HELD_OUT, str(tmp_path)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -518,3 +518,9 @@ def test_bad_input_is_three_lines(project: Project, tmp_path: Path) -> None:
     assert "is not in a git repository" in said
     assert project.ralph("attest", "verify", "--signers", "nowhere", code=2).returncode == 2
     assert "no receipt" in project.ralph("attest", "verify", code=3).stdout
+    keys, programs = tmp_path / "keys.asc", tmp_path / "bin"
+    keys.write_text("-----BEGIN PGP PUBLIC KEY BLOCK-----\n")
+    programs.mkdir()
+    (programs / "git").symlink_to(shutil.which("git") or "git")
+    said = project.ralph("attest", "verify", "--signers", str(keys), code=1, env={"PATH": str(programs)}).stderr
+    assert f"gpg is not installed, and {keys} has OpenPGP keys" in said

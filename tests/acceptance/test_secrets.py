@@ -102,3 +102,27 @@ def test_no_secret_is_in_anything_that_ralph_writes(project: Project) -> None:
         assert "[secret]" in logs[name], name
     assert any("[secret]" in text for name, text in logs.items() if name.startswith("setup-"))
     assert any("[secret]" in text for name, text in logs.items() if "-gate1-" in name)
+
+
+def test_a_secret_in_a_file_costs_the_attempt_and_is_in_no_commit(project: Project) -> None:
+    project.write(".gitignore", ".env\n")
+    project.git("add", ".gitignore")
+    project.git("commit", "-qm", "Ignore")
+    project.write(".env", f"PAYMENT_KEY={OWN}\n")
+    project.config("test -f one.txt")
+    project.stories("One")
+    project.script(
+        {"match": STORY, "times": 1, "run": ["touch one.txt", f"echo {shlex.quote(OWN)} > settings.py"], "done": True},
+        {"match": STORY, "run": ["echo 'import os' > settings.py"], "done": True},
+        VERIFIED,
+    )
+    done = project.ralph("run", "auth")
+
+    assert done.returncode == 0, done.stdout
+    why = "it wrote secrets into files (settings.py: line 1 has the value of PAYMENT_KEY). Each is now `[secret]`"
+    assert why in done.stdout
+    (folder,) = project.path.glob(".ralph/logs/*/")
+    assert why in (folder / "US-001-2.agent.prompt.md").read_text()
+    kept = project.git("show", "refs/ralph/attempts/auth/US-001/1:settings.py")
+    assert kept == "[secret]"
+    assert OWN not in project.git("log", "--all", "-p")

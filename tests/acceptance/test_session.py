@@ -13,6 +13,7 @@ from ralph.workflows.session.report import schema
 from tests.acceptance.sessions import (
     BRANCH,
     FOLDER,
+    GATE,
     ID,
     REQUEST,
     artifact,
@@ -526,6 +527,35 @@ def test_a_report_without_a_verdict_blocks_and_is_as_the_executor_left_it(projec
     session(project)
     assert calls(project)[4:] == ["review task-1 1", "SESSION_REVIEW 1"], "the executor had finished"
     assert work(project) == ["feat: task-1 - Do task-1"]
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ("BLOCKED:I need the key", "The agent gave up: I need the key"),
+        ("DISPUTE:lint — red is a colour here", "The agent disputes the gate `lint`: red is a colour here"),
+    ],
+)
+def test_an_executor_that_asks_for_a_person_ends_the_run_with_its_reason(
+    project: Project, says: str, told: str
+) -> None:
+    asks = f"'execute task-1'*) echo red > task-1.txt; echo '<ralph>{says}</ralph>' ;;"
+    lint = [{"name": "lint", "command": GATE}]
+    plays(project, asks, gates=lint)
+    plan(project, "task-1", "task-2")
+
+    done = session(project, code=3)
+
+    assert calls(project) == ["execute task-1 1"], "nobody reviews it, and nobody is asked again"
+    assert told in done.stdout
+    assert f"ralph run {ID}" in done.stdout
+    assert work(project) == []
+    assert told in project.ralph("session", "show", ID).stdout
+    refused = project.ralph("decide", ID, "task-1", "--skip", "--yes", code=1).stderr
+    assert "Its files do not record what a person decides" in refused
+    plays(project, gates=lint)
+    session(project)
+    assert work(project) == ["feat: task-1 - Do task-1", "feat: task-2 - Do task-2"]
 
 
 def test_two_sessions_at_once_are_refused(project: Project) -> None:

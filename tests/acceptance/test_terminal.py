@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from ralph.ansi import strip_ansi
+from ralph.text import strip_ansi
 from tests.acceptance.requests import usual
 from tests.acceptance.test_prd import usual as planned_answers
 from tests.acceptance.test_request_plan import ready, terminal

@@ -67,7 +67,8 @@ def test_nothing_of_a_hostile_clone_is_started_unasked(hostile: Project, args: t
     refused = hostile.ralph(*args, code=1).stderr
 
     assert "You have not approved ralph.config.json of this project yet" in refused
-    assert f"sh -c 'touch {traces(hostile)}/agent'" in refused, "without what a terminal would obey"
+    assert f"sh -c 'touch {traces(hostile)}/agent" in refused
+    assert "\x1b" not in refused and "\u202e" not in refused, "what a terminal would obey"
     assert "sh ./check.sh" in refused and "/service" in refused and "/set-up" in refused
     assert "`ralph trust`" in refused and "--trust" in refused and "RALPH_TRUST=1" in refused
     assert os.listdir(traces(hostile)) == []  # noqa: PTH208

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
+import subprocess
 from typing import Any
 
+import pytest
+
+from tests import warm
 from tests.conftest import VERIFIED, Project, does
 
 TEST = "def test_app():\n    assert open('app.txt').read() == 'app\\n'\n"
@@ -145,3 +151,33 @@ def test_a_reviewer_decides_instead_of_a_person(project: Project) -> None:
     assert "What Changed About the Checks" in prompt
     assert "Makefile:1" in prompt
     assert project.story()["passes"]
+
+
+@pytest.mark.parametrize(("answer", "protected"), [(b"y\n", ["Makefile"]), (b"\n", [])])
+def test_init_asks_whether_to_protect_what_defines_the_gates(
+    project: Project, answer: bytes, protected: list[str]
+) -> None:
+    project.write("Makefile", MAKEFILE)
+    (project.path / "ralph.config.json").unlink(missing_ok=True)
+    ours, theirs = pty.openpty()
+    how: dict[str, Any] = {"cwd": project.path, "env": project.env, "stdin": theirs, "stdout": subprocess.PIPE}
+    with warm.popen(["init", "--verify", "make -s check"], stderr=subprocess.STDOUT, **how) as started:
+        os.write(ours, answer)
+        out, _ = started.communicate(timeout=60)
+    os.close(ours)
+    os.close(theirs)
+    assert "  Makefile\n" in out
+    assert json.loads(project.read("ralph.config.json"))["protect"] == protected
+
+
+def test_init_protects_without_a_question_if_told_to_and_changes_no_configuration(project: Project) -> None:
+    project.write("Makefile", MAKEFILE)
+    (project.path / "ralph.config.json").unlink(missing_ok=True)
+    assert "To protect them" in project.ralph("init", "--verify", "make -s check").stdout
+    assert json.loads(project.read("ralph.config.json"))["protect"] == []
+    before = project.read("ralph.config.json")
+    assert "  Makefile\n" in project.ralph("init", "--protect").stdout
+    assert project.read("ralph.config.json") == before
+    (project.path / "ralph.config.json").unlink()
+    project.ralph("init", "--verify", "make -s check", "--protect")
+    assert json.loads(project.read("ralph.config.json"))["protect"] == ["Makefile"]

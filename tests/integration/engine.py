@@ -19,6 +19,7 @@ from ralph.journal.writer import Journal
 from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Plan, Task
 from ralph.plan.work import Finished, Outcome, StepSpec, Verdict, Waiting, Work, WorkKind
+from ralph.process.redaction import Secrets
 from ralph.steps.base import Context, Step
 from ralph.stores import lock
 from ralph.workflows.feature.workflow import FeatureWorkflow
@@ -172,7 +173,7 @@ def engine(
 async def _opened(project: Project, data: bytes, jobs: int, turns: dict[str, list[Turn]]) -> AsyncIterator[Engine]:
     workspace, settings = Workspace(root=project.path), config.parse(data)
     request = CheckoutRequest(target="auth", branch="ralph/auth", carry=(FEATURE.prd_json,))
-    opened = await open_checkout(workspace, request, "r1", clean=str)
+    opened = await open_checkout(workspace, request, "r1", secrets=Secrets())
     workflow = PlayedWorkflow(turns, FEATURE, settings, opened.project, templates=project.path)
     heard: list[Event] = []
     slept: list[float] = []

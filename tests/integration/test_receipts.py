@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from ralph.engine.receipts import open_receipts
 from ralph.errors import RalphError
 from ralph.git.config import signing_settings
 from ralph.git.repo import Repo, open_repo
@@ -23,6 +24,7 @@ from ralph.receipts.signing import CannotSign, Signer
 from ralph.receipts.statement import Subject, WorkFacts
 from ralph.receipts.writer import ReceiptWriter
 from tests.conftest import Project, wait_for
+from tests.integration.engine import Engine, engine
 
 needs_ssh = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="ssh-keygen is not installed")
 needs_gpg = pytest.mark.skipif(not shutil.which("gpg"), reason="gpg is not installed")
@@ -117,6 +119,7 @@ def test_several_messages_are_signed_by_one_process(tmp_path: Path) -> None:
     [
         (lambda folder: ssh_signer(ssh_key(folder, passphrase="secret")), "passphrase"),
         (lambda folder: ssh_signer(folder / "nothing"), "No such file"),
+        (lambda folder: ssh_signer("~nobody-here/key"), "No such file"),
         (lambda folder: ssh_signer("key::ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAINothing"), "ssh-keygen says"),
         (lambda folder: ssh_signer("x", **{"gpg.ssh.program": str(folder / "missing")}), "was not found"),
         (lambda folder: ssh_signer("x", **{"gpg.ssh.program": str(waits(folder))}), "did not finish within 1 seconds"),
@@ -274,6 +277,39 @@ def test_another_process_that_moves_the_notes_is_noticed(project: Project) -> No
 
     written(project, body)
     assert project.git("notes", "--ref=ralph", "show", "HEAD") == "meanwhile"
+
+
+def test_a_receipt_goes_on_top_of_what_another_process_wrote(project: Project) -> None:
+    async def body(repo: Repo, folder: Path) -> None:
+        writer = ReceiptWriter(repo=repo, folder=folder)
+        for number in range(2):  # there were no notes, and there are some
+            moves = await writer.work(replace(SUBJECT, commit=f"{number:040x}"), FACTS)
+            assert await writer.again(moves) == ()
+            project.git("notes", "--ref=ralph", "add", "-f", "-m", f"meanwhile {number}", "HEAD")
+            [move] = await writer.again(moves)
+            assert await repo.move(move)
+            assert await writer.has(f"{number:040x}")
+
+    written(project, body)
+    assert project.git("notes", "--ref=ralph", "show", "HEAD") == "meanwhile 1"
+    assert project.git("fsck", "--strict", "--no-dangling") == ""
+
+
+def test_a_landing_keeps_its_receipt_if_the_notes_move_meanwhile(person: Project) -> None:
+    async def body(made: Engine) -> None:
+        branch = made.run.branch
+        assert branch
+        await open_receipts(made.run, branch)
+        assert branch.receipts
+        moves = await branch.receipts.work(SUBJECT, FACTS)
+        person.git("notes", "--ref=ralph", "add", "-m", "meanwhile", "HEAD")
+        tip = await made.tip()
+        assert await branch.with_receipt(moves, lambda *notes: branch.repo.move(("refs/heads/x", tip, ""), *notes))
+        assert await branch.receipts.has(SUBJECT.commit)
+        assert made.notes == ""
+
+    engine(person, body)
+    assert person.git("notes", "--ref=ralph", "show", "HEAD") == "meanwhile"
 
 
 def test_notes_that_cannot_be_read_cost_no_work(project: Project) -> None:

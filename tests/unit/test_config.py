@@ -84,6 +84,20 @@ def test_no_checks_at_all_are_allowed_when_a_person_says_so() -> None:
     assert parsed(verify={"default": []}).verify.default == ()
 
 
+@pytest.mark.parametrize(
+    ("report", "why"),
+    [
+        ("/tmp/report.xml", "is outside the project"),
+        ("**.xml", "has ** beside other signs"),
+        ("build/**test/*.xml", "has ** beside other signs"),
+        ("./", "is a folder; name the files"),
+    ],
+)
+def test_reports_that_no_glob_can_find_are_refused(report: str, why: str) -> None:
+    [mistake] = mistakes(gates=[{"name": "t", "command": "true", "report": report}])
+    assert mistake.startswith(f"gates[0].report: {report!r} {why}")
+
+
 @pytest.mark.parametrize("key", ["link", "copy"])
 @pytest.mark.parametrize(
     ("path", "why"),

@@ -28,6 +28,7 @@ from ralph.process import environment, spawn
 from ralph.process.child import Child
 from ralph.process.redaction import Redactor, Secrets
 from ralph.process.spawn import Limits, OpenInput, ProcessEnd
+from ralph.text import PlainStream
 
 if TYPE_CHECKING:
     from ralph.agent.conversation import AcpConversation
@@ -156,7 +157,7 @@ async def make(call: AgentCall) -> AgentResult:
 
 async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...]) -> AgentResult:
     dialect = dialect_of(call.provider)
-    words = Words(call.words, call.secrets.stream())
+    words = Words(call.words, call.secrets.log_stream())
     prompt = call.prompt.read_text(encoding="utf-8")
     transcript = Transcript(prompt, call.watcher, words.feed)
     reader = dialect.reader(transcript)
@@ -286,10 +287,10 @@ def learnings_in(provider: Provider, prompt: Path, log: Path) -> tuple[str, ...]
 
 
 class _Tap:
-    """One of the agent's output streams: redacted, logged and parsed."""
+    """One of the agent's output streams: redacted, parsed, and logged as plain text."""
 
     def __init__(self, log: BinaryIO, redactor: Redactor, feed: Feed) -> None:
-        self._log, self._redactor, self._feed = log, redactor, feed
+        self._log, self._redactor, self._feed, self._plain = log, redactor, feed, PlainStream()
         self.size = 0
 
     def take(self, data: bytes) -> None:
@@ -297,10 +298,10 @@ class _Tap:
         self._pass_on(self._redactor.feed(data))
 
     def close(self) -> None:
-        self._pass_on(self._redactor.flush())
+        self._pass_on(self._redactor.flush(), is_last=True)
 
-    def _pass_on(self, data: bytes) -> None:
-        self._log.write(data)
+    def _pass_on(self, data: bytes, *, is_last: bool = False) -> None:
+        self._log.write(self._plain.feed(data, is_last=is_last))
         self._log.flush()  # the output must survive a `kill -9` of Ralph
         self._feed(data)
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from ralph.ansi import strip_ansi
+from ralph.text import strip_ansi
 
 MAX_LINE = 1 << 16
 TAIL = 4_000

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ralph import safe_files
-from ralph.ansi import strip_ansi
 from ralph.errors import RalphError
-from ralph.process.redaction import Redactor
+from ralph.process.redaction import LogStream
 
 MAX_BYTES = 1 << 20
 """The maximum size of the file in bytes: a full file is started again, because the log has everything."""
@@ -22,9 +21,9 @@ SKIPPED = b"[\xe2\x80\xa6]\n"
 class Words:
     """Takes whole lines of an agent's transcript and removes secrets and terminal codes."""
 
-    def __init__(self, path: Path, redactor: Redactor) -> None:
+    def __init__(self, path: Path, stream: LogStream) -> None:
         self._path = path
-        self._redactor = redactor  # an agent may print a secret in pieces, which are joined here
+        self._stream = stream  # an agent may print a secret in pieces, which are joined here
         self._file: BinaryIO | None = None
         self._size = 0
         self._second, self._spent = 0, 0
@@ -39,21 +38,17 @@ class Words:
         cut = block if len(block) <= room else block[: block.rfind(b"\n", 0, max(room, 0)) + 1]
         self._spent += len(cut)
         if cut:
-            self._write(self._clean(self._redactor.feed(cut)))
+            self._write(self._stream.feed(cut))
             self._skipping = False
         if len(cut) < len(block) and not self._skipping:
             self._skipping = True
             self._write(SKIPPED)
 
     def close(self) -> None:
-        self._write(self._clean(self._redactor.flush()))
+        self._write(self._stream.flush())
         if self._file:
             self._file.close()
         self._file = None
-
-    def _clean(self, data: bytes) -> bytes:
-        text = data.decode(errors="replace").replace("\r\n", "\n")
-        return strip_ansi(text).replace("\r", "").replace("\0", "").encode(errors="replace")
 
     def _write(self, data: bytes) -> None:
         """Write data and ignore errors, because nothing depends on this file."""

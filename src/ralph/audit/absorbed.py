@@ -38,7 +38,8 @@ class Compared:
     """The tests of all changed files, before and after."""
 
     pairs: list[Pair] = field(default_factory=list)
-    lost: list[FoundTest] = field(default_factory=list)  # neither paired nor absorbed
+    gone: list[FoundTest] = field(default_factory=list)  # not paired, or with nothing of what the test was
+    lost: list[FoundTest] = field(default_factory=list)  # those of them that are not absorbed either
     after: list[FoundTest] = field(default_factory=list)  # all tests of the work in changed files
     new: list[FoundTest] = field(default_factory=list)  # those of them that are not in a pair
 
@@ -64,6 +65,7 @@ def compare(changes: Sequence[ChangedFile], is_collected: Callable[[str], bool],
     hollow = [pair for pair in compared.pairs if _is_hollow(pair)]
     compared.pairs = [pair for pair in compared.pairs if pair not in hollow]
     lost += [pair.before for pair in hollow]
+    compared.gone = list(lost)
     if lost:
         pool = _Pool(compared.new, compared.pairs)
         gone = _gone_names(changes, lost)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from ralph.audit.absorbed import compare
 from ralph.audit.assertions import loosened
 from ralph.audit.collected import Collected
-from ralph.audit.conventions import is_test_file
 from ralph.audit.definitions import redefined
 from ralph.audit.files import ChangedFile, matches, trees
+from ralph.audit.observed import Observed, stopped
 from ralph.audit.reached import reach
 from ralph.audit.shadowing import shadowed
 from ralph.audit.skipped import skipped
@@ -28,8 +28,12 @@ def audit(
     read_base: Callable[[str], bytes | None],
     list_base: Callable[[], Sequence[str]],
     may: Sequence[str] = (),
+    observed: Observed | None = None,
 ) -> tuple[Concern, ...]:
-    """Return what may have weakened the checks, by path and line; `may` are the globs that the task may change."""
+    """Return what may have weakened the checks, by path and line; `may` are the globs that the task may change.
+
+    `observed` is what the gates said about the tests that ran; None if they have not run.
+    """
     changes = [change for change in changes if change.before != change.after]
     by_path = {change.path: change for change in changes}
     base, work = trees(changes, read_base, list_base)
@@ -42,9 +46,11 @@ def audit(
         *skipped(compared),
         *loosened(compared),
         *lowered(changes),
-        *(redefined(by_path, before, after, has_tests=lambda: any(map(is_test_file, base.paths))) if gates else ()),
+        *(redefined(by_path, before, after) if gates else ()),
         *shadowed(by_path, calls),
     ]
+    if observed:
+        found += stopped(observed, compared, found, base, work)
     allowed = [concern for concern in dict.fromkeys(found) if not matches(concern.path, may)]
     order = list(ConcernKind)
     return tuple(sorted(allowed, key=lambda one: (order.index(one.kind), one.path, one.line or 0))[:MOST])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import fnmatch
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, dirname
 
 from ralph.audit import conftest_files
 from ralph.audit.commands import Call
 from ralph.audit.conventions import is_test_file
-from ralph.audit.files import ChangedFile, matches
+from ralph.audit.files import ChangedFile, Tree, matches
 from ralph.audit.lines import listed, shown
 from ralph.audit.reached import Piece, Reached
 from ralph.audit.settings import SettingChange, differences, has_other_dependencies, significant
@@ -57,21 +57,20 @@ _STEERS = re.compile(
     r"|^(?:\.|source)\s|(?:sys\.exit|os\._exit|exit)\s*\(\s*0?\s*\)|process\.exit\s*\(\s*0?\s*\)"
     r"|process\.exitCode\s*=\s*0|^\w+\s*\(\)\s*\{\s*(?:true|:|return 0)"
 )
+_LEAVES_OUT = re.compile(r"\b(?:collect_ignore|__test__|[sS]kip|SkipTest|pytestmark)")
 _TEST_MAIN = re.compile(r"^func TestMain\b.*?^\}", re.MULTILINE | re.DOTALL)
 
 
-def redefined(
-    changes: Mapping[str, ChangedFile], before: Reached, after: Reached, *, has_tests: Callable[[], bool]
-) -> Iterator[Concern]:
+def redefined(changes: Mapping[str, ChangedFile], before: Reached, after: Reached) -> Iterator[Concern]:
     """Return a concern for each part that differs of what the gates lead to, in base and work.
 
-    `has_tests` tells whether the base has any. If it has none, new settings weaken nothing: it is being set up.
+    If the base has no tests, new settings weaken nothing: it is being set up.
     """
     yield from _pieces(changes, before, after)
     for concern in _settings(changes.values(), [*before.calls, *after.calls]):
-        if changes[concern.path].before is not None or has_tests():
+        if changes[concern.path].before is not None or any(map(is_test_file, before.tree.paths)):
             yield concern
-    yield from _fixed(changes)
+    yield from _fixed(changes, before.tree)
 
 
 def _told(path: str, line: int | None, text: str, kind: ConcernKind = ConcernKind.DEFINITIONS) -> Concern:
@@ -175,7 +174,7 @@ def _settings(changes: Iterable[ChangedFile], calls: Sequence[Call]) -> Iterator
 
 def _of_tool(change: ChangedFile, tool: Tool, folders: set[str]) -> Iterator[Concern]:
     name = basename(change.path)
-    if not tool.below and not _is_above(dirname(change.path), folders):
+    if not tool.below and not is_above(dirname(change.path), folders):
         return
     if name in tool.parts:
         yield from _setting_changes(change, tool, tool.parts[name])
@@ -186,7 +185,7 @@ def _of_tool(change: ChangedFile, tool: Tool, folders: set[str]) -> Iterator[Con
             yield from _setting_changes(change, tool, ())
 
 
-def _is_above(folder: str, folders: set[str]) -> bool:
+def is_above(folder: str, folders: set[str]) -> bool:
     """Whether a file's folder is one of these or above one; `.cargo` and the like count as the folder around them."""
     folder = dirname(folder) if basename(folder).startswith(".") else folder
     return any(not folder or one == folder or one.startswith(f"{folder}/") for one in folders)
@@ -233,14 +232,17 @@ def _list_difference(one: SettingChange) -> str:
     return " and ".join(part for part in said if part) or "has another order now"
 
 
-def _fixed(changes: Mapping[str, ChangedFile]) -> Iterator[Concern]:
+def _fixed(changes: Mapping[str, ChangedFile], base: Tree) -> Iterator[Concern]:
     """Files that decide whatever the commands are: conftest.py, TestMain, CI, lock files."""
     for change in changes.values():
         name = basename(change.path)
-        if name == "conftest.py":
-            for line, text in conftest_files.steering(change.old, change.new):
-                kind = ConcernKind.SKIPPED if "collect_ignore" in text else ConcernKind.DEFINITIONS
+        if name == conftest_files.CONFTEST or (name == conftest_files.PACKAGE and _is_of_tests(change.path, base)):
+            for line, text in conftest_files.steering(change.old, change.new, name):
+                kind = ConcernKind.SKIPPED if _LEAVES_OUT.search(text) else ConcernKind.DEFINITIONS
                 yield _told(change.path, line, text, kind)
+        elif name.endswith(".py") and change.before is not None and is_test_file(change.path):
+            for line, text in conftest_files.choosing(change.old, change.new):
+                yield _told(change.path, line, text)
         elif name.endswith("_test.go"):
             yield from _test_main(change)
         elif matches(change.path, CI_FILES) and change.before is not None:
@@ -251,6 +253,12 @@ def _fixed(changes: Mapping[str, ChangedFile]) -> Iterator[Concern]:
                 yield _told(change.path, found.line, f"the CI definition changed: {_ci_text(found)}")
         elif name in LOCKS and change.before is not None:
             yield from _lock(change, changes)
+
+
+def _is_of_tests(path: str, base: Tree) -> bool:
+    """Whether a package has tests in it, or below it."""
+    folder = dirname(path)
+    return any(one.startswith(f"{folder}/") and is_test_file(one) for one in base.paths) if folder else False
 
 
 def _ci_text(one: SettingChange) -> str:

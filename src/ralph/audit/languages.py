@@ -9,6 +9,7 @@ from posixpath import basename, splitext
 from ralph.audit import js_tests, other_tests, python_tests
 from ralph.audit.conventions import is_test_file
 from ralph.audit.found import FoundTest
+from ralph.audit.shell_marks import flow_marks
 from ralph.audit.source import GO, JAVA, JAVASCRIPT, PYTHON, RUBY, RUST, SHELL, SourceText, Syntax, without_dead_blocks
 
 
@@ -59,12 +60,14 @@ def tests_in(path: str, text: str) -> list[FoundTest]:
 def _whole(path: str, text: str, language: Language | None) -> list[FoundTest]:
     """A script that tests by itself."""
     source = without_dead_blocks(SourceText(text, language.syntax if language else SHELL))
+    body, is_shell = tuple(source.statements(0, len(text))), not language or language.name == "shell"
     test = FoundTest(
         path=path,
         name=basename(path),
         line=1,
         head=(),
-        body=tuple(source.statements(0, len(text))),
+        body=body,
         language=language.name if language else "shell",
+        marks=tuple(flow_marks(body, text)) if is_shell else (),
     )
-    return [] if test.is_empty or (language and language.name != "shell" and not test.checks) else [test]
+    return [] if test.is_empty or not (is_shell or test.checks) else [test]

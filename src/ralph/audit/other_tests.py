@@ -8,7 +8,16 @@ from dataclasses import KW_ONLY, dataclass
 from itertools import zip_longest
 
 from ralph.audit.found import FoundTest, SkipMark
+from ralph.audit.shell_marks import flow_marks
 from ralph.audit.source import GO, JAVA, RUBY, RUST, SHELL, SourceText, Statement, Syntax, without_dead_blocks
+
+
+def _early(body: tuple[Statement, ...]) -> Iterator[SkipMark]:
+    first = next(iter(body), None)
+    if first and re.match(
+        r"\s*(?:return(?:\s+(?:Ok\(\(\)\)|0|true|nil|None))?|exit 0|next)\s*;?\s*(?:\}|$)", first.masked
+    ):
+        yield SkipMark(first.line, "return" if "return" in first.masked else first.masked.strip())
 
 
 @dataclass(frozen=True)
@@ -25,6 +34,7 @@ class Finder:
         None  # what keeps all tests of a file from running; matched in the text with comments
     )
     end: Callable[[SourceText, re.Match[str], int], int] | None = None  # where a test ends, if not at the closing brace
+    early: Callable[[tuple[Statement, ...]], Iterator[SkipMark]] | None = None  # what ends it, if not a return at once
 
     def find(self, path: str, text: str) -> list[FoundTest]:
         source = without_dead_blocks(SourceText(text, self.syntax))
@@ -47,7 +57,7 @@ class Finder:
                 head=head,
                 body=_before_return(body),
                 language=self.language,
-                marks=(*everywhere, *self._marks(head), *self._marks(body), *_early(body)),
+                marks=(*everywhere, *self._marks(head), *self._marks(body), *(self.early or _early)(body)),
             )
             if not test.is_empty:
                 tests[name if name not in tests else f"{name} ({test.line})"] = test
@@ -71,14 +81,6 @@ def _before_return(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
             return body[: number + 1]
         depth += statement.masked.count("{") - statement.masked.count("}")
     return body
-
-
-def _early(body: tuple[Statement, ...]) -> Iterator[SkipMark]:
-    first = next(iter(body), None)
-    if first and re.match(
-        r"\s*(?:return(?:\s+(?:Ok\(\(\)\)|0|true|nil|None))?|exit 0|next)\s*;?\s*(?:\}|$)", first.masked
-    ):
-        yield SkipMark(first.line, "return" if "return" in first.masked else first.masked.strip())
 
 
 def _at_indented_end(source: SourceText, match: re.Match[str], limit: int) -> int:
@@ -169,4 +171,5 @@ SHELL_TESTS = Finder(
     ),
     out=re.compile(r"(?:^|[;&|]\s*)\s*(?:skip|startSkipping)\b"),
     end=_at_closing_brace,
+    early=flow_marks,
 )

@@ -37,6 +37,8 @@ def _text(mark: SkipMark, tests: list[FoundTest]) -> str:
     rest = "" if len(tests) == 1 else f" ({listed(names)})"
     if _ONLY.search(mark.key):
         return f"`{shown(mark.text)}` keeps every other test from running: only {listed(names)} runs"
+    if tests[0].language == "shell" and not mark.text.startswith(("skip", "startSkipping")):
+        return f"{who} no longer {'fails' if len(tests) == 1 else 'fail'} where it did{rest}: `{shown(mark.text)}`"
     if mark.text == "return":
         return f"{who} returns before it checks anything{rest}"
     if mark.text == "__init__":

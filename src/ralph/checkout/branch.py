@@ -97,6 +97,9 @@ class TargetBranch:
         """Move the branch and the notes in one transaction; only the branch if the notes cannot move."""
         if await move(*receipt):
             return True
+        again = await self.receipts.again(receipt) if self.receipts else ()  # somebody fetched notes just now
+        if again and await move(*again):
+            return True
         if not receipt or not await move():
             return False
         if self.receipts:

@@ -6,11 +6,12 @@ import re
 import zlib
 from pathlib import Path
 
+from ralph.text import one_line
+
 SHOWN = "chore(ralph): the plan as it is now"
 """The subject of Ralph's own commit, which is the newest in a working copy when an agent starts."""
 MAX_COMMIT = 1 << 20
 ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
 
 
 def subject_of(folder: Path, base: str) -> str:
@@ -27,7 +28,7 @@ def subject_of(folder: Path, base: str) -> str:
     if not kind.startswith(b"commit "):
         return ""
     message = data.partition(b"\n\n")[2].decode(errors="replace").strip()
-    subject = UNPRINTABLE.sub(" ", message.split("\n", 1)[0]).strip()
+    subject = one_line(message.split("\n", 1)[0])
     return "" if subject == SHOWN else subject
 
 

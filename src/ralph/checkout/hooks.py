@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 
 from ralph.checkout.commit_subject import head_of
-from ralph.checkout.working_copy import GITLINK, WorkingCopy
+from ralph.checkout.leaks import GITLINK, without_secrets
+from ralph.checkout.working_copy import WorkingCopy
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git.objects import TreeEntry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
-from ralph.git.trees import NOTHING, with_entries
+from ralph.git.trees import NOTHING, changes_between, with_entries
 from ralph.process.spawn import ProgramOutput, capture
 
 RAW = re.compile(r":(\d{6}) (\d{6}) [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\0([^\0]*)\0")
@@ -26,6 +27,7 @@ class HookedCommit(Frozen):
     output: str = ""
     subject: str = ""  # the first line of the message, which hooks may have changed
     trailers: tuple[str, ...] = ()  # lines that hooks added to the message, such as a Change-Id
+    leaked: tuple[str, ...] = ()  # files into which hooks wrote secrets
 
 
 async def commit_with_hooks(
@@ -61,7 +63,11 @@ async def commit_with_hooks(
     if not made or any(path in copy.own for path in entries):
         return HookedCommit(refused="a hook changed Ralph's own files", output=output)
     if entries:
-        tree = await with_entries(repo, await repo.tree_of(work), entries)
+        before = await repo.tree_of(work)
+        tree = await with_entries(repo, before, entries)
+        leaked = (await without_secrets(repo, base, tree, await changes_between(repo, before, tree)))[1]
+        if leaked:
+            return HookedCommit(leaked=leaked)
         work = repo.write_commit(tree, (base,), "The work after the commit hooks")
     lines = (await _ask(copy, "log", "-1", "--format=%B", made)).decode(errors="replace").strip().splitlines()
     added = tuple(line for line in lines[1:] if TRAILER.match(line) and line not in message)

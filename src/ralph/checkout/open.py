@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 from ralph.checkout.branch import TargetBranch
@@ -13,6 +12,7 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git import locks
 from ralph.git.repo import SEALED, Repo, open_repo
+from ralph.process.redaction import Secrets
 from ralph.process.spawn import capture
 from ralph.workspace import Workspace
 
@@ -66,19 +66,19 @@ async def open_checkout(
     wanted: CheckoutRequest,
     owner: str,
     *,
-    clean: Callable[[str], str],
+    secrets: Secrets,
     known_tip: str = "",
     committed: bool = True,
     catch_up: bool = False,
 ) -> OpenCheckout:
     """Open the branch, created from the person's last commit if it is new; the person's files are not touched.
 
-    `clean` removes secrets from the messages of commits.
+    No commit that Ralph makes in it contains one of `secrets`.
 
     `catch_up`: fast-forward the branch to the person's newer commits, unless a killed run's plan belongs to its tip.
     """
     repo = await open_repo(workspace.root / wanted.folder)
-    repo.owner, repo.clean = owner, clean
+    repo.owner, repo.secrets = owner, secrets
     await locks.release(repo.git_dir, branches=(wanted.branch,))
     head = repo.opened_at
     if not head:

@@ -21,6 +21,7 @@ from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.caches import is_cache
 from ralph.checkout.commit_subject import SHOWN
+from ralph.checkout.leaks import GITLINK, without_secrets
 from ralph.checkout.own_folder import OwnFolder, not_made
 from ralph.checkout.uncommittable import MAX_NAMED, OTHER_REPOSITORY, named, untaken
 from ralph.errors import RalphError
@@ -32,8 +33,6 @@ from ralph.git.repo import failed, nul
 from ralph.git.soundness import discard, not_sound, unsound
 from ralph.git.trees import changes_between, entries_at, file_entry, with_entries
 
-GITLINK = "160000"
-
 
 class TakenWork(Frozen):
     """What an agent left in a working copy, as Ralph's own commit."""
@@ -43,6 +42,7 @@ class TakenWork(Frozen):
     changes: tuple[TreeChange, ...]  # since the base, without Ralph's own files
     left_out: tuple[str, ...] = ()  # what git did not add, each with the reason
     forged: tuple[str, ...] = ()  # objects of the project's store whose content was replaced
+    leaked: tuple[str, ...] = ()  # files with secrets, which are not in the commit
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ class WorkingCopy(OwnFolder):
         )  # fmt: skip
         heads, names = out.split("\0")[:-1:2], out.split("\0")[1::2]
         changes = [
-            TreeChange(path=path, old_mode=old_mode[1:], new_mode=new_mode, old=old)
-            for (old_mode, new_mode, old, *_), path in zip((head.split(" ") for head in heads), names, strict=True)
+            TreeChange(path=path, old_mode=old_mode[1:], new_mode=new_mode, old=old, new=new)
+            for (old_mode, new_mode, old, new, *_), path in zip((head.split(" ") for head in heads), names, strict=True)
         ]
         return tuple(change.path for change in changes if not self._is_as_in_base(change))
 
@@ -213,12 +213,16 @@ class WorkingCopy(OwnFolder):
         changed = await submodules.changed(self.repo, self.folder)
         reasons += [f"{path}/ (its files changed, but it is a submodule)" for path in changed if path not in left_out]
         reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes)]
+        clean, leaked = await without_secrets(self.repo, base, tree, changes)
+        if leaked:
+            tree, changes = clean, await changes_between(self.repo, await self.repo.tree_of(base), clean)
         return TakenWork(
             commit=self.repo.write_commit(tree, (base,), message),
             tree=tree,
             changes=tuple(one for one in changes if one.path not in self.own),
             left_out=tuple(reasons),
             forged=tuple(sorted(self._forged)),
+            leaked=leaked,
         )
 
     async def _write_tree(self, base: str, also: Iterable[str] = ()) -> str:

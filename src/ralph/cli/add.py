@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from ralph.cli.trusting import load_trusted, trust_option
 from ralph.errors import RalphError
 from ralph.journal.writer import Listener
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.views.terminal import TerminalView
 from ralph.workflows.planning import planner
 from ralph.workflows.registry import find
@@ -52,7 +51,7 @@ def command(work: str, model: str | None, as_json: bool) -> int:
         layout = Layout(workspace=Workspace(root=opened.root), plan=target.file)
         added = opened.wait(TaskMaker(opened, layout, workspace.root).add(text))
     if as_json:
-        click.echo(json.dumps({"tasks": added.tasks, "archived": added.archived, "compacted": added.compacted}))
+        say_json({"tasks": added.tasks, "archived": added.archived, "compacted": added.compacted}, indent=None)
     else:
         _print_added(added)
     return 0
@@ -62,7 +61,7 @@ def _ignore(*_: object) -> None: ...
 
 
 def _print_added(added: AddResult) -> None:
-    click.echo()
+    say()
     if added.archived:
         say(f"{words.count(added.archived, 'done task')} moved to .ralph/prd_archive.json")
     if added.compacted:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import click
 
 from ralph.agent.dialects.table import DIALECTS, dialect_names
 from ralph.agent.installed import InstalledAgent, survey
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 
 
 @click.command(
@@ -28,7 +27,7 @@ def command(as_json: bool) -> int:
     """List the agents that Ralph knows, and which of them are installed here."""
     found = survey(Path.cwd())
     if as_json:
-        click.echo(json.dumps([_row(one) for one in found], indent=2))
+        say_json([_row(one) for one in found])
         return 0
     for one in sorted(found, key=lambda one: not one.path):
         _print(one)

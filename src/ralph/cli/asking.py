@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from ralph.text import plain
 from ralph.views.lines import say
 
 
@@ -14,7 +15,7 @@ def letter_or_words(options: Sequence[str], *, default: str | None) -> str:
     """The option for a letter, or the person's free text. Asks again if a letter is not one of the options."""
     letters = string.ascii_uppercase[: len(options)]
     while True:
-        answer = str(click.prompt("Answer", default=default)).strip()
+        answer = str(click.prompt("Answer", default=default, show_default=default == plain(default or ""))).strip()
         position = letters.find(answer.upper()) if len(answer) == 1 else -1
         if position >= 0:
             return options[position]

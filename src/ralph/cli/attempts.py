@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -20,10 +20,19 @@ from ralph.plan.model import Task
 from ralph.plan.usage import Usage
 from ralph.stores.findings import finding_entries
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_exactly, say_json, styled
 from ralph.views.spent import usage_entry, used
 from ralph.workflows.registry import find
 from ralph.workspace import RALPH
+
+DIFF_STYLES: dict[str, dict[str, Any]] = {
+    "+++": {"bold": True},
+    "---": {"bold": True},
+    "diff ": {"bold": True},
+    "@@": {"fg": "cyan"},
+    "+": {"fg": "green"},
+    "-": {"fg": "red"},
+}
 
 
 @click.command(
@@ -54,8 +63,7 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         chosen = _choose(refs, target, attempt, "--diff" if diff else "--restore")
         base = _base(chosen, past)
         if diff:
-            color = ("--color",) if colour.on_stdout() else ()
-            click.echo(git_read.show(folder, "diff", *color, base, chosen.commit, "--", *_beside(own)))
+            _show_diff(git_read.show(folder, "diff", base, chosen.commit, "--", *_beside(own)))
         else:
             _restore(folder, chosen, base, own)
         return 0
@@ -65,10 +73,10 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         raise _no_such(refs, target, attempt, "")
     rows = [_row(folder, ref, past, own) for ref in shown]
     if as_json:
-        click.echo(json.dumps([*rows, *map(_accepted, accepted)], indent=2))
+        say_json([*rows, *map(_accepted, accepted)])
         return 0
     if not rows and not accepted:
-        click.echo(f"{target} has no attempts yet.")
+        say(f"{target} has no attempts yet.")
     for ref, row in zip(shown, rows, strict=True):
         _print(row, past.get((ref.task, ref.number)))
     for row in map(_accepted, accepted):
@@ -95,6 +103,16 @@ def _accepted(task: Task) -> dict[str, object]:
         "ref": "",
         "by": task.acceptance.by,
     }
+
+
+def _show_diff(text: str) -> None:
+    """Print a patch: in colours for a person, and exactly as it is for a program."""
+    if not colour.on_stdout():
+        say_exactly(f"{text}\n")
+        return
+    for line in text.split("\n"):
+        found = next((style for mark, style in DIFF_STYLES.items() if line.startswith(mark)), {})
+        say(line, hang=0, **found)
 
 
 def _beside(own: tuple[str, ...]) -> tuple[str, ...]:
@@ -128,8 +146,9 @@ def _row(
 
 def _print(row: dict[str, object], known: PastAttempt | None) -> None:
     colours = {"passed": "green", "failed": "red", "blocked": "red", "accepted": "cyan"}
-    outcome = click.style(f"{row['outcome']!s:12}", fg=colours.get(str(row["outcome"]), "yellow"))
-    say(f"{row['attempt']!s:14} {outcome} {row['diffstat']}{f', {words.IN_PLACE}' if row['inPlace'] else ''}", hang=28)
+    outcome = styled(f"{row['outcome']!s:12}", fg=colours.get(str(row["outcome"]), "yellow"))
+    where = f", {words.IN_PLACE}" if row["inPlace"] else ""
+    say(f"{row['attempt']!s:14} ", outcome, f" {row['diffstat']}{where}", hang=28)
     if known:
         who = ":".join(filter(None, (known.agent, known.usage.model)))
         say(f"{'':15}{' · '.join(filter(None, (who, words.duration(known.seconds), used(known.usage))))}", dim=True)
@@ -190,4 +209,4 @@ def _restore(folder: Path, ref: AttemptRef, base: str, own: tuple[str, ...]) -> 
         return paths
 
     paths = asyncio.run(checkout())
-    click.echo(f"Restored {words.count(len(paths), 'file')} of {ref.task}/{ref.number}, uncommitted: see `git status`.")
+    say(f"Restored {words.count(len(paths), 'file')} of {ref.task}/{ref.number}, uncommitted: see `git status`.")

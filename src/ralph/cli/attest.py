@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from ralph.receipts.statement import ATTEMPT, PROPERTIES, SUMMARY, TEST_RESULT
 from ralph.receipts.verify import Match, ReceiptCheck, ReceiptState, ReceiptVerifier
 from ralph.text import one_line
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json, styled
 from ralph.workspace import RALPH
 
 MAX_WORDS, MAX_CONCERNS = 100, 10
@@ -64,7 +63,7 @@ def command(what: str, revisions: str, signers: tuple[Path, ...], as_json: bool)
     with SignatureChecker.of(signers, configured).opened() as checker:
         checks = ReceiptVerifier(finder=finder, checker=checker).check_all(commits)
     if as_json:
-        click.echo(json.dumps([_entry(check, whole=what == "show") for check in checks], indent=2))
+        say_json([_entry(check, whole=what == "show") for check in checks])
     elif not checks:
         say(f"There is no commit in {revisions}.", fg="yellow")
     else:
@@ -87,8 +86,8 @@ def _copies(folder: Path) -> Path | None:
 
 def _print(check: ReceiptCheck, *, whole: bool) -> None:
     mark, colour = ("✓", "green") if check.is_valid else ("✗", "red")
-    head = f"{click.style(mark, fg=colour)} {check.commit.commit[:12]} {words.cut(short(check.commit.subject), 60)}"
-    say(f"{head}\n    {_said(check)}", hang=4)
+    head = f" {check.commit.commit[:12]} {words.cut(short(check.commit.subject), 60)}"
+    say(styled(mark, fg=colour), f"{head}\n    {_said(check)}", hang=4)
     if whole and check.receipt:
         for line in _details(check.receipt):
             say(f"    {line}", hang=4, dim=True)

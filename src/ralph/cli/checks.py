@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import click
-
-from ralph.views.lines import say
+from ralph.views.lines import say, styled
 from ralph.workflows.checks import Check
 
 MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red")}
@@ -12,4 +10,4 @@ MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red"
 
 def show(check: Check) -> None:
     mark, colour = MARKS[check.state]
-    say(f"{click.style(mark, fg=colour)} {check.what}" + (f"\n    → {check.remedy}" if check.remedy else ""))
+    say(styled(mark, fg=colour), f" {check.what}" + (f"\n    → {check.remedy}" if check.remedy else ""))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from pathlib import Path
 
@@ -18,7 +17,7 @@ from ralph.errors import RalphError
 from ralph.git.repo import Repo
 from ralph.journal.writer import new_run_id
 from ralph.stores import lock
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.workflows.registry import find
 from ralph.workflows.registry import unfinished as unfinished_targets
 from ralph.workspace import Workspace
@@ -65,11 +64,11 @@ def command(
     finally:
         remove_empty(workspace, repos)
     if as_json:
-        click.echo(json.dumps([_row(one, dry_run) for one in found], indent=2))
+        say_json([_row(one, dry_run) for one in found])
     else:
         _show(found, dry_run=dry_run)
         if all_ and any(one.stays for one in found):
-            click.echo("→ `ralph clean --all --force` also removes what stays.")
+            say("→ `ralph clean --all --force` also removes what stays.")
     return 0
 
 
@@ -80,7 +79,7 @@ def _ask(*, err: bool) -> None:
     except click.Abort:
         if sys.stdin.isatty():
             raise
-        click.echo(err=err)
+        say(err=err)
         raise RalphError(
             "Nothing was removed: --all needs your confirmation, and there is no terminal.",
             remedy="Pass --yes to confirm, or --dry-run to only show what would be removed.",
@@ -120,9 +119,9 @@ def _show(found: list[Leftover], *, dry_run: bool, err: bool = False) -> None:
     verb, summary = ("remove", "would be removed") if dry_run else ("removed", "removed")
     for one in going:
         size = f"{one.bytes / 1e6:9.1f} MB" if one.bytes else " " * 12
-        click.echo(f"{verb:8}  {one.kind:13} {size}  {one.name}", err=err)
+        say(f"{verb:8}  {one.kind:13} {size}  {one.name}", err=err)
     for one in found:
         if one.stays:
             say(f"stays     {one.kind:13} {'':12}  {one.name}: {one.stays}", fg="yellow", err=err, hang=38)
     total = sum(one.bytes for one in going) / 1e6
-    click.echo(f"{len(going)} {summary}, {total:.1f} MB." if found else "Nothing to clean.", err=err)
+    say(f"{len(going)} {summary}, {total:.1f} MB." if found else "Nothing to clean.", err=err)

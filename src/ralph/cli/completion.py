@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
+from ralph.views.lines import say_exactly
+
 
 @click.command(
     name="completion",
@@ -21,5 +23,5 @@ def command(shell: str) -> int:
 
     kind = get_completion_class(shell)
     assert kind is not None, "click knows these three"
-    click.echo(kind(app, {}, "ralph", "_RALPH_COMPLETE").source())
+    say_exactly(kind(app, {}, "ralph", "_RALPH_COMPLETE").source())
     return 0

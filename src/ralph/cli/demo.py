@@ -15,6 +15,7 @@ from ralph.cli.running_options import RunFlags
 from ralph.demo.show import FEATURE, prepare
 from ralph.errors import EXIT_UNFINISHED, RalphError
 from ralph.plan.work import Ending
+from ralph.views.lines import say
 from ralph.workflows.registry import find
 from ralph.workspace import Workspace
 
@@ -46,7 +47,7 @@ def command(into: Path | None) -> int:
     folder = into.resolve() if into else Path(tempfile.mkdtemp(prefix="ralph-demo-"))
     folder.mkdir(parents=True, exist_ok=True)
     demo = prepare(folder)
-    click.echo(STORY)
+    say(STORY)
     workspace = Workspace(root=demo.project)
     target = find(workspace, FEATURE)
     ended = run_target(workspace, configuration.load(demo.project), target, RunFlags())
@@ -58,9 +59,9 @@ def command(into: Path | None) -> int:
         f"{ralph} -C {demo.project} attempts {FEATURE}": "every attempt, including the failed ones",
         f"{ralph} -C {demo.project} logs": "what happened, event by event",
     }
-    click.echo(HAPPENED)
-    click.echo(f"To explore it ({demo.project})")
+    say(HAPPENED)
+    say(f"To explore it ({demo.project})")
     for text, what in commands.items():
-        click.echo(f"  {text}\n      {what}")
-    click.echo(OWN)
+        say(f"  {text}\n      {what}")
+    say(OWN)
     return 0

@@ -33,6 +33,7 @@ from ralph.verify.browser import check_installed as check_browser
 from ralph.verify.browser import playwright_version
 from ralph.verify.gate_list import default_gates
 from ralph.views import words
+from ralph.views.lines import say_json
 from ralph.workflows.checks import Check
 from ralph.workflows.registry import everything, workflow_of
 from ralph.workspace import Workspace
@@ -63,7 +64,7 @@ def command(probe: bool, as_json: bool) -> int:
     if probe:
         checks += _probe(tell)
     if as_json:
-        click.echo(json.dumps([asdict(check) for check in checks], indent=2))
+        say_json([asdict(check) for check in checks])
     bad = [check for check in checks if check.state == "bad"]
     if bad and all(isinstance(check, ProbeCheck) and check.can_wait for check in bad):
         return EXIT_LIMIT

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import click
-
 from ralph import safe_files, validation
 from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
@@ -21,6 +19,7 @@ from ralph.process.blocking import hand_over
 from ralph.stores import atomic, lock
 from ralph.stores.task_codec import render
 from ralph.validation import Json
+from ralph.views.lines import say
 from ralph.workflows.request.files import PRD, STATE, TASKS, FilesOnDisk, task_file, task_names
 from ralph.workflows.request.locate import LocatedRequest
 from ralph.workflows.request.phases import NEXT_STEP, UNPLANNED
@@ -48,7 +47,7 @@ def edit_plan(workspace: Workspace, config: Config, located: LocatedRequest) -> 
         hand_over([*shlex.split(editor), *map(str, editing.files())])
         changed = editing.take()
     safe_files.remove_all(editing.copies)
-    click.echo("Nothing changed." if not changed else f"Changed: {', '.join(changed)}")
+    say("Nothing changed." if not changed else f"Changed: {', '.join(changed)}")
 
 
 @dataclass(frozen=True)
@@ -59,7 +58,7 @@ class _EditSession:
     def prepare(self) -> None:
         """Copies of the plan's files. If the last edit was invalid, its copies are offered again."""
         if self.copies.exists():
-            click.echo(f"Continuing your last edit, which had mistakes: {self.copies}")
+            say(f"Continuing your last edit, which had mistakes: {self.copies}")
             return
         (self.copies / "tasks").mkdir(parents=True)
         for source, copy in self._pairs(FilesOnDisk(self.root)):

@@ -53,8 +53,10 @@ def _run() -> int:
     except Exception as error:
         if debug:
             raise
+        from ralph.text import plain
+
         sys.stderr.write(
-            f"ralph: unexpected error: {type(error).__name__}: {error}\n"
+            f"ralph: unexpected error: {type(error).__name__}: {plain(str(error))}\n"
             "This is a bug in Ralph. Run the same command with --debug to see where, and please report it.\n"
         )
         return EXIT_ERROR
@@ -95,10 +97,7 @@ def report(error: RalphError) -> int:
     lines = [f"ralph: {error.what}", *(f"  {detail}" for detail in error.details)]
     if error.remedy:
         lines.append(f"→ {error.remedy}")
-    text = "\n".join(lines)
-    if sys.stderr.isatty():
-        from ralph.views.lines import columns, wrapped
+    from ralph.views.lines import say
 
-        text = wrapped(text, columns())
-    sys.stderr.write(f"{text}\n")
+    say("\n".join(lines), err=True)
     return error.code

@@ -7,14 +7,12 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-import click
-
-from ralph.ansi import strip_ansi
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted
 from ralph.journal.follow import JournalFollower, follow
 from ralph.journal.tail import JournalTail
 from ralph.stores import lock
-from ralph.views.lines import Clock
+from ralph.text import strip_ansi
+from ralph.views.lines import Clock, say, say_json_line
 from ralph.views.terminal import TerminalView
 from ralph.workspace import Workspace
 
@@ -24,8 +22,7 @@ MAX_LINE = 4_096  # of a line that an agent says
 def show_json(workspace: Workspace, folder: Path) -> None:
     """Each event's line, as soon as it is written."""
     for entry in follow(folder, alive=lambda: _is_at_work(workspace, folder)):
-        click.echo(entry.line)
-        sys.stdout.flush()
+        say_json_line(entry.line)
 
 
 def show_lines(workspace: Workspace, folder: Path) -> None:
@@ -49,7 +46,7 @@ def show_lines(workspace: Workspace, folder: Path) -> None:
             view.tick()
     view.close()
     if not run.has_ended:
-        click.secho("The run was killed: its process no longer exists.", fg="yellow", err=True)
+        say("The run was killed: its process no longer exists.", fg="yellow", err=True)
 
 
 class _Times:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ralph.cli.complete import commands
+from ralph.views.lines import say
 
 
 @click.command(name="help", epilog="Example: ralph help run")
@@ -15,10 +16,10 @@ def command(ctx: click.Context, name: str | None) -> int:
     group = ctx.parent.command if ctx.parent else None
     assert isinstance(group, click.Group) and ctx.parent, "it is a command of `ralph`"
     if name is None:
-        click.echo(group.get_help(ctx.parent))
+        say(group.get_help(ctx.parent))
         return 0
     _, found, _ = group.resolve_command(ctx.parent, [name])
     assert found, "an unknown one was refused"
     with click.Context(found, info_name=name, parent=ctx.parent) as inner:
-        click.echo(found.get_help(inner))
+        say(found.get_help(inner))
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.stores.held_out import HeldOutFile, HeldOutStore, lay, read_files
 from ralph.validation import nearest
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.workflows.manual_edits import check_outside
 from ralph.workspace import RALPH, SESSIONS, Workspace
 
@@ -67,7 +66,7 @@ def list_(as_json: bool) -> int:
     ]
     if as_json:
         found = {"folder": str(store.folder), "logs": str(store.logs), "files": rows}
-        click.echo(json.dumps(found, indent=2))
+        say_json(found)
         return 0
     for file in store.load():
         gates = ", ".join(_gates_for(file.path, config)) or "no gate uses it"

@@ -41,6 +41,7 @@ EXAMPLE_SPEC = """→ Write what you want, one file for each piece of work, for 
 Examples:
   ralph init --provider claude --verify "npm test" --verify "npm run lint"
   ralph init --provider amp
+  ralph init --verify "make check" --protect
   ralph init --requirements requirements.md --verify "pytest -q"
   ralph init --specs --verify "pytest -q"
 \b
@@ -52,19 +53,28 @@ implementation.json for the tasks. `ralph plan --from specs/` makes the tasks, `
 )
 @click.option("--provider", type=click.Choice(sorted(AGENTS)), default="claude", show_default=True, help="Your agent.")
 @click.option("--verify", multiple=True, metavar="COMMAND", help="A check that every task must pass. Can be repeated.")
+@click.option(
+    "--protect/--no-protect", default=None, help="Protect the files that define the gates. Without it, Ralph asks."
+)
 @click.option("--requirements", type=click.Path(path_type=Path), help="Make a plan from this file.")
 @click.option("--specs", is_flag=True, help="Create specs/ and implementation.json.")
 @click.option("--app", metavar="FOLDER", help="With --requirements: the application's folder; '.' is this one.")
 @click.option("--model", help="With --requirements: the model that makes the plan.")
 def command(
-    provider: str, verify: tuple[str, ...], requirements: Path | None, specs: bool, app: str | None, model: str | None
+    provider: str,
+    verify: tuple[str, ...],
+    protect: bool | None,
+    requirements: Path | None,
+    specs: bool,
+    app: str | None,
+    model: str | None,
 ) -> int:
     """Write ralph.config.json and .ralph/, and with --requirements a plan. Existing files are not overwritten."""
     agent = AGENTS[provider]
     if requirements and specs:
         raise RalphError("--requirements and --specs cannot be combined.", remedy="Choose one of them.")
     if requirements:
-        return _from_requirements(agent, verify, requirements, app, model)
+        return _from_requirements(agent, verify, requirements, app, model, protect=protect)
     if app or model:
         raise RalphError("--app and --model need --requirements.", remedy="See `ralph init --help`.")
     if git_read.is_bare(Path.cwd()):
@@ -72,7 +82,8 @@ def command(
             "This is a bare repository.", remedy="Run Ralph in a checkout of it: git worktree add ../checkout"
         )
     workspace = _workspace()
-    made = [*write(workspace, agent, verify), *(_prepare_specs(workspace) if specs else [])]
+    protected = _protected(workspace, verify, protect)
+    made = [*write(workspace, agent, verify, protect=protected), *(_prepare_specs(workspace) if specs else [])]
     for path in made:
         say(f"wrote {path}")
     if configuration.NAME not in made:
@@ -85,6 +96,17 @@ def command(
         agent = known(config.provider) or replace(agent, name="", command=config.provider.command, install="")
     _next_steps(agent, verify, specs=specs, new=configuration.NAME in made)
     return 0
+
+
+def _protected(workspace: Workspace, verify: tuple[str, ...], wanted: bool | None) -> tuple[str, ...]:
+    """Propose to protect the files that define the gates; a configuration that exists is not changed."""
+    from ralph.cli.gate_files import chosen, proposed  # no other command needs it
+
+    exists = (workspace.root / configuration.NAME).exists()
+    if wanted is False or (exists and not wanted):
+        return ()
+    commands = [gate.command for gate in default_gates(configuration.load(workspace.root))] if exists else verify
+    return chosen(proposed(workspace.root, commands), wanted, can_write=not exists)
 
 
 def _prepare_specs(workspace: Workspace) -> list[str]:
@@ -110,7 +132,13 @@ def _prepare_specs(workspace: Workspace) -> list[str]:
 
 
 def _from_requirements(
-    agent: KnownAgent, verify: tuple[str, ...], source: Path, app: str | None, model: str | None
+    agent: KnownAgent,
+    verify: tuple[str, ...],
+    source: Path,
+    app: str | None,
+    model: str | None,
+    *,
+    protect: bool | None = None,
 ) -> int:
     """Makes a whole plan. Nothing is written until the plan is complete and valid."""
     from ralph.views.terminal import TerminalView
@@ -121,14 +149,15 @@ def _from_requirements(
 
     workspace = Workspace(root=Path.cwd())
     founding = Scaffold.check(workspace, source, app)
+    protected = () if founding.is_apart else _protected(workspace, verify, protect)
     config = _config_now(workspace, agent, verify, follow=founding.is_apart).with_model("planner", model)
     view = TerminalView(folder=workspace.root)
     with planner(workspace, config, TARGET, view, tick=view.tick) as opened:
         maker = TaskMaker(opened, Layout(workspace=workspace), workspace.root)
         document = opened.wait(maker.create(founding.requirements.decode("utf-8-sig")))
-        made = write(workspace, agent, verify, follow=founding.is_apart)
+        made = write(workspace, agent, verify, follow=founding.is_apart, protect=protected)
         made += opened.wait(founding.write(document))
-    click.echo()
+    say()
     for path in made:
         say(f"wrote {path}")
     if configuration.NAME in made:
@@ -139,7 +168,7 @@ def _from_requirements(
         say(f"  {task.id}  {task.title}")
     say("\n→ Read the tasks in .ralph/prd.json, and edit them if you like.")
     if not default_gates(config):
-        click.echo('→ Add your checks to verify.default in ralph.config.json, for example ["pytest -q"]. Without')
+        say('→ Add your checks to verify.default in ralph.config.json, for example ["pytest -q"]. Without')
         say("  checks, nothing is verified, and every view says so.")
     say("→ Then run `ralph run`.")
     return 0
@@ -163,13 +192,20 @@ def _workspace() -> Workspace:
         return Workspace(root=folder)
 
 
-def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False) -> list[str]:
+def write(
+    workspace: Workspace,
+    agent: KnownAgent,
+    verify: tuple[str, ...],
+    *,
+    follow: bool = False,
+    protect: tuple[str, ...] = (),
+) -> list[str]:
     """Make what is missing; returns the names of the new files. `follow`: the person's branch follows Ralph's."""
     made = []
     try:
         config = workspace.root / configuration.NAME
         if not config.exists():
-            config.write_text(_config(agent, verify, follow=follow), encoding="utf-8")
+            config.write_text(_config(agent, verify, follow=follow, protect=protect), encoding="utf-8")
             made.append(configuration.NAME)
         if workspace.keep_out_of_git(shared=True):
             made.append(".ralph/.gitignore")
@@ -184,14 +220,14 @@ def write(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, f
     return made
 
 
-def _config(agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False) -> str:
+def _config(agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False, protect: tuple[str, ...] = ()) -> str:
     content = {
         "$schema": f"./{SCHEMA}",
         "maxRetries": 3,
         "provider": {"command": agent.command, "args": list(agent.args), "timeout": 1800},
         "services": [],
         "verify": {"default": list(verify), "ui": []},
-        "protect": [],
+        "protect": list(protect),
         **({"roles": {role: {"model": model} for role, model in agent.models.items()}} if agent.models else {}),
         "commits": {
             **({"branch": "current"} if follow else {}),
@@ -212,7 +248,7 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
     if new and agent.name in AGENTS:
         say(_permission(agent))
     if new and not verify:
-        click.echo('→ Add your checks to verify.default, for example ["npm test"]: they decide what passes.')
+        say('→ Add your checks to verify.default, for example ["npm test"]: they decide what passes.')
     if agent.name == "scripted":
         say("→ Write agent.json, the script it plays: `ralph scripted --help` shows one.")
     elif not shutil.which(agent.command):
@@ -220,8 +256,8 @@ def _next_steps(agent: KnownAgent, verify: tuple[str, ...], *, specs: bool, new:
     if git_read.top(Path.cwd()) is None:
         say("→ This is not a git repository yet. Run `git init`, and make a first commit.")
     if specs:
-        click.echo(EXAMPLE_SPEC)
+        say(EXAMPLE_SPEC)
         say("→ Commit these files and run `ralph doctor`. Then `ralph plan --from specs/`, and `ralph run specs`.")
     else:
         say("→ Commit ralph.config.json and .ralph, and run `ralph doctor`. Then make a plan:")
-        click.echo('  `ralph plan "What you want"`, or a feature: `ralph plan NAME "WHAT"`.')
+        say('  `ralph plan "What you want"`, or a feature: `ralph plan NAME "WHAT"`.')

@@ -9,6 +9,7 @@ import click
 from ralph import workspace as workspaces
 from ralph.errors import RalphError
 from ralph.integrations import FILES, FileChange, install, stop_hook
+from ralph.views.lines import say
 
 
 @click.command(
@@ -40,4 +41,4 @@ def command(program: str, with_hook: bool) -> int:
 
 def show(changes: list[FileChange]) -> None:
     for change in changes:
-        click.secho(f"{change.path}: {change.what}", fg="green" if change.done else None)
+        say(f"{change.path}: {change.what}", fg="green" if change.done else None)

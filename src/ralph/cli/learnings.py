@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -12,7 +11,7 @@ from ralph.cli.complete import targets
 from ralph.errors import RalphError
 from ralph.plan.model import learn
 from ralph.stores import atomic
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.workflows.registry import everything, find
 
 HEADING = "## Learnings"
@@ -45,7 +44,7 @@ def command(target: str | None, into: Path | None, as_json: bool) -> int:
         added = _add(into, texts)
         say(f"{into}: {len(added)} added, {len(texts) - len(added)} already there")
     elif as_json:
-        click.echo(json.dumps(list(texts), indent=2, ensure_ascii=False))
+        say_json(list(texts))
     elif not texts:
         say("No learnings yet.")
     else:

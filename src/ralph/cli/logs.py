@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from ralph import workspace as workspaces
-from ralph.ansi import strip_ansi
 from ralph.errors import RalphError
 from ralph.journal import encode
 from ralph.journal import events as e
@@ -17,8 +15,9 @@ from ralph.journal.reader import RUN, Lines, events, runs
 from ralph.plan.model import GateResult, PageResult, is_in_place
 from ralph.stores import lock
 from ralph.stores.lock import Owner
+from ralph.text import one_line
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json, say_json_line
 from ralph.workspace import Workspace
 
 SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target", "words")
@@ -65,24 +64,24 @@ def _show(folder: Path, *, as_json: bool) -> None:
     lines = Lines(folder.name)
     for entry in events(folder, lines=lines):
         if as_json:
-            click.echo(entry.line)
+            say_json_line(entry.line)
         else:
             say(_line(entry), hang=26)
     if lines.is_old:
-        click.echo("An older Ralph wrote this journal, so some details are missing.", err=True)
+        say("An older Ralph wrote this journal, so some details are missing.", err=True)
     if lines.skipped:
-        click.echo(f"{words.count(lines.skipped, 'line')} of the journal could not be read.", err=True)
+        say(f"{words.count(lines.skipped, 'line')} of the journal could not be read.", err=True)
     if not as_json:
-        click.echo(f"→ {folder}")
+        say(f"→ {folder}")
 
 
 def _list(workspace: Workspace, *, as_json: bool) -> None:
     owner = lock.holder(workspace.lock)
     rows = [(folder.name, *_what(folder, owner)) for folder in runs(workspace.logs)]
     if as_json:
-        click.echo(json.dumps([dict(zip(("run", "target", "ended"), row, strict=True)) for row in rows], indent=2))
+        say_json([dict(zip(("run", "target", "ended"), row, strict=True)) for row in rows])
     for name, target, end in () if as_json else rows:
-        click.echo(f"{name}  {target:20}  {end}")
+        say(f"{name}  {target:20}  {end}")
 
 
 def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
@@ -90,7 +89,7 @@ def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
     target, unended = "?", "running" if owner and owner.run == folder.name else "killed"
     end = unended
     for entry in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
-        target = _safe(entry.target) or target
+        target = one_line(entry.target) or target
         match entry.event:
             case e.RunEnded() as event:
                 end = f"{event.ending.value}{f', {words.IN_PLACE}' if event.in_place else ''}"
@@ -107,24 +106,28 @@ def _line(entry: JournalEntry) -> str:
     parts = [_part(key, value) for key, value in values.items() if key not in SKIPPED and value]
     if isinstance(event, e.AttemptEnded) and is_in_place(event.gates):
         parts.append(words.IN_PLACE)
-    return f"{_safe(entry.at)[11:19]} {_safe(entry.name):16} {' '.join(parts)}"
+    return f"{one_line(entry.at)[11:19]} {one_line(entry.name):16} {' '.join(parts)}"
 
 
 def _part(key: str, value: object) -> str:
     match value:
         case GateResult():
             mark, where = "✓" if value.passed else "✗", words.IN_PLACE if value.in_place else ""
-            return _safe(" · ".join(filter(None, (f"{mark} {value.command}", where, value.reason))))
+            return one_line(" · ".join(filter(None, (f"{mark} {value.command}", where, value.reason))))
         case PageResult():
             found = words.count(len(value.findings), "finding") if value.findings else ""
-            return _safe(" · ".join(filter(None, (f"{'✓' if value.passed else '✗'} {value.page}", found))))
+            return one_line(" · ".join(filter(None, (f"{'✓' if value.passed else '✗'} {value.page}", found))))
         case float():
             return f"{key}={value:.1f}"
         case _:
-            text = value if isinstance(value, str) else str(encode.jsonable(value))
-            return _safe(f"{key}={words.cut(words.first_line(text), 80)}")
+            return one_line(f"{key}={words.cut(words.first_line(_text(encode.jsonable(value))), 80)}")
 
 
-def _safe(text: str) -> str:
-    """An agent may have planted text in a journal: print only plain text to the terminal."""
-    return "".join(char if char.isprintable() else " " for char in strip_ansi(text))
+def _text(value: object) -> str:
+    match value:
+        case dict():
+            return ", ".join(f"{name} {_text(part)}" for name, part in value.items() if part) or "unknown"
+        case list():
+            return ", ".join(map(_text, value))
+        case _:
+            return str(value)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import click
-
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task, TaskState
 from ralph.views import words
@@ -63,7 +61,7 @@ def show(plans: Iterable[tuple[str, Plan]]) -> None:
     if found:
         say(f"{HEADING}:", bold=True, fg="yellow")
         say("\n".join(found), hang=4)
-        click.echo()
+        say()
 
 
 def as_json(target: str, plan: Plan | None) -> list[dict[str, object]]:

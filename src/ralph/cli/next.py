@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from ralph.config import Config
 from ralph.plan.model import Plan
 from ralph.plan.work import Ending, Finished, Waiting, Work, WorkKind
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.workflows.registry import NO_PLANS, everything, find, workflow_of
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
@@ -41,7 +40,7 @@ def command(target: str | None, as_json: bool) -> int:
     plans = [(item, item.plan()) for item in found]
     rows = [(item, plan, _upcoming(workspace, config, item, plan)) for item, plan in plans if config]
     if as_json:
-        click.echo(json.dumps([_row(item, plan, work) for item, plan, work in rows], indent=2))
+        say_json([_row(item, plan, work) for item, plan, work in rows])
         return 0
     for item, plan, work in rows:
         say(f"{item.name}: {_words(item, plan, work)}")
@@ -51,7 +50,7 @@ def command(target: str | None, as_json: bool) -> int:
             if task.acceptance:
                 say(f"  {words.ACCEPTED_MARK} {task.id} {words.cut(words.accepted(task.acceptance), 300)}", fg="cyan")
     if not rows:
-        click.echo(NO_PLANS)
+        say(NO_PLANS)
     return 0
 
 

@@ -77,7 +77,7 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
         else:
             start = conversation.again(maker)
     if start:
-        click.echo()
+        say()
         from ralph.cli.run import command as run
 
         return int(run.main([feature], standalone_mode=False) or 0)
@@ -96,7 +96,7 @@ class Conversation:
 
     def new(self, maker: PrdMaker) -> bool:
         """State 1: there is no PRD yet."""
-        click.echo(f'Starting PRD for "{maker.feature.name}"...')
+        say(f'Starting PRD for "{maker.feature.name}"...')
         if not (self.request or self.given) and self.interactive:
             self.request = click.prompt("What should it do? (a sentence or two)", default="", show_default=False)
         self._need_a_person("Pass --yes or --answers FILE.", self.given)
@@ -143,7 +143,7 @@ class Conversation:
     def _finalize(self, maker: PrdMaker) -> None:
         maker.planner.wait(maker.finalize())
         _, plan = PRD.load(validation.read(maker.prd_json), name=maker.feature.prd_json)
-        click.echo()
+        say()
         draw(plan)
         say(f"\nSaved to {maker.feature.prd_json}. Read it, and edit it if you like.", hang=0)
         say(f"Ready! Run 'ralph run {maker.feature.name}'.", fg="green")

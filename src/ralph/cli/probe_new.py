@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 
-import click
-
 from ralph.agent.call import check_installed
 from ralph.agent.costs import refuse_unknown_costs
 from ralph.agent.dialects import known
@@ -15,6 +13,7 @@ from ralph.cli.running_options import RunFlags
 from ralph.config import Config, Provider
 from ralph.errors import RalphError
 from ralph.stores import lock
+from ralph.views.lines import say
 from ralph.workflows.registry import WorkflowType
 from ralph.workspace import Workspace
 
@@ -46,7 +45,7 @@ def probe_new(workspace: Workspace, config: Config, kind: WorkflowType, flags: R
         except RalphError as error:
             if _is_alone(config, roles, provider):
                 raise
-            click.secho(f"! {error.what.rstrip('.')}. Another agent works instead.", fg="yellow", err=True)
+            say(f"! {error.what.rstrip('.')}. Another agent works instead.", fg="yellow", err=True)
             continue
         if can_work:
             remember(digest)

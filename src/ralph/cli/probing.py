@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-import click
-
 from ralph.agent.failure import RULES, FailureKind, Response
 from ralph.agent.probe.calls import WorkProbe, owner, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, label_of, of_work, placed
@@ -20,6 +18,7 @@ from ralph.engine.interrupt import Interrupt
 from ralph.errors import RalphError
 from ralph.process.warden import guarding
 from ralph.views import words
+from ralph.views.lines import say
 from ralph.workflows.checks import Check
 
 T = TypeVar("T")
@@ -88,17 +87,17 @@ def _check(provider: Provider, finding: ProbeFinding) -> ProbeCheck:
 
 def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool) -> bool:
     """Make one short call, and say what came of it in one line; True if the agent can do its part."""
-    say: Callable[..., None] = (lambda *_, **__: None) if is_silent else click.echo
-    say(f"Probing {label_of(provider)}: ", nl=False)
+    tell: Callable[..., None] = (lambda *_, **__: None) if is_silent else say
+    tell(f"Probing {label_of(provider)}: ", ends=False)
     worked = _wait(_one_call(placed(provider, folder)))
     failed = worked.failure(provider) if must_write else worked.heard.failure
     if failed and (failed.response is Response.WAIT or failed.kind in UNDECIDED):
-        say(f"Ralph could not try it. {failed.text}")
+        tell(f"Ralph could not try it. {failed.text}")
         return False
     if failed or (must_write and not worked.wrote):
-        say("failed")
+        tell("failed")
         raise _refused(worked, provider)
-    say(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
+    tell(f"answers{', writes files' if worked.wrote else ''} · {worked.heard.ended.seconds:.1f} s")
     return True
 
 

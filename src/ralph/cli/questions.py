@@ -15,7 +15,7 @@ from ralph.cli.asking import letter_or_words
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNDECIDED, RalphError
 from ralph.frozen import Frozen
 from ralph.validation import Mistakes, nearest
-from ralph.views.lines import say
+from ralph.views.lines import say, styled
 
 
 class OpenQuestion(Frozen):
@@ -127,8 +127,8 @@ def _ask(asked: OpenQuestion) -> str:
 
 def _show(letter: str, option: str, asked: OpenQuestion) -> None:
     is_recommended = option == asked.recommendation
-    mark = click.style("  (recommended)", fg="green") if is_recommended else ""
-    say(f"  {letter}. {option}{mark}", hang=3)
+    mark = styled("  (recommended)", fg="green") if is_recommended else ""
+    say(f"  {letter}. {option}", mark, hang=3)
     if asked.options[option]:
         say(f"     {asked.options[option]}", hang=0)
     if is_recommended and asked.why:

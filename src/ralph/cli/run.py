@@ -93,7 +93,7 @@ def _need_all_good(checks: list[Check], *, is_silent: bool) -> None:
     for check in () if is_silent else checks:
         show(check)
     if checks and not is_silent:
-        click.echo()
+        say()
     bad = [check for check in checks if check.state == "bad"]
     if bad:
         raise RalphError(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-import click
-
 from ralph.checkout.open import CheckoutRequest
 from ralph.cli.needs import HEADING, lines, only_waits
 from ralph.config import Config
@@ -19,7 +17,7 @@ from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.plan.work import Ending
 from ralph.protect import crash_copies
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json_line
 from ralph.views.terminal import TerminalView
 from ralph.workflows.registry import find
 from ralph.workflows.run_request import RunRequest
@@ -94,7 +92,7 @@ def _ignore(_: Event, line: str) -> None: ...
 
 def print_json(_: Event, line: str) -> None:
     if line:
-        click.echo(line)
+        say_json_line(line)
 
 
 def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace: Workspace, config: Config) -> None:

@@ -7,6 +7,8 @@ from operator import attrgetter
 
 import click
 
+from ralph.views.lines import say_exactly
+
 SCHEMAS = {
     "config": ("ralph.config", "schema_text", "ralph.config.json"),
     "prd": ("ralph.workflows.formats", "PRD.schema_text", "a feature's prd.json"),
@@ -32,5 +34,5 @@ LISTED = "\b\nNAME is one of:\n" + "\n".join(f"  {name:14} {what}" for name, (_,
 def command(name: str) -> int:
     """Print the JSON Schema of a file."""
     module, function, _ = SCHEMAS[name]
-    click.echo(attrgetter(function)(import_module(module))(), nl=False)
+    say_exactly(attrgetter(function)(import_module(module))())
     return 0

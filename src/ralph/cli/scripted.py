@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ralph.errors import RalphError
+from ralph.views.lines import say
 
 
 @click.command(
@@ -62,7 +63,7 @@ def command(
         return 0
     if check:
         turns = scripted.load(script)
-        click.echo(f"{script}: {len(turns)} turns, no mistakes")
+        say(f"{script}: {len(turns)} turns, no mistakes")
         return 0
     return scripted.play(script, state)
 
@@ -72,7 +73,7 @@ def _replay(folder: str, speed: float, state: Path | None, *, check: bool) -> in
 
     if check:
         place = replay.found(folder)
-        click.echo(f"{place}: {recording.check(Path(place))} calls, no mistakes")
+        say(f"{place}: {recording.check(Path(place))} calls, no mistakes")
         return 0
     return replay.play(folder, speed, str(state) if state else None)
 

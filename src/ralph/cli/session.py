@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,7 +23,7 @@ from ralph.plan.model import is_in_place
 from ralph.plan.work import Ending
 from ralph.stores import lock
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.workflows.feature import locate as features
 from ralph.workflows.registry import WORKFLOWS
 from ralph.workflows.session import ids as session_ids
@@ -161,7 +160,7 @@ class _Watcher:
             blocked = event.reason if event.ending in (Ending.BLOCKED, Ending.STOPPED) else ""
             session = sessions.read(self._workspace, self._id).session
             made = report(session, last_action=self._last, blocked=blocked)
-            click.echo(made.model_dump_json(indent=2))
+            say_json(made.model_dump(mode="json"))
 
 
 def action(work: str, number: int, verdict: str, in_place: bool) -> str:
@@ -192,7 +191,7 @@ def _list(workspace: Workspace, as_json: bool) -> int:
     found = sessions.everything(workspace)
     rows = [(one, _report(workspace, one)) for one in found]
     if as_json:
-        click.echo(json.dumps([made.model_dump() for _, made in rows], indent=2))
+        say_json([made.model_dump(mode="json") for _, made in rows])
         return 0
     for one, made in rows:
         colour = {"completed": "green", "blocked": "red"}.get(made.status)
@@ -200,7 +199,7 @@ def _list(workspace: Workspace, as_json: bool) -> int:
         say(f"  {words.cut(one.title, 100)}" if one.title else "  (no plan yet)")
         say(f"  {words.cut(words.first_line(made.summary), 160)}")
     if not rows:
-        click.echo('No sessions yet. Start one: ralph session "What you want"')
+        say('No sessions yet. Start one: ralph session "What you want"')
     return 0
 
 
@@ -211,7 +210,7 @@ def _show(workspace: Workspace, named: tuple[str, ...], as_json: bool) -> int:
     one = sessions.find(workspace, named[0]) if named else known[0]
     made = _report(workspace, one)
     if as_json:
-        click.echo(made.model_dump_json(indent=2))
+        say_json(made.model_dump(mode="json"))
         return 0
     _print_session(workspace, one, made)
     return 0

@@ -5,12 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-import click
-
 from ralph.errors import RalphError
 from ralph.plan.select import waves
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.views.plan_tree import draw
 from ralph.workflows.registry import find
 from ralph.workflows.request.answers import parse_decisions
@@ -33,19 +31,19 @@ def show_plan(workspace: Workspace, as_json: bool) -> int:
     """Print the plan as a tree, or its phase, and what to do next."""
     located = needed(workspace)
     if as_json:
-        click.echo(json.dumps(_as_json(workspace, located), indent=2, ensure_ascii=False))
+        say_json(_as_json(workspace, located))
         return 0
     say(f"\n{words.cut(located.request, 300)}", bold=True, hang=0)
     plan = find(workspace, REQUEST).plan()
     phase = located.phase
     where = f" · on the branch {located.branch.name}" if located.branch else ""
-    click.echo(f"  phase {phase.value if phase else 'unknown'}{where}")
+    say(f"  phase {phase.value if phase else 'unknown'}{where}")
     for line in _decided(located):
         say(f"  {line}")
     if plan is not None:
-        click.echo()
+        say()
         draw(plan)
-    click.echo()
+    say()
     if phase is Phase.PLANNING_COMPLETE:
         say(f"→ Read {PRD} and .ralph/tasks/, edit them if you like (`ralph plan --edit`), then `ralph run request`.")
     elif phase:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import click
-
 from ralph.journal.reader import seen_pages
 from ralph.plan.model import Task
+from ralph.text import one_line
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import indented, say
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
@@ -15,14 +14,14 @@ MAX_LINE = 300
 
 
 def show_task(task: Task) -> None:
-    say(f"{task.id} {task.title}", bold=True)
+    say(f"{task.id} {one_line(task.title)}", bold=True)
     say(f"  {words.state_of(task)} · attempts {task.attempts}")
     if task.description:
-        say(f"  {task.description}", hang=0)
+        say(indented(task.description), hang=0)
     for criterion in task.criteria:
-        say(f"  - {criterion}")
+        say(f"  - {one_line(criterion)}")
     for text in task.decisions:
-        say(f"  a person decided: {text}")
+        say(f"  a person decided: {one_line(text)}")
     if task.acceptance:
         say(f"  {words.accepted(task.acceptance)}")
     elif task.result:
@@ -38,11 +37,11 @@ def show_task(task: Task) -> None:
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
         say(f"  {words.cut(line, MAX_LINE)}")
     if task.rounds:
-        click.echo(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
+        say(f"  sent back by reviews: {words.count(task.rounds, 'time')}")
     for finding in task.findings if task.result else ():  # otherwise the notes have them
         say(f"  {words.cut(str(finding), MAX_LINE)}", fg=words.SEVERITY_COLOURS[finding.severity])
     if task.notes:
-        click.echo("\n" + task.notes)
+        say("\n" + indented(task.notes))
 
 
 def show_pages(workspace: Workspace, target: Target, task: str) -> None:
@@ -52,9 +51,9 @@ def show_pages(workspace: Workspace, target: Target, task: str) -> None:
         if seen.number != attempt:
             attempt = seen.number
             when = f"after attempt {attempt}" if attempt else "before the first attempt"
-            click.secho(f"\nIn the browser, {when}:", bold=True)
+            say(f"\nIn the browser, {when}:", bold=True)
         colour = "red" if seen.findings else "green"
         shot = f" · {seen.screenshot}" if seen.screenshot else ""
-        click.secho(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)
+        say(f"  {'✗' if seen.findings else '✓'} {seen.page}{shot}", fg=colour)
         for finding in seen.findings:
             say(f"      {words.cut(finding, MAX_LINE)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -16,7 +15,7 @@ from ralph.cli.trusting import load_trusted
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.views import words
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.views.terminal import TerminalView
 from ralph.workflows.planning import planner
 from ralph.workflows.registry import find
@@ -74,7 +73,7 @@ def _plan(workspace: Workspace, config: Config, watching: ViewOptions) -> int:
         planned = opened.wait(SpecPlanner(opened, workspace.root).make())
     if watching.as_json:
         document = validation.parse_object(specs_source(workspace).read(SPECS_PLAN) or b"{}", name=SPECS_PLAN)
-        click.echo(json.dumps({"changes": planned.changes, "implementation": document}, indent=2))
+        say_json({"changes": planned.changes, "implementation": document})
     else:
         _print_plan(planned)
     for warning in stale(workspace):
@@ -84,13 +83,13 @@ def _plan(workspace: Workspace, config: Config, watching: ViewOptions) -> int:
 
 def _print_plan(planned: PlannedSpecs) -> None:
     plan = planned.plan
-    click.echo()
+    say()
     for number, spec in enumerate(sorted(plan.specs, key=lambda spec: spec.priority), 1):
         say(f"{number}. {spec.name} ({spec.file})", bold=True)
         for task in plan.of_spec(spec.id):
             line = f"   {words.mark(task)} {task.id}  {words.cut(task.title, 90)}"
             say(line, fg=words.colour(task))
-    click.echo()
+    say()
     if not planned.is_new:  # otherwise everything is new, and already printed above
         say("What changed:" if planned.changes else "Nothing changed.")
         for change in planned.changes:

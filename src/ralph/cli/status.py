@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,7 +21,7 @@ from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
 from ralph.stores.findings import finding_entries
 from ralph.views import spent, words
-from ralph.views.lines import say
+from ralph.views.lines import Styled, say, say_json, styled
 from ralph.workflows.registry import NO_PLANS, everything, find, find_by_task, find_task
 from ralph.workflows.request.files import ERRORS
 from ralph.workflows.target import Target
@@ -53,14 +52,14 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
         return _show_all(workspace)
     found = [find(workspace, target)] if target else everything(workspace)
     if as_json:
-        click.echo(json.dumps([_as_json(workspace, item, _plan_of(workspace, item)) for item in found], indent=2))
+        say_json([_as_json(workspace, item, _plan_of(workspace, item)) for item in found])
     else:
         plan = _with_blocked(workspace, found[0], found[0].needed_plan())
         if task:
             show_task(find_task(plan, task))
             show_pages(workspace, found[0], task)
             for why in _unseen(workspace, plan, task).values():
-                click.secho(f"\nNo page was opened: {why}.", fg="yellow")
+                say(f"\nNo page was opened: {why}.", fg="yellow")
         else:
             _show(workspace, found[0], plan)
     return 0
@@ -71,7 +70,7 @@ def _show_all(workspace: Workspace) -> int:
     found = everything(workspace)
     owner = lock.holder(workspace.lock)
     if owner:
-        click.secho(f"run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
+        say(f"run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
     needs.show(_waiting(found))
     for target in found:
         try:
@@ -81,7 +80,7 @@ def _show_all(workspace: Workspace) -> int:
         except RalphError as error:
             say(f"{target.name:20} {error.what} See `ralph validate`.", hang=21, fg="red")
     if not found:
-        click.echo(NO_PLANS)
+        say(NO_PLANS)
     return 0
 
 
@@ -163,11 +162,11 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     say(f"{plan.target}: {plan.description}" if plan.description else plan.target, bold=True)
     say(f"  {_progress(target, plan)}")
     if plan.branch:
-        click.echo(f"  branch {plan.branch}" + ("" if target.branch else " (not made yet)"))
+        say(f"  branch {plan.branch}" + ("" if target.branch else " (not made yet)"))
     _show_session(workspace, target)
     owner = lock.holder(workspace.lock)
     if owner:
-        click.secho(f"  run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
+        say(f"  run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
     if target.workflow == "requirements":
         _show_run(workspace, owner)
     if plan.setup.notes:
@@ -223,19 +222,19 @@ def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
 
 
 def _show_tasks(tasks: tuple[Task, ...], begun: dict[str, str], unseen: dict[str, str]) -> None:
-    def line(task: Task) -> str:
-        title = click.style(f"  {words.mark(task)} {task.id:10} {words.cut(task.title, 160)}", fg=words.colour(task))
-        page = click.style("  no page was opened" if task.id in unseen else "", fg="yellow")
-        return f"{title}{_remark(task, begun.get(task.id, ''))}{page}"
-
-    if tasks:
-        say("\n".join(map(line, tasks)), hang=13)
+    parts: list[str | Styled] = []
+    for task in tasks:
+        title = styled(f"  {words.mark(task)} {task.id:10} {words.cut(task.title, 160)}", fg=words.colour(task))
+        page = styled("  no page was opened" if task.id in unseen else "", fg="yellow")
+        parts += ["\n" if parts else "", title, _remark(task, begun.get(task.id, "")), page]
+    if parts:
+        say(*parts, hang=13)
 
 
 def _show_spec(spec: Spec) -> None:
     commit = f"  {spec.result.commit[:10]}" if spec.result and spec.result.commit else ""
-    notes = click.style(f"  {words.cut(words.first_line(spec.notes), MAX_LINE)}", fg="red") if spec.notes else ""
-    say(click.style(f"  {spec.name}", bold=True) + click.style(f"  {spec.file}{commit}", dim=True) + notes)
+    notes = styled(f"  {words.cut(words.first_line(spec.notes), MAX_LINE)}", fg="red") if spec.notes else ""
+    say(styled(f"  {spec.name}", bold=True), styled(f"  {spec.file}{commit}", dim=True), notes)
 
 
 def _show_figures(found: Figures) -> None:
@@ -254,25 +253,25 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
     if state is None:
         return
     if owner and owner.run == state.run_id and state.now:
-        click.secho(f"  loop {state.loop}: {state.now.id}, step {state.now.step or '…'}", fg="cyan")
+        say(f"  loop {state.loop}: {state.now.id}, step {state.now.step or '…'}", fg="cyan")
     else:
         killed = not owner and state.status in ("running", "waiting")
         how = "killed" if killed else state.status
-        click.echo(f"  last run {state.run_id}: {how}, {words.count(state.loop, 'loop')}")
+        say(f"  last run {state.run_id}: {how}, {words.count(state.loop, 'loop')}")
     for breaker in state.breakers:
         left = max(breaker.until - time.time(), 0) if breaker.until else 0
         what = f"{breaker.state}, {words.count(breaker.failures, 'failure')} in a row"
         until = f", next try in {words.duration(left)}" if breaker.state == "open" and owner else ""
         colour = "green" if breaker.state == "closed" else "red"
-        click.secho(f"  circuit breaker of {breaker.step}: {what}{until}", fg=colour)
+        say(f"  circuit breaker of {breaker.step}: {what}{until}", fg=colour)
 
 
-def _remark(task: Task, begun: str) -> str:
+def _remark(task: Task, begun: str) -> str | Styled:
     if task.acceptance:
-        return click.style(f"  {words.cut(words.accepted(task.acceptance), MAX_LINE)}", dim=True)
+        return styled(f"  {words.cut(words.accepted(task.acceptance), MAX_LINE)}", dim=True)
     if task.state is TaskState.PASSED and task.result:
         how = f"  ({words.how(task)})" if words.how(task) else ""
-        return click.style(f"  {task.result.commit[:10]}{how}", dim=True)
+        return styled(f"  {task.result.commit[:10]}{how}", dim=True)
     tried = f"{task.failures} failed" if task.failures else ""
     standing = task.standing if task.standing in ("held", "left out") else ""
     why = words.cut(words.first_line(task.notes), MAX_LINE)

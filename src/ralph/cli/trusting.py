@@ -12,10 +12,9 @@ from typing import Any
 import click
 
 from ralph import config as configuration
-from ralph.ansi import strip_ansi
 from ralph.config import Config
 from ralph.errors import RalphError
-from ralph.text import one_line
+from ralph.text import one_line, plain
 from ralph.trust import own_edits, programs
 from ralph.trust.approval import Approval, ApprovalStore
 from ralph.trust.programs import Kind, NamedProgram
@@ -126,7 +125,7 @@ def _save(root: Path, store: ApprovalStore, files: dict[str, bytes], before: App
 
 
 def _shown(line: str) -> str:
-    """Return a line of a file without what a terminal would obey."""
+    """Return a line of a file without what a terminal would obey, and without the rest of a very long one."""
     more = len(line) - MAX_LINE
-    text = "".join(letter for letter in strip_ansi(line[:MAX_LINE]) if letter.isprintable())
+    text = plain(line[:MAX_LINE]).replace("\n", " ")
     return f"{text} … and {more:,} more characters" if more > 0 else text

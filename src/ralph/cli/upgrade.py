@@ -15,7 +15,7 @@ def command() -> int:
     """Show how to get a newer Ralph. This command downloads nothing."""
     found = installation.this()
     say(f"This is Ralph {__version__}, {found.manner.value}, running on {sys.executable}.")
-    click.echo("To upgrade it:")
+    say("To upgrade it:")
     for line in found.upgrade():
-        click.echo(f"  {line}")
+        say(f"  {line}")
     return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -12,6 +11,7 @@ from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.errors import EXIT_ERROR, RalphError
 from ralph.validation import Mistakes
+from ralph.views.lines import say, say_json
 from ralph.workflows.registry import everything, find
 from ralph.workflows.request.targets import REQUEST
 from ralph.workflows.target import Target
@@ -37,12 +37,12 @@ def command(target: str | None, as_json: bool) -> int:
         results[str(path.relative_to(workspace.root))] = _mistakes_in_steps(workspace, path.stem)
     good = not any(results.values())
     if as_json:
-        click.echo(json.dumps({"valid": good, "files": results}, indent=2))
+        say_json({"valid": good, "files": results})
     else:
         for name, mistakes in results.items():
-            click.echo(f"{'✗' if mistakes else '✓'} {name}")
+            say(f"{'✗' if mistakes else '✓'} {name}")
             for mistake in mistakes:
-                click.echo(f"    {mistake}")
+                say(f"    {mistake}")
     return 0 if good else EXIT_ERROR
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable
@@ -38,7 +37,7 @@ from ralph.verify.pages import PageVisit, ScreenshotFolder
 from ralph.verify.services import Services
 from ralph.verify.suite import SuiteResult, UiWork, check
 from ralph.verify.urls import pages_in
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json
 from ralph.views.terminal import TerminalView
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
@@ -88,7 +87,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     if is_hook:
         problem = _problem(checked) if checked.reason else ""
         said = stop_hook.answer(workspace.records, sys.stdin.read(), problem, is_verified=is_verified)
-        click.echo(json.dumps(said))
+        say_json(said, indent=None)
         return 0
     if as_json:
         answer = {
@@ -98,7 +97,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
             "gates": _rows(checked.results),
             "pages": [asdict(page) for page in checked.pages],
         }
-        click.echo(json.dumps(answer, indent=2))
+        say_json(answer)
     elif not is_verified and not checked.problem:
         what = "No gate is required" if checked.results else "No gates are configured"
         say(f"UNVERIFIED. {what}: nothing was verified.", fg="yellow", bold=True)
@@ -117,7 +116,7 @@ def _visible_gates(gates: tuple[Gate, ...]) -> tuple[Gate, ...]:
     left_out = [gate.name for gate in gates if gate.held_out]
     if left_out:
         text = f"! Not run here: {', '.join(left_out)}. Held-out gates run only in Ralph's clean copies, during a run."
-        click.secho(text, fg="yellow", err=True)
+        say(text, fg="yellow", err=True)
     return tuple(gate for gate in gates if not gate.held_out)
 
 
@@ -125,7 +124,7 @@ def _warn_elsewhere(workspace: Workspace, target: Target) -> None:
     here = git_read.show(workspace.root, "branch", "--show-current").strip() if target.branch else ""
     if target.branch and target.branch.name != here:
         text = f"! {target.name} is on the branch {target.branch.name}, but this checks {here or 'a detached HEAD'}."
-        click.secho(text, fg="yellow", err=True)
+        say(text, fg="yellow", err=True)
 
 
 async def _check(
@@ -215,15 +214,15 @@ def _ui_work(
 def _explain(checked: SuiteResult) -> None:
     for result in red(checked.results):
         say(f"\n{result.command}: {result.reason}")
-        click.echo(f"{result.output}\n→ {result.log}")
+        say(f"{result.output}\n→ {result.log}")
     if checked.problem:
         say(f"\n{checked.problem}")
     report = pages.explain(checked.pages)
     if report:
-        click.echo(f"\n{report}")
+        say(f"\n{report}")
     if not checked.reason:
         also = " and the pages" if checked.pages else ""
-        click.secho(f"All gates{also} are green.", fg="green", bold=True)
+        say(f"All gates{also} are green.", fg="green", bold=True)
 
 
 def _problem(checked: SuiteResult) -> str:

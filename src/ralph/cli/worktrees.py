@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from ralph.checkout.worktrees import Judge, Worktree, in_words, remove
 from ralph.cli.repositories import repositories
 from ralph.journal.writer import new_run_id
 from ralph.stores import lock
-from ralph.views.lines import say
+from ralph.views.lines import say, say_json, styled
 from ralph.workspace import Workspace
 
 KEPT = "files with no other copy are in"
@@ -37,13 +36,13 @@ def command(prune: bool, as_json: bool) -> int:
     workspace = workspaces.find(Path.cwd())
     rows = _pruned(workspace) if prune else asyncio.run(_rows(workspace))
     if as_json:
-        click.echo(json.dumps(rows, indent=2))
+        say_json(rows)
     elif not rows:
-        click.echo("There are no working copies.")
+        say("There are no working copies.")
     else:
         for row in rows:
             _print(row)
-        click.echo(f"{in_words(sum(int(str(row['bytes'])) for row in rows if not row['removed']))} in all")
+        say(f"{in_words(sum(int(str(row['bytes'])) for row in rows if not row['removed']))} in all")
     return 0
 
 
@@ -88,7 +87,9 @@ def _print(row: dict[str, object]) -> None:
     name = f"{row['name']}{target}"
     if row["removed"]:
         how = f"; {KEPT} {row['keptIn']}" if row["keptIn"] else f": {row['why']}"
-        text = click.style("removed", fg="green") + how
+        text = (styled("removed", fg="green"), how)
+    elif row["stays"]:
+        text = (styled(f"stays: {row['stays']}", fg="yellow"), "")
     else:
-        text = click.style(f"stays: {row['stays']}", fg="yellow") if row["stays"] else f"can be removed: {row['why']}"
-    say(f"{name:28} {in_words(int(str(row['bytes']))):>12}  {text}", hang=43)
+        text = (styled("can be removed"), f": {row['why']}")
+    say(f"{name:28} {in_words(int(str(row['bytes']))):>12}  ", *text, hang=43)

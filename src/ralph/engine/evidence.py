@@ -36,7 +36,7 @@ async def weigh(run: Run, attempt: Attempt, commit: str, results: tuple[GateResu
     began = time.monotonic()
     base = await run.branch.repo.tree_of(attempt.base)
     without = await _without_work(run, attempt, base, commit, results)
-    names = proven_by(results, without, _known(run, base) or ())
+    names = proven_by(results, without, run.known_results(base))
     proof = Proof(evidence=Evidence.PROVEN if names else Evidence.REGRESSION_ONLY, proven_by=names)
     run.emit(
         EvidenceEnded(
@@ -63,7 +63,7 @@ async def _without_work(
         if change.new_mode != NOTHING and change.path not in run.own and is_test_file(change.path)
     ]
     tree = await with_entries(repo, base, await entries_at(repo, work, tests)) if tests else base
-    known = _known(run, tree) or ()
+    known = run.known_results(tree)
     names = {result.name for result in known}
     missing = tuple(gate for gate in _telling(attempt.gates, results) if gate.name not in names)
     if missing and not red(known):
@@ -72,10 +72,6 @@ async def _without_work(
         known += await run.verifier.first_red(made, missing, f"{attempt.label}-evidence")
         run.before[tree] = known
     return known
-
-
-def _known(run: Run, tree: str) -> tuple[GateResult, ...] | None:
-    return run.verified.get(tree) or run.before.get(tree)
 
 
 def _telling(gates: tuple[Gate, ...], results: tuple[GateResult, ...]) -> tuple[Gate, ...]:

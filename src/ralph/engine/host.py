@@ -198,8 +198,8 @@ class LocalHost(Frozen):
     def fails_as_before(self, results: tuple[GateResult, ...]) -> bool:
         return self.run.red_before.is_unchanged(results)
 
-    async def audit(self, attempt: Attempt, commit: str) -> tuple[Concern, ...]:
-        return await concerns(self.run, attempt, commit)
+    async def audit(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> tuple[Concern, ...]:
+        return await concerns(self.run, attempt, commit, results)
 
     async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
         return await weigh(self.run, attempt, commit, results)

@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 from ralph.audit.audit import audit
 from ralph.audit.files import MAX_SIZE, ChangedFile
 from ralph.audit.lines import shown
+from ralph.audit.observed import Observed
+from ralph.engine.observed import observe
 from ralph.git.objects import batched, read_object
 from ralph.git.parse import TreeChange
 from ralph.git.repo import Repo
 from ralph.git.trees import LINK, NOTHING, changes_between, entries_at
 from ralph.plan.attempt import Attempt
 from ralph.plan.evidence import Concern
-from ralph.plan.model import Gate
+from ralph.plan.model import Gate, GateResult
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
@@ -26,8 +28,11 @@ MAX_FILES = 5_000
 """Changed files that are read; work that changes more is generated, and its tests are among the first by name."""
 
 
-async def concerns(run: Run, attempt: Attempt, commit: str) -> tuple[Concern, ...]:
-    """Return what the work may have weakened about the checks, in the project's own paths."""
+async def concerns(run: Run, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> tuple[Concern, ...]:
+    """Return what the work may have weakened about the checks, in the project's own paths.
+
+    `results` are what the gates said about the work.
+    """
     assert run.branch, "what is verified is on a branch"
     repo = run.branch.repo
     base, work = await repo.tree_of(attempt.base), await repo.tree_of(commit)
@@ -36,13 +41,13 @@ async def concerns(run: Run, attempt: Attempt, commit: str) -> tuple[Concern, ..
         return ()
     after = await entries_at(repo, work, (one.path for one in changed if _is_file(one.new_mode)))
     blobs = {path: entry.name for path, entry in after.items() if entry}
-    may = attempt.task.may if attempt.task else ()
+    observed = await observe(run, attempt, base, results)
     reader = _BaseReader(repo, base)
-    return await asyncio.to_thread(_audit, reader, changed, blobs, attempt, may)
+    return await asyncio.to_thread(_audit, reader, changed, blobs, attempt, observed)
 
 
 def _audit(
-    reader: _BaseReader, changed: list[TreeChange], blobs: dict[str, str], attempt: Attempt, may: Sequence[str]
+    reader: _BaseReader, changed: list[TreeChange], blobs: dict[str, str], attempt: Attempt, observed: Observed
 ) -> tuple[Concern, ...]:
     """Read the files and compare them; this may ask git, so it runs beside the event loop."""
     old = {one.path: one.old for one in changed if _is_file(one.old_mode)}
@@ -56,7 +61,8 @@ def _audit(
         for one in changed
     ]
     gates = [replace(gate, command=gate.runs) for gate in attempt.gates]
-    found = audit(files, gates, read_base=reader.read, list_base=reader.paths, may=may)
+    may = attempt.task.may if attempt.task else ()
+    found = audit(files, gates, read_base=reader.read, list_base=reader.paths, may=may, observed=observed)
     return tuple(_without_held_out(concern, attempt.gates) for concern in found)
 
 

@@ -135,7 +135,7 @@ async def _open(
         workspace,
         wanted,
         run_id,
-        clean=secrets.text,
+        secrets=secrets,
         known_tip=known_tip,
         committed=config.commits.prd_changes,
         catch_up=config.commits.branch == CURRENT_BRANCH,

@@ -36,7 +36,7 @@ def plan_files(
             workspace,
             wanted,
             run_id,
-            clean=Secrets.of(os.environ, workspace.root).text,
+            secrets=Secrets.of(os.environ, workspace.root),
             known_tip=known,
             committed=config.commits.prd_changes,
         )

@@ -358,6 +358,12 @@ class Run:
         tip = self.branch.expected if self.branch else ""
         self._expect(crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip))
 
+    def known_results(self, tree: str) -> tuple[GateResult, ...]:
+        """Return what this run knows of the gates on a tree, whether they were green or not."""
+        known = self.verified.get(tree, ())
+        names = {result.name for result in known}
+        return (*known, *(result for result in self.before.get(tree, ()) if result.name not in names))
+
     async def commit_state(self) -> None:
         """Commit the plan alone, after the state changed without any work."""
         if not self.branch or not self.plans or not self.own.held or not self.config.commits.prd_changes:

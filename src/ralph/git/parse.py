@@ -16,12 +16,13 @@ class Status(Frozen):
 
 
 class TreeChange(Frozen):
-    """One path that differs between a commit and an index."""
+    """One path that differs between two trees, or between a tree and the files on disk."""
 
     path: str
     old_mode: str
     new_mode: str
     old: str  # the object's id before; zeros: it did not exist
+    new: str  # the same after; zeros: it does not exist, or git has not read it
 
 
 def parse_status(text: str) -> Status:
@@ -63,8 +64,8 @@ def parse_raw(text: str) -> tuple[TreeChange, ...]:
     for head in items:
         if not head:
             continue
-        old_mode, new_mode, old, *_ = head.removeprefix(":").split(" ")
-        changes.append(TreeChange(path=next(items), old_mode=old_mode, new_mode=new_mode, old=old))
+        old_mode, new_mode, old, new, *_ = head.removeprefix(":").split(" ")
+        changes.append(TreeChange(path=next(items), old_mode=old_mode, new_mode=new_mode, old=old, new=new))
     return tuple(changes)
 
 

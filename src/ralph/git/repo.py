@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +14,9 @@ from ralph.git.files import remove
 from ralph.git.objects import Ident, commit_object, loose_tree, packs, write_object
 from ralph.git.parse import Status, parse_scoped, parse_status
 from ralph.process.environment import for_git
+from ralph.process.redaction import Secrets
 from ralph.process.spawn import ProgramOutput, capture
+from ralph.text import plain
 
 OLDEST = "2.38"
 """The first version with `git merge-tree --write-tree`, which merges without a checkout."""
@@ -67,7 +69,7 @@ class Repo:
     signing: Mapping[str, str] = field(default_factory=dict)  # the person's settings about signatures
     exclude_files: tuple[Path, ...] = ()  # files that may contain the person's own ignore rules
     owner: str = ""  # the run for which git works
-    clean: Callable[[str], str] = str  # removes secrets from the messages of commits
+    secrets: Secrets = field(default_factory=Secrets, repr=False)  # what must not be in a commit
     environment: Mapping[str, str] = field(default_factory=lambda: for_git(os.environ), repr=False)
 
     @property
@@ -160,7 +162,7 @@ class Repo:
 
     def write_commit(self, tree: str, parents: Iterable[str], message: str) -> str:
         """Write a commit without a ref and without starting a process."""
-        data = commit_object(tree, parents, self.ident, self.clean(message))
+        data = commit_object(tree, parents, self.ident, plain(self.secrets.text(message)))
         commit = write_object(self.git_dir, "commit", data, self.algorithm)
         self.trees[commit] = tree
         return commit

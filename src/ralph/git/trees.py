@@ -49,6 +49,7 @@ def _change(repo: Repo, path: str, before: TreeEntry | None, after: TreeEntry | 
         old_mode=before.mode if before else NOTHING,
         new_mode=after.mode if after else NOTHING,
         old=before.name if before else repo.zero,
+        new=after.name if after else repo.zero,
     )
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from enum import Enum
 
 from ralph.journal.event import Event, Unknown
+from ralph.text import escaped
 
 VERSION = 1
 MAX_LINE = 1 << 20
@@ -37,7 +38,8 @@ def _line(head: dict[str, object], event: Event, max_length: int | None = None, 
             {key: jsonable(getattr(event, key), max_length, max_items) for key in _names(type(event))},
         )
     about = {key: body.pop(key) for key in ("work", "attempt") if key in body}
-    return (_dumps({**head, **about, "event": name, **body}) + "\n").encode(errors="replace")
+    line = _dumps({**head, **about, "event": name, **body})
+    return escaped(line).encode(errors="replace") + b"\n"
 
 
 def jsonable(value: object, max_length: int | None = None, max_items: int | None = None) -> object:

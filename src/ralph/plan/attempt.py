@@ -9,7 +9,7 @@ from ralph.plan.evidence import Evidence
 from ralph.plan.model import Finding, Gate, GateResult, Need, Severity, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec, Verdict, Work, WorkKind
-from ralph.text import readable
+from ralph.text import one_line, plain, readable
 
 DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
 """Steps that must succeed; for them, `continue_on_error` only lets later steps run."""
@@ -103,19 +103,26 @@ class Record(Frozen):
         return any(result.commit and result.verdict is not Verdict.INTERRUPTED for result in self.steps)
 
     def add(self, result: StepResult) -> Record:
-        return replace(self, steps=(*self.steps, _readable(result)), agent_at_work=False)
+        return replace(self, steps=(*self.steps, _as_text(result)), agent_at_work=False)
 
 
-def _readable(result: StepResult) -> StepResult:
-    """Replace invalid characters in texts that people and agents read, such as file names and commit subjects."""
+def _as_text(result: StepResult) -> StepResult:
+    """Make the texts plain that people and agents read: programs and agents wrote them."""
     return replace(
         result,
-        reason=readable(result.reason),
-        summary=readable(result.summary),
-        hooked_subject=readable(result.hooked_subject),
-        trailers=tuple(map(readable, result.trailers)),
-        touched=tuple(map(readable, result.touched)),
+        reason=plain(readable(result.reason)),
+        said=plain(result.said),
+        summary=_line(result.summary),
+        hooked_subject=_line(result.hooked_subject),
+        learnings=tuple(map(_line, result.learnings)),
+        trailers=tuple(map(_line, result.trailers)),
+        touched=tuple(map(_line, result.touched)),
+        left_out=tuple(map(_line, result.left_out)),
     )
+
+
+def _line(text: str) -> str:
+    return text if text.isascii() and text.isprintable() else one_line(readable(text))
 
 
 def counts_against(work: Work, result: StepResult) -> bool:

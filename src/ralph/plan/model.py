@@ -9,6 +9,7 @@ from enum import Enum
 from ralph.frozen import Frozen
 from ralph.plan.evidence import Evidence
 from ralph.plan.usage import Usage
+from ralph.text import one_line
 
 
 class TaskState(Enum):
@@ -380,7 +381,7 @@ def learn(known: tuple[str, ...], new: tuple[str, ...]) -> tuple[str, ...]:
     seen = {_same(text) for text in known}
     added = list(known)
     for raw in new:
-        text = " ".join(raw.split())[:MAX_LEARNING]
+        text = one_line(raw)[:MAX_LEARNING]
         if text and _same(text) not in seen:
             seen.add(_same(text))
             added.append(text)

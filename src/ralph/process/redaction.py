@@ -18,6 +18,7 @@ from typing import TypeVar
 from ralph.errors import RalphError
 from ralph.process.secret_shapes import open_at, shapes_in
 from ralph.process.secret_values import MIN_SECRET, encoded, secrets_in, secrets_of_project
+from ralph.text import PlainStream
 
 T = TypeVar("T")
 HIDDEN = b"[secret]"
@@ -45,7 +46,9 @@ class Secrets:
     """Finds secrets by value and by shape; never changes, so that a whole run can share it."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        forms = {GLUE.sub(b"", form) for form in encoded(values)}
+        forms = self._forms = {GLUE.sub(b"", form): value for form, value in encoded(values).items()}
+        self.names: dict[str, str] = dict(values) if isinstance(values, Mapping) else {}
+        """The variable of each value, where it is known."""
         self._longest = max(map(len, forms), default=0)
         self._known = lru_cache(maxsize=1024)(self._text)  # events repeat most of their texts
         self._by_rare = _by_rare_byte(forms)
@@ -57,14 +60,30 @@ class Secrets:
     @classmethod
     def of(cls, environment: Mapping[str, str], *folders: Path) -> Secrets:
         """Return the secrets of an environment and of the `.env` files in some folders."""
-        return cls(secrets_in(environment).union(*map(secrets_of_project, folders)))
+        found: dict[str, str] = {}
+        for folder in folders:
+            found |= secrets_of_project(folder)
+        return cls(found | secrets_in(environment))
 
     def stream(self) -> Redactor:
         return Redactor(self)
 
+    def log_stream(self) -> LogStream:
+        """Return a stream for a log: without secrets, and safe to show on a terminal."""
+        return LogStream(self)
+
     def data(self, data: bytes) -> bytes:
         """Return data without secrets."""
         return _replaced(data, self.spans(data))
+
+    def name_of(self, value: str) -> str:
+        """Return the variable that has a value."""
+        return self.names.get(value, "a variable")
+
+    @staticmethod
+    def without(data: bytes, places: Iterable[tuple[int, int]]) -> bytes:
+        """Return data with these places replaced."""
+        return _replaced(data, _merged(places))
 
     def text(self, text: str) -> str:
         """Return a text without secrets."""
@@ -95,13 +114,22 @@ class Secrets:
         found += _mapped(data, COLOUR, shapes_in) if _may_have_colours(data) else shapes_in(data)
         return _merged(found) if found else found
 
+    def values_in(self, data: bytes) -> dict[str, list[tuple[int, int]]]:
+        """Return the known values in data, in whatever form, and where each is."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for form in self._forms_in(data):
+            places = _mapped(data, GLUE, lambda text, form=form: _all_of((form,), text))  # type: ignore[misc]
+            found.setdefault(self._forms[form], []).extend(places)
+        return found
+
     def _values_in(self, data: bytes) -> list[tuple[int, int]]:
-        possible = [form for rare, forms in self._by_rare.items() if rare in data for form in forms]
-        if not possible:
-            return []
-        joined = _joined(data)
-        hits = [form for form in possible if form in joined]
+        hits = self._forms_in(data)
         return _mapped(data, GLUE, lambda text: _all_of(hits, text)) if hits else []
+
+    def _forms_in(self, data: bytes) -> list[bytes]:
+        possible = [form for rare, forms in self._by_rare.items() if rare in data for form in forms]
+        joined = _joined(data) if possible else b""
+        return [form for form in possible if form in joined]
 
     def open_at(self, data: bytes) -> int:
         """Return where a secret begins that may continue after the end of `data`; its length if there is none."""
@@ -160,6 +188,19 @@ class Redactor:
         cut = max(cut, spans[-1][1]) if spans else cut
         self._held, self._before = data[cut:], data[max(0, cut - MAX_COLOUR) : cut]
         return _replaced(data[:cut], spans)[begin:]  # slices of all of it are no copies
+
+
+class LogStream:
+    """Takes a program's output piece by piece, and gives what may be in a log."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._redactor, self._plain = Redactor(secrets), PlainStream()
+
+    def feed(self, data: bytes) -> bytes:
+        return self._plain.feed(self._redactor.feed(data))
+
+    def flush(self) -> bytes:
+        return self._plain.feed(self._redactor.flush(), is_last=True)
 
 
 class StrippedData:

@@ -27,6 +27,10 @@ SECRET_NAME = re.compile(
 )
 AUTH_ONLY = re.compile(r"(?:(?!KEY|TOKEN|SECRET|PASS|PWD|CREDENTIAL).)*", re.IGNORECASE)
 WORD = re.compile(r"[a-z]+")
+BETWEEN_WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
+PLAIN_PART = re.compile(r"(?:[A-Z]?[a-z]{0,14}|[A-Z]{1,14})[0-9]{0,4}|[0-9]{1,12}")
+MAX_WORDS = 3
+"""More words than these are a passphrase."""
 PATH = re.compile(r"(?:~|\.{1,2})?/")
 AWS_KEY = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9/+]{40}")
 REFERENCE = re.compile(r"\$\{?\w+\}?|<[^<>]*>")
@@ -44,20 +48,29 @@ EXAMPLES = frozenset({"example", "sample", "template", "dist", "defaults"})
 """The last part of a file's name: the values in it are public."""
 
 
-def secrets_in(environment: Mapping[str, str]) -> frozenset[str]:
-    """Return the values of variables that look secret, and the passwords in addresses in any variable."""
-    named = (value for name, value in environment.items() if _is_secret(name, value))
-    return frozenset((*named, *(word for value in environment.values() for word in _passwords(value))))
+def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the values of variables that look secret, and the passwords in addresses, each with its variable."""
+    found = {word: name for name, value in environment.items() for word in _passwords(value)}
+    return found | {value: name for name, value in environment.items() if _is_secret(name, value)}
 
 
-def secrets_of_project(folder: Path) -> frozenset[str]:
-    """Return the secrets in the `.env` and `.env.*` files directly in a folder."""
-    found: set[str] = set()
+def secrets_of_project(folder: Path) -> dict[str, str]:
+    """Return the secrets in the `.env` and `.env.*` files directly in a folder, each with its variable."""
+    found: dict[str, str] = {}
     for path in _env_files(folder):
         data = safe_files.read(path, MAX_ENV_FILE) or b""
         for name, value in _assignments(data.decode(errors="surrogateescape")):
             found |= secrets_in({name: value})
-    return frozenset(found)
+    return found
+
+
+def is_ordinary(value: str) -> bool:
+    """Return whether a value is made of a few plain words, as `postgres` or `my-dev-secret-1`.
+
+    Such a value is in ordinary files as well, so a file that contains it tells nothing.
+    """
+    parts = [part for part in BETWEEN_WORDS.split(value) if part]
+    return all(map(PLAIN_PART.fullmatch, parts)) and (len(parts) <= MAX_WORDS or "://" in value)
 
 
 def _is_secret(name: str, value: str) -> bool:
@@ -100,9 +113,9 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
             yield name, COMMENT.sub("", raw).strip()
 
 
-def encoded(values: Iterable[str]) -> frozenset[bytes]:
-    """Return the values in all the forms in which they are hidden."""
-    return frozenset(form for value in values for piece in _pieces(value) for form in _forms(piece))
+def encoded(values: Iterable[str]) -> dict[bytes, str]:
+    """Return all the forms in which values are hidden, each with its value."""
+    return {form: value for value in values for piece in _pieces(value) for form in _forms(piece)}
 
 
 def _pieces(value: str) -> Iterator[bytes]:

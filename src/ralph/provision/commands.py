@@ -25,7 +25,7 @@ class Tail:
     def __init__(self, copy: Destination) -> None:
         copy.log.parent.mkdir(parents=True, exist_ok=True)
         self._file = copy.log.open("ab")
-        self._clean, self._secrets = copy.secrets.text, copy.secrets.stream()
+        self._clean, self._secrets = copy.secrets.text, copy.secrets.log_stream()
         self._end = b""
 
     def __enter__(self) -> Tail:
@@ -47,7 +47,7 @@ class Tail:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        shown = self._end.decode(errors="replace").replace("\r", "\n").splitlines()
+        shown = self._end.decode(errors="replace").splitlines()
         return tuple(line.rstrip() for line in shown if line.strip())[-LAST_LINES:]
 
 

@@ -9,7 +9,7 @@ import json
 from ralph.frozen import Frozen
 
 PAYLOAD_TYPE = "application/vnd.in-toto+json"
-MAX_SIGNATURES = 16
+MAX_SIGNATURES = 4
 
 
 class UnreadableReceipt(ValueError):

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from ralph.git.objects import TreeEntry, write_object
 from ralph.git.repo import Repo
-from ralph.git.trees import entries_at, with_entries
+from ralph.git.trees import changes_between, entries_at, with_entries
 
 REF = "refs/notes/ralph"
 Move = tuple[str, str, str | None]
@@ -42,3 +42,17 @@ async def added(repo: Repo, names: Iterable[str], text: bytes, message: str) -> 
     base = await repo.tree_of(old) if old else write_object(repo.git_dir, "tree", b"", repo.algorithm)
     tree = await with_entries(repo, base, {note_path(name): entry for name in names})
     return REF, repo.write_commit(tree, (old,) if old else (), message), old
+
+
+async def again(repo: Repo, move: Move) -> Move | None:
+    """Return the same move on top of what another process has written meanwhile; None if nobody has."""
+    ref, new, old = move
+    there = await tip(repo)
+    if there == (old or ""):
+        return None
+    before = await repo.tree_of(old) if old else write_object(repo.git_dir, "tree", b"", repo.algorithm)
+    mine = await repo.tree_of(new)
+    entries = await entries_at(repo, mine, [one.path for one in await changes_between(repo, before, mine)])
+    base = await repo.tree_of(there) if there else write_object(repo.git_dir, "tree", b"", repo.algorithm)
+    tree = await with_entries(repo, base, entries)
+    return ref, repo.write_commit(tree, (there,) if there else (), "Ralph's receipt"), there

@@ -65,8 +65,10 @@ def read_receipts(text: bytes) -> tuple[ReadReceipt, ...]:
     if len(lines) > MAX_LINES:
         raise UnreadableReceipt(f"it has more than {MAX_LINES} lines")
     found: dict[tuple[str, str], list[ReadStatement]] = {}
+    seen: set[bytes] = set()
     for number, line in enumerate(lines, 1):
-        if line.strip():
+        if line.strip() and line not in seen:  # joined notes can have a line twice, and each costs a check
+            seen.add(line)
             try:
                 statement = _statement(dsse.parse(line))
             except UnreadableReceipt as error:

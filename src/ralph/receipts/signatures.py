@@ -16,6 +16,7 @@ from ralph.frozen import Frozen
 from ralph.process.blocking import capture_now
 from ralph.receipts.dsse import Envelope, Signature
 from ralph.receipts.signing import NAMESPACE, SSH_BEGIN, ssh_fingerprint
+from ralph.safe_files import from_home
 
 PGP_BEGIN = b"-----BEGIN PGP SIGNATURE-----"
 PGP_KEYS = b"-----BEGIN PGP PUBLIC KEY BLOCK-----"
@@ -56,7 +57,7 @@ class SignatureChecker:
     def of(cls, files: Sequence[Path], configured: str) -> SignatureChecker:
         """Sort the person's files by what is in them; without any, use git's own allowed signers."""
         if not files:
-            path = Path(configured).expanduser() if configured else None
+            path = from_home(configured) if configured else None
             return cls(ssh_signers=(path.absolute(),) if path and path.is_file() else ())
         kinds = [(path.absolute(), _has_pgp_keys(path)) for path in files]
         return cls(
@@ -72,6 +73,8 @@ class SignatureChecker:
             self._home = Path(name)
             for path in self.pgp_signers:
                 code, _ = self._gpg(Path(name), "--homedir", name, "--import", str(path))
+                if code == NOT_FOUND:
+                    raise RalphError(f"gpg is not installed, and {path} has OpenPGP keys.", remedy="Install gpg.")
                 if code:
                     raise RalphError(f"gpg cannot read the keys in {path}.", remedy="Write them with `gpg --export`.")
             try:

@@ -13,6 +13,7 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.process.spawn import ProgramOutput, capture
 from ralph.receipts.dsse import Signature
+from ralph.safe_files import from_home
 
 NAMESPACE = "in-toto"
 SECONDS = 5.0
@@ -75,7 +76,7 @@ class Signer(Frozen):
     def _ssh_key(self, folder: Path) -> tuple[str, ...]:
         """Return how ssh-keygen finds the key: a file, or in the agent if git has only the public key itself."""
         if not LITERAL.match(self.key):
-            return ("-f", str(Path(self.key).expanduser()))
+            return ("-f", str(from_home(self.key)))
         public = folder / "key.pub"
         public.write_text(self.key.removeprefix("key::") + "\n")
         return ("-U", "-f", str(public))

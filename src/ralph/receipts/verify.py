@@ -90,14 +90,19 @@ class ReceiptVerifier(Frozen):
 
     def _signature(self, receipt: ReadReceipt) -> SignatureCheck:
         """Return the worst standing of a receipt's envelopes; each of them counts."""
-        checks = [self.checker.check(one.envelope) for one in receipt.statements]
-        worst = max(checks, key=lambda check: ORDER.index(check.standing))
-        if worst.standing is Standing.BAD:
-            raise UnreadableReceipt(worst.problem)
-        if self.checker.only_these and worst.standing is not Standing.VERIFIED:
-            known = "it is unsigned" if worst.standing is Standing.UNSIGNED else f"its key {worst.key} is not allowed"
+        checks = []
+        for one in receipt.statements:  # the first that will not do decides: each check starts programs
+            checks.append(self.checker.check(one.envelope))
+            self._refuse(checks[-1])
+        return max(checks, key=lambda check: ORDER.index(check.standing))
+
+    def _refuse(self, check: SignatureCheck) -> None:
+        """Raise an error if a signature does not fit, or is not one that the person asks for."""
+        if check.standing is Standing.BAD:
+            raise UnreadableReceipt(check.problem)
+        if self.checker.only_these and check.standing is not Standing.VERIFIED:
+            known = "it is unsigned" if check.standing is Standing.UNSIGNED else f"its key {check.key} is not allowed"
             raise UnreadableReceipt(f"{known}, and --signers asks for a signature of an allowed signer")
-        return worst
 
     def _code_below(
         self, commit: CommitToCheck, receipt: ReadReceipt, match: Match, signature: SignatureCheck

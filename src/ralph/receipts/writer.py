@@ -44,12 +44,19 @@ class ReceiptWriter:
 
     async def work(self, subject: Subject, facts: WorkFacts) -> tuple[Move, ...]:
         """Write the receipt of landed work; return the move of the notes, to make together with the branch's."""
-        clean = self.repo.clean
+        clean = self.repo.secrets.text
         return await self._kept(subject, lambda: work_payloads(cleaned(subject, clean), cleaned(facts, clean)))
 
     async def state(self, subject: Subject, base: Subject, paths: Iterable[str], at: str) -> tuple[Move, ...]:
         """Write the receipt of a commit that changes only Ralph's own files."""
         return await self._kept(subject, lambda: (state_payload(subject, base=base, paths=paths, at=at),))
+
+    async def again(self, moves: Sequence[Move]) -> tuple[Move, ...]:
+        """Return the move of the notes on top of what another process has written; none if it cannot be made."""
+        try:
+            return tuple(filter(None, [await notes.again(self.repo, move) for move in moves]))
+        except (RalphError, OSError, ValueError):
+            return ()
 
     async def has(self, commit: str) -> bool:
         try:

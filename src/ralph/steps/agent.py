@@ -16,6 +16,7 @@ from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.dialects import takes_context
 from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
+from ralph.checkout.leaks import told
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
 from ralph.config import NamedProvider, Provider
 from ralph.frozen import Frozen
@@ -252,6 +253,8 @@ class AgentStep(Step):
                 violations, paths=(*violations.paths, *protected), texts=(*violations.texts, text), kept_in=keep_in
             )
             taken = await self._take(context, copy)
+        if taken.leaked:
+            violations = replace(violations, texts=(*violations.texts, f"it wrote {told(taken.leaked)}"))
         self._tell_undone(context, violations)
         return violations, await self._findings(context, copy, taken, violations)
 

@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from ralph.checkout.leaks import told
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.plan.attempt import StepResult
 from ralph.plan.model import Gate
@@ -50,9 +51,9 @@ class CommandStep(Step):
     async def _put_back(self, context: Context, copy: WorkingCopy) -> str:
         """Undo changes to protected files, because a command's changes land with the work; return what it did."""
         globs, base = context.attempt.protect, context.base
-        if not globs:
-            return ""
         taken = await copy.take(base, f"{context.label}: after {self.spec.label}")
+        if taken.leaked:
+            return f"A command wrote {told(taken.leaked)}."
         found = await undo_protected(copy, base, taken, globs, context.host.logs / f"{context.label}-undone")
         names = ", ".join(found)
         return f"A command broke the rules: it changed protected files ({names}). Ralph undid this." if found else ""

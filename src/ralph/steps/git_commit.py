@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ralph.checkout.hooks import commit_with_hooks
+from ralph.checkout.leaks import told
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.plan.attempt import StepResult
 from ralph.steps.base import Context, Step
@@ -38,6 +39,8 @@ class GitCommitStep(Step):
         if made.refused:
             output = host.secrets.text(made.output).strip()[-MAX_OUTPUT:]
             return self.failed(f"The commit failed in a git hook ({made.refused}):\n\n{output}")
+        if made.leaked:
+            return self.failed(f"A git hook wrote {told(made.leaked)}.")
         reason = protection.violations.reason("A git hook") or await self._touched_protected(
             context, copy, base, made.commit
         )

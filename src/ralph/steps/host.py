@@ -137,8 +137,8 @@ class Host(Protocol):
         """Take note of an attempt's gates; return whether all that are red fail as before the first attempt, again."""
         ...
 
-    async def audit(self, attempt: Attempt, commit: str) -> tuple[Concern, ...]:
-        """Find out what the work may have weakened about the checks."""
+    async def audit(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> tuple[Concern, ...]:
+        """Find out what the work may have weakened about the checks, and which tests its gates ran no longer."""
         ...
 
     async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:

@@ -30,10 +30,11 @@ class VerifyStep(Step):
         known = host.known_green(tree) if context.work.kind is WorkKind.FINISH and not attempt.is_ui else None
         if known is not None:
             return replace(self.passed(), gates=known, commit=commit, verified_tree=tree)
-        weakened, said = await self._audit(context, commit), dispute_in(context.record.steps)
+        said = dispute_in(context.record.steps)
         undone = host.logs / f"{context.label}-undone-by-gates"
         async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
             checked = await host.verify(attempt, commit)
+            weakened = await self._audit(context, commit, checked.results)
             is_green = not checked.reason and not weakened.reason
             is_weighed = is_green and context.work.kind is WorkKind.TASK and not said
             proof = await host.evidence(attempt, commit, checked.results) if is_weighed else None
@@ -54,11 +55,11 @@ class VerifyStep(Step):
         result = replace(result, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         return replace(result, evidence=proof.evidence, proven_by=proof.proven_by) if proof else result
 
-    async def _audit(self, context: Context, commit: str) -> Weakened:
+    async def _audit(self, context: Context, commit: str, results: tuple[GateResult, ...]) -> Weakened:
         """Find out what the work may have weakened about the checks, and what follows from that."""
         if context.work.kind is not WorkKind.TASK:
             return Weakened()
-        found = await context.host.audit(context.attempt, commit)
+        found = await context.host.audit(context.attempt, commit, results)
         if not found:
             return Weakened()
         settings, approved = context.host.config.integrity, context.task.approved if context.task else ()

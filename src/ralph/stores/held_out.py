@@ -13,6 +13,7 @@ from pathlib import Path
 from ralph import safe_files
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
+from ralph.safe_files import from_home
 from ralph.stores import atomic
 from ralph.workspace import Workspace
 
@@ -39,7 +40,7 @@ class HeldOutStore(Frozen):
     def of(cls, workspace: Workspace, folder: str = "") -> HeldOutStore:
         """Return the store of a project; `folder` is the person's own, relative to the project."""
         state = workspace.held_out
-        given = workspace.root / Path(folder).expanduser() if folder else state / "files"
+        given = workspace.root / from_home(folder) if folder else state / "files"
         return cls(folder=given, state=state)
 
     @property

@@ -16,6 +16,7 @@ from ralph import config, installation
 from ralph.errors import RalphError
 from ralph.process import environment, spawn, tree
 from ralph.process.table import MARK
+from ralph.safe_files import from_home
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -44,7 +45,7 @@ def playwright_version() -> str:
 def find_chromium(settings: config.BrowserSettings) -> str:
     """Return the configured browser, or the first one on this machine; "" if there is none."""
     if settings.executable_path:
-        return shutil.which(Path(settings.executable_path).expanduser()) or ""
+        return shutil.which(from_home(settings.executable_path)) or ""
     names = (*HEADLESS, *NAMES) if settings.headless else NAMES
     found = next(filter(None, map(shutil.which, names)), "")
     return found or next((path for path in ON_MACOS if os.access(path, os.X_OK)), "")

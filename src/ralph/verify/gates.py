@@ -99,7 +99,7 @@ async def _run_held_out(gate: Gate, bench: GateRun, log: str) -> GateResult:
 
 
 async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
-    secrets = bench.secrets.stream()
+    output = bench.secrets.log_stream()
     reports = ReportFiles(gate.report, bench.cwd)
     with safe_files.open_new(log, buffering=1 << 16) as file:
         ended = await spawn.run(
@@ -107,10 +107,10 @@ async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
             cwd=bench.cwd,
             env=bench.environment,
             owner=bench.owner,
-            out=lambda data: file.write(secrets.feed(data)),
+            out=lambda data: file.write(output.feed(data)),
             limits=Limits(total=gate.timeout, grace=2.0),
         )
-        file.write(secrets.flush())
+        file.write(output.flush())
     passed = ended.how is ExitKind.EXITED and ended.code == 0
     found = reports.read(passed=passed)
     show = bench.show(gate)
@@ -130,8 +130,8 @@ async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
     if result.passed:
         return result
     reason = f"{_reason(gate, ended)}, but {found.problem}" if passed else _reason(gate, ended)
-    output = "\n\n".join(filter(None, (bench.secrets.text(found.failures), useful(log))))
-    return replace(result, reason=reason, output=output)
+    said = "\n\n".join(filter(None, (bench.secrets.text(found.failures), useful(log))))
+    return replace(result, reason=reason, output=said)
 
 
 def _reason(gate: Gate, ended: ProcessEnd) -> str:

@@ -13,9 +13,8 @@ from typing import BinaryIO
 from xml.parsers import expat
 
 from ralph import safe_files
-from ralph.ansi import strip_ansi
 from ralph.frozen import Frozen
-from ralph.text import readable
+from ralph.text import plain, readable
 
 MAX_REPORT = 64 << 20
 MAX_FILES = 2_000
@@ -62,6 +61,8 @@ def read_reports(paths: Iterable[Path]) -> TestReport:
                 room -= reader.read(file, room)
         except OSError as error:
             raise BadReport(f"{path.name} cannot be read: {error.strerror}") from None
+        except (ValueError, LookupError):  # Python's codecs raise these, and no parser error
+            raise BadReport(f"{path.name} has an encoding that cannot be read") from None
         except expat.ExpatError as error:
             raise BadReport(f"{path.name} is not complete XML: {error}") from None
         except BadReport as error:
@@ -152,5 +153,5 @@ def _name(attributes: Mapping[str, str]) -> str:
 
 
 def _tidy(text: str) -> str:
-    lines = (line.rstrip() for line in strip_ansi(readable(text)).strip().split("\n"))
+    lines = (line.rstrip() for line in plain(readable(text)).strip().split("\n"))
     return "\n".join(line for line in lines if line)

@@ -1,8 +1,7 @@
-"""Extracts the useful part of a gate's output: the first error and the last lines, bounded, without colours."""
+"""Extracts the useful part of a gate's log: the first error and the last lines, bounded."""
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections.abc import Iterator
 from itertools import accumulate
@@ -10,11 +9,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ralph import safe_files
-from ralph.ansi import strip_ansi
+from ralph.text import OVERWRITTEN, plain
 from ralph.verify import error_signs
 from ralph.verify.error_signs import Sign
 
-COLOURS = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)|[()][ -~])")
 CHUNK = 1 << 20
 WINDOW = 1 << 16
 SEARCHED, NEAR_END = 12 << 20, 1 << 17
@@ -24,6 +22,7 @@ BEFORE, HEAD_LINES, TAIL_LINES = 8, 30, 40
 POINT_BEFORE, POINT_AFTER = 4, 6
 MAX_CHARS, MAX_BEFORE, MAX_POINT = 4_000, 500, 400
 GAP = "[…]"
+WRITTEN_OVER = OVERWRITTEN.encode()
 
 
 def useful(log: Path) -> str:
@@ -123,12 +122,12 @@ def _search(file: BinaryIO, begin: int, end: int, first: dict[Sign, int]) -> int
 
 
 def _blocks(file: BinaryIO, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """Yield a part of the file in blocks of whole lines, unless they are too long; a carriage return ends a line."""
+    """Yield a part of the file in blocks of whole lines, unless they are too long."""
     file.seek(max(begin - 1, 0))
     offset, held = (begin - 1 + len(file.readline(WINDOW)) if begin else 0), b""
     file.seek(offset)
     while chunk := file.read(max(min(CHUNK, end - file.tell()), 0)):
-        data = held + chunk.replace(b"\r", b"\n")
+        data = held + chunk
         cut = data.rfind(b"\n") + 1
         if len(data) - cut > WINDOW:
             cut = len(data) - MAX_LINE
@@ -145,16 +144,12 @@ def _suspects(text: bytes) -> Iterator[tuple[int, bytes]]:
             begin = text.rfind(b"\n", max(at - MAX_LINE, 0), at) + 1 or max(at - MAX_LINE // 2, 0)
             seen = text.find(b"\n", at, at + MAX_LINE)
             seen = seen if seen >= 0 else at + MAX_LINE
-            line = text[begin:seen]
-            yield begin, COLOURS.sub(b"", line) if b"\x1b" in line else line
+            yield begin, text[begin:seen]
 
 
 def _before(file: BinaryIO, found: int, error: str) -> list[str]:
     """Return the lines before the error; for an indented error, also its heading, such as a file name."""
     lines = _lines(file, max(found - WINDOW, 0), found, cut=found > WINDOW)
-    file.seek(max(found - 1, 0))
-    if lines and file.read(1) == b"\r":
-        lines.pop()  # the error was written over it
     near = _last(lines, BEFORE, MAX_BEFORE)
     heading = next((line for line in reversed(lines) if line and not line[0].isspace()), None)
     return [heading, GAP, *near] if heading and error[:1].isspace() and heading not in near else near
@@ -166,12 +161,12 @@ def _lines(file: BinaryIO, start: int, stop: int, *, cut: bool = False) -> list[
     lines = file.read(stop - start).split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return [_clean(line) for line in (lines[1:] if cut and len(lines) > 1 else lines)]
+    shown = lines[1:] if cut and len(lines) > 1 else lines
+    return [_clean(line) for line in shown if not line.endswith(WRITTEN_OVER)]
 
 
 def _clean(line: bytes) -> str:
-    shown = line.rstrip(b"\r").rpartition(b"\r")[2]  # of a progress line, keep what remains on the screen
-    text = strip_ansi(shown[: MAX_LINE * 4].decode(errors="replace")).replace("\0", "")
+    text = plain(line[: MAX_LINE * 4].decode(errors="replace"))
     return text if len(text) <= MAX_LINE else text[: MAX_LINE - 1] + "…"
 
 

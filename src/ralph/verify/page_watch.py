@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from ralph.ansi import strip_ansi
+from ralph.text import plain
 from ralph.verify.ready import LOOPBACK
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class PageWatch:
         tab.on("framenavigated", self._navigated)
 
     def find(self, kind: str, text: str) -> None:
-        self._found.setdefault(PageProblem(kind, strip_ansi(text).strip()))
+        self._found.setdefault(PageProblem(kind, plain(text).strip()))
 
     def found(self) -> list[PageProblem]:
         """Return every problem once, in the order it happened."""

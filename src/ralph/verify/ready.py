@@ -7,7 +7,7 @@ import re
 import ssl
 from urllib.parse import urlsplit
 
-from ralph.ansi import strip_ansi
+from ralph.text import strip_ansi
 
 PAUSE = 0.1
 PATIENCE = 5.0

@@ -151,7 +151,7 @@ class Services:
     async def _start(self, service: Service, command: str) -> None:
         self._lives += 1
         log = self.logs / f"service-{service.name}-{self._lives}.log"
-        redactor = self.secrets.stream()
+        redactor = self.secrets.log_stream()
         output = Output(service.ready)
         stack = AsyncExitStack()
         file = stack.enter_context(safe_files.open_new(log, buffering=0))

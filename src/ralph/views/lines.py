@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
 import time
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-from ralph.ansi import strip_ansi
 from ralph.frozen import Frozen
 from ralph.process.clock import seconds
+from ralph.text import escaped, plain, strip_ansi
 
 NARROWEST = 30
+MAX_LINE = 4_000
+"""Characters of a line that are shown."""
 PIECES = re.compile(r"( +)")
 
 
@@ -27,12 +30,55 @@ class Clock(Frozen):
     of_day: Callable[[], str] = lambda: time.strftime("%H:%M:%S")
 
 
-def say(text: str = "", *, err: bool = False, hang: int = 2, **style: Any) -> None:  # click's own keywords
-    """Print lines. On a terminal, a long line wraps, indented by `hang` more."""
+class Styled(Frozen):
+    """A part of a line with its own style."""
+
+    text: str
+    style: Mapping[str, Any]
+
+
+def styled(text: str, **style: Any) -> Styled:  # click's own keywords
+    return Styled(text=text, style=style)
+
+
+def say(*parts: str | Styled, err: bool = False, hang: int = 2, ends: bool = True, **style: Any) -> None:
+    """Print lines as plain text. On a terminal, a long line wraps, indented by `hang` more.
+
+    Everything that a person reads is printed here, so that no title, output or file name acts on the terminal.
+    """
+    text = "".join(map(_shown, parts))
     stream = sys.stderr if err else sys.stdout
     if stream.isatty():
         text = wrapped(text, columns(), hang)
-    click.secho(text, err=err, **style)
+    click.echo(click.style(text, **style) if style else text, err=err, nl=ends)
+
+
+def say_json(value: object, indent: int | None = 2) -> None:
+    """Print data as JSON: every text stays what it is, in characters that no terminal acts on."""
+    click.echo(json.dumps(value, indent=indent))
+
+
+def say_json_line(line: str) -> None:
+    """Print a line of a journal at once: another program may wait for it."""
+    click.echo(escaped(line))
+    sys.stdout.flush()
+
+
+def say_exactly(text: str) -> None:
+    """Print a program's input as it is: a script, a schema, a patch that is not for the terminal."""
+    click.echo(text, nl=False)
+
+
+def _shown(part: str | Styled) -> str:
+    text = plain(part.text if isinstance(part, Styled) else part)
+    if len(text) > MAX_LINE:
+        text = "\n".join(line if len(line) <= MAX_LINE else f"{line[:MAX_LINE]}…" for line in text.split("\n"))
+    return click.style(text, **part.style) if isinstance(part, Styled) else text
+
+
+def indented(text: str, by: int = 2) -> str:
+    """Return every line of a text indented, so that none passes for a line of Ralph's own."""
+    return "\n".join(f"{' ' * by}{line}" if line.strip() else "" for line in plain(text).split("\n"))
 
 
 def columns() -> int:

@@ -6,10 +6,8 @@ import os
 import sys
 from dataclasses import dataclass
 
-import click
-
 from ralph.views import words
-from ralph.views.lines import Clock, columns, stamped
+from ralph.views.lines import Clock, columns, say, stamped
 
 HEARTBEAT = 60.0
 
@@ -65,7 +63,7 @@ class LivingLine:
             self._beat = self._clock.seconds()
             for work, doing in self._doing.items():
                 text = f"    … {self._name(work)}{doing.what}, {self._so_far(doing)}"
-                click.echo(text if self._is_terminal else stamped(text, self._clock.of_day()))
+                say(text if self._is_terminal else stamped(text, self._clock.of_day()))
 
     def clear(self) -> None:
         """Clear the live line, so that a permanent line can be printed."""
@@ -78,7 +76,7 @@ class LivingLine:
             return
         self.clear()
         line = words.cut(f"{self.at}  … {self._now()}", columns() - 4)
-        click.secho(line, dim=True, nl=False)
+        say(line, dim=True, ends=False)
         self._shown = True
 
     def _now(self) -> str:

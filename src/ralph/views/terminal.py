@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ralph.ansi import strip_ansi
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.plan.evidence import Evidence
@@ -99,7 +98,8 @@ class TerminalView:
         if self._who and text:
             text = f"{self._who:>8} │ {text.strip()}"
             style["hang"] = max(len(self._who), 8) + 5 - (len(text) - len(text.lstrip()))
-        self.line(strip_ansi(text), **style)
+        lead = text[: len(text) - len(text.lstrip("\n"))]
+        self.line(lead + text[len(lead) :].replace("\n", "\n    "), **style)  # no further line passes for Ralph's own
 
     def _run_started(self, event: e.RunStarted) -> None:
         self._jobs = event.jobs

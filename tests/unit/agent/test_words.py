@@ -12,7 +12,7 @@ from ralph.process.redaction import Secrets
 
 
 def test_each_block_is_in_the_file_at_once(tmp_path: Path) -> None:
-    said = Words(tmp_path / "w.txt", Secrets().stream())
+    said = Words(tmp_path / "w.txt", Secrets().log_stream())
     said.feed(b"one\n")
     assert (tmp_path / "w.txt").read_bytes() == b"one\n"
     said.feed("zwölf \x1b[1mbold\x1b[0m\n".encode())
@@ -21,7 +21,7 @@ def test_each_block_is_in_the_file_at_once(tmp_path: Path) -> None:
 
 
 def test_a_secret_over_two_blocks_is_hidden(tmp_path: Path) -> None:
-    said = Words(tmp_path / "w.txt", Secrets(["first line\nsecond line"]).stream())
+    said = Words(tmp_path / "w.txt", Secrets(["first line\nsecond line"]).log_stream())
     for block in (b"my key is first line\n", b"second line, keep it\n"):
         said.feed(block)
     said.close()
@@ -30,7 +30,7 @@ def test_a_secret_over_two_blocks_is_hidden(tmp_path: Path) -> None:
 
 def test_a_full_file_begins_anew_under_the_same_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "MAX_BYTES", 100)
-    said = Words(tmp_path / "w.txt", Secrets().stream())
+    said = Words(tmp_path / "w.txt", Secrets().log_stream())
     said.feed(b"x" * 60 + b"\n")
     first = (tmp_path / "w.txt").stat().st_ino
     with (tmp_path / "w.txt").open():  # whoever reads it sees that it is another file
@@ -44,7 +44,7 @@ def test_of_a_flood_whole_lines_are_written_and_that_some_are_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "PACE", 20)
-    said = Words(tmp_path / "w.txt", Secrets().stream())
+    said = Words(tmp_path / "w.txt", Secrets().log_stream())
     said.feed(b"one line\n" * 5)
     text = (tmp_path / "w.txt").read_text()
     assert text == "one line\none line\n[…]\n"
@@ -54,7 +54,7 @@ def test_of_a_flood_whole_lines_are_written_and_that_some_are_missing(
 def test_a_file_that_cannot_be_written_stops_no_call(tmp_path: Path) -> None:
     (tmp_path / ".ralph").mkdir()
     (tmp_path / ".ralph" / "logs").symlink_to(tmp_path)
-    said = Words(tmp_path / ".ralph" / "logs" / "w.txt", Secrets().stream())
+    said = Words(tmp_path / ".ralph" / "logs" / "w.txt", Secrets().log_stream())
     said.feed(b"one\n")
     said.close()
     assert not (tmp_path / "w.txt").exists()

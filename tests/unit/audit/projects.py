@@ -8,6 +8,7 @@ from textwrap import dedent
 
 from ralph.audit.audit import audit
 from ralph.audit.files import ChangedFile
+from ralph.audit.observed import Observed
 from ralph.plan.evidence import Concern, ConcernKind
 from ralph.plan.model import Gate
 
@@ -24,6 +25,7 @@ class Change:
     base: Files = field(default_factory=dict)
     work: Files = field(default_factory=dict)  # only what differs; None: the file is gone
     may: tuple[str, ...] = ()
+    observed: Observed | None = None
 
     def concerns(self) -> tuple[Concern, ...]:
         before = {path: _bytes(text) for path, text in self.base.items()}
@@ -31,7 +33,9 @@ class Change:
             ChangedFile(path=path, before=before.get(path), after=_bytes(text)) for path, text in self.work.items()
         ]
         gates = [Gate(name=command, command=command, timeout=60) for command in self.gates]
-        return audit(changes, gates, read_base=before.get, list_base=lambda: list(before), may=self.may)
+        return audit(
+            changes, gates, read_base=before.get, list_base=lambda: list(before), may=self.may, observed=self.observed
+        )
 
 
 def _bytes(text: str | None) -> bytes | None:

@@ -8,6 +8,66 @@ from tests.unit.audit.projects import S
 from tests.unit.audit.samples import BATS, CLASSES, GO, JAVA, PY, PYPROJECT, RUBY, RUST, TS, G, P, R, T, edit
 from tests.unit.audit.tricks import Trick, trick
 
+SH = """#!/bin/sh
+set -e
+./shop total apple | grep -q 100
+./shop total pear | grep -q 250
+"""
+LOOSE = SH.replace("set -e\n", "")
+SHELL = "tests/test_shop.sh"
+
+
+def shell(what: str, old: str, new: str, line: int, text: str = "", *, script: str = SH) -> Trick:
+    return trick(
+        what, *edit(SHELL, script, old, new), S, f"{SHELL}:{line}", text or f"`{new.splitlines()[0]}`", ("make",)
+    )
+
+
+SHELL_TRICKS = (
+    shell("exit at the top", "set -e\n", "set -e\nexit 0\n", 3, "no longer fails where it did: `exit 0`"),
+    shell("exit in the middle", "./shop total pear", "exit\n./shop total pear", 4),
+    shell("exit on a condition", "./shop total apple", '[ -n "$CI" ] || exit 0\n./shop total apple', 3),
+    shell(
+        "exit in a block",
+        "./shop total apple",
+        "if command -v x; then\n  exit 0\nfi\n./shop total apple",
+        4,
+        "`exit 0`",
+    ),
+    shell("return in a script", "./shop total apple", "return 0\n./shop total apple", 3),
+    shell("exec of something else", "./shop total apple", "exec true\n./shop total apple", 3),
+    shell("a trap that exits", "./shop total apple", "trap 'exit 0' EXIT\n./shop total apple", 3),
+    shell("set +e", "./shop total apple", "set +e\n./shop total apple", 1, "no `set -e`"),
+    shell("set -e is gone", "set -e\n", "", 1, "no `set -e`"),
+    shell(
+        "a last command that is always true",
+        "grep -q 250\n",
+        "grep -q 250\ntrue\n",
+        4,
+        "never fails: true",
+        script=LOOSE,
+    ),
+    shell(
+        "a last command that only talks", "grep -q 250\n", "grep -q 250\necho done\n", 4, "never fails", script=LOOSE
+    ),
+    shell("a loop that never runs", "./shop total apple", "while false; do\n./shop total apple", 3),
+    shell("a block that never runs", "./shop total apple", "if ! true; then\n./shop total apple", 3),
+    shell("text instead of commands", "./shop total apple", ": <<'END'\n./shop total apple", 3),
+    shell(
+        "a function that nobody calls",
+        "./shop total apple",
+        "later() {\n./shop total apple",
+        3,
+        "later() is never called",
+    ),
+    trick(
+        "return in a test of bats",
+        *edit("test/shop.bats", BATS, '  [ "$output"', '  [ -n "$CI" ] || return 0\n  [ "$output"'),
+        S,
+        "test/shop.bats:3",
+        "return 0",
+    ),
+)
 TRICKS = (
     trick(
         "skip",
@@ -102,6 +162,22 @@ TRICKS = (
         S,
         "tests/conftest.py:1",
         "collect_ignore",
+    ),
+    trick(
+        "a package of tests that is skipped",
+        {"tests/__init__.py": "", P: PY},
+        {"tests/__init__.py": "import pytest\n\npytestmark = pytest.mark.skip\n"},
+        S,
+        "tests/__init__.py:3",
+        "pytest.mark.skip",
+    ),
+    trick(
+        "a package of tests that raises SkipTest",
+        {"tests/__init__.py": "", P: PY},
+        {"tests/__init__.py": "import unittest\n\nraise unittest.SkipTest('later')\n"},
+        S,
+        "tests/__init__.py:3",
+        "SkipTest",
     ),
     trick(
         "deselected in the settings",
@@ -213,6 +289,6 @@ TRICKS = (
 )
 
 
-@pytest.mark.parametrize("trick", TRICKS, ids=lambda trick: trick.change.what)
+@pytest.mark.parametrize("trick", (*TRICKS, *SHELL_TRICKS), ids=lambda trick: trick.change.what)
 def test_it_is_found(trick: Trick) -> None:
     trick.check()

@@ -46,8 +46,8 @@ def test_a_whole_answer() -> None:
 
 def test_what_reaches_prompts_and_terminals_is_one_plain_line() -> None:
     answer = parsed(document({**FULL, "problem": "one\n\x1b[31mtwo\n- three", "file": "a\nb.py", "line": None}))
-    assert parsed(document(FULL, summary="It\n\x1b[2Jis\tbad. ")).gist == "It [2Jis bad"
-    assert str(answer.findings[0]) == "major a b.py: one [31mtwo - three → Mend it"
+    assert parsed(document(FULL, summary="It\n\x1b[2Jis\tbad. ")).gist == "It is bad"
+    assert str(answer.findings[0]) == "major a b.py: one two - three → Mend it"
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ GATES = tuple(
         ("type checks — they hang", "type checks", "they hang"),
         ("the gate is wrong", "", "the gate is wrong"),
         ("lint", "lint", "it gave no reason."),
-        ("lint —\x1b]0;x\x07 a\x00b", "lint", "]0;x ab"),
+        ("lint —\x1b]0;x\x07 a\x00b", "lint", "ab"),
     ],
 )
 def test_the_gate_is_found_by_its_name_or_its_command(text: str, gate: str, why: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from ralph.errors import RalphError
 from ralph.stores import held_out
 from ralph.stores.held_out import HeldOutFile, HeldOutStore, lay, lift, read_files
+from ralph.workspace import Workspace
 
 
 def store(tmp_path: Path) -> HeldOutStore:
@@ -19,6 +20,11 @@ def store(tmp_path: Path) -> HeldOutStore:
 
 def file(path: str, data: bytes = b"x", *, executable: bool = False) -> HeldOutFile:
     return HeldOutFile(path=path, data=data, executable=executable)
+
+
+def test_a_home_that_does_not_exist_is_a_name_like_any_other(tmp_path: Path) -> None:
+    found = HeldOutStore.of(Workspace(root=tmp_path), "~nobody-here/checks")
+    assert found.folder == tmp_path / "~nobody-here/checks"
 
 
 def test_it_gives_back_what_it_was_given(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from ralph.plan.model import GateResult
+from ralph.text import PlainStream
 from ralph.verify.gates import explain
 from ralph.verify.output import first_failing, useful
 
@@ -26,8 +27,9 @@ DATA = Path(__file__).parents[2] / "data/gates"
         ("jest-coverage", "● price 28 › knows coffee · TypeError: Cannot read properties of undefined"),
     ],
 )
-def test_of_real_output(log: str, line: str) -> None:
-    assert first_failing(useful(DATA / f"{log}.log")).startswith(line)
+def test_of_real_output(tmp_path: Path, log: str, line: str) -> None:
+    (tmp_path / "log").write_bytes(PlainStream().feed((DATA / f"{log}.log").read_bytes(), is_last=True))
+    assert first_failing(useful(tmp_path / "log")).startswith(line)
 
 
 def test_without_any_sign_it_is_the_last_line_and_of_nothing_it_is_nothing() -> None:

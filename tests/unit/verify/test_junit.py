@@ -106,6 +106,12 @@ def test_a_link_a_pipe_and_a_missing_file_are_refused(tmp_path: Path) -> None:
             read_reports([tmp_path / name])
 
 
+@pytest.mark.parametrize("encoding", ["gbk", "utf-7", "idna", "undefined", "hex", "no-such"])
+def test_an_encoding_that_xml_does_not_know_is_a_word(tmp_path: Path, encoding: str) -> None:
+    with pytest.raises(BadReport, match=r"0\.xml has an encoding that cannot be read"):
+        report(tmp_path, f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase name="a"/></testsuite>')
+
+
 def test_deep_nesting_and_control_characters_do_no_harm(tmp_path: Path) -> None:
     deep = "<a>" * 50_000 + '<testcase classname="\u202ea" name="x&#10;y"/>' + "</a>" * 50_000
     assert report(tmp_path, deep).total == 1

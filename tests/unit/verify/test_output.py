@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph.text import PlainStream
 from ralph.verify.output import CHUNK, MAX_CHARS, MAX_LINE, SEARCHED, useful
 
 SLACK = 20
@@ -21,7 +22,7 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def shown(log: Path, text: str | bytes) -> str:
-    log.write_bytes(text.encode() if isinstance(text, str) else text)
+    log.write_bytes(PlainStream().feed(text.encode() if isinstance(text, str) else text, is_last=True))
     return useful(log)
 
 
@@ -171,9 +172,7 @@ def test_the_first_error_is_always_shown(log: Path, before: int, after: int, wid
     assert text.endswith("error: the last one")
 
 
-@pytest.mark.parametrize(
-    "flood", ["a.py:1:2: note: fine", "found 0 errors", "an error of some kind", "\x1b[31mfailed\x1b[0m"]
-)
+@pytest.mark.parametrize("flood", ["a.py:1:2: note: fine", "found 0 errors", "an error of some kind"])
 def test_an_enormous_log_is_looked_at_in_no_time_and_its_end_is_searched(log: Path, flood: str) -> None:
     block = (flood + "\n").encode() * (1_000_000 // (len(flood) + 1))
     with log.open("wb") as file:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.ansi import strip_ansi
 from ralph.journal import events as e
 from ralph.plan.usage import Usage
+from ralph.text import strip_ansi
 from ralph.views import words
 from ralph.views.lines import Clock, stamped, wrapped
 from ralph.views.terminal import TerminalView

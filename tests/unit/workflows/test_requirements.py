@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -307,15 +308,19 @@ def test_the_context_says_where_the_loop_stands_and_what_others_found_out(tmp_pa
     noted(tmp_path, "# Learnings\n\n- Icons are in assets\n- The login form is in auth.py\n")
     login = task("T-002", attempts=3, description="Write the login form")
     begun = plan(task("T-001", PASSED, attempts=2), login, setup={"attempts": 1}, description="A shop")
-    assert workflow(tmp_path).context(begun, login) == (
+    found = re.fullmatch(
         "You work in Ralph's loop number 7 on A shop.\n"
         "Progress: 1 of 2 tasks done.\n"
         "Current task: T-002 Title T-002\n"
         "Write the login form\n"
         "Recent learnings:\n"
+        "<(output-[0-9a-f]{16})>\n"
         "- The login form is in auth.py\n"
-        "- Icons are in assets"
+        "- Icons are in assets\n"
+        "</\\1>\n\nText between .*",
+        workflow(tmp_path).context(begun, login),
     )
+    assert found
 
 
 def test_without_task_and_learnings_the_context_is_two_lines(tmp_path: Path) -> None:
@@ -353,7 +358,7 @@ def test_a_context_is_never_too_long_and_always_says_loop_progress_and_task(
 def test_one_very_long_part_of_a_task_leaves_room_for_learnings(tmp_path: Path, part: str) -> None:
     noted(tmp_path, "- short and sweet\n")
     own = replace(task("T-001"), **{part: "x" * 10_000})
-    assert workflow(tmp_path).context(plan(own), own).endswith("Recent learnings:\n- short and sweet")
+    assert workflow(tmp_path).context(plan(own), own).find("\n- short and sweet\n</output-") > 0
 
 
 def test_a_very_long_description_of_the_project_does_not_hide_the_task(tmp_path: Path) -> None:
@@ -384,7 +389,7 @@ def test_each_step_gets_the_prompt_that_suits_it(tmp_path: Path) -> None:
         prompt = made.prompt(PromptRequest(plan=plan(own), work=of, step=step, number=1, earlier=(), review=review))
         assert [text for text in wanted if text not in prompt.text] == []
         assert prompt.context.startswith("You work in Ralph's loop number 1 on app.")
-        assert prompt.context.endswith("- The port is 5433")
+        assert "\n- The port is 5433\n</output-" in prompt.context
 
 
 def test_paths_in_prompts_are_relative_to_where_the_agent_works(tmp_path: Path) -> None:

@@ -14,7 +14,9 @@ from ralph.journal.decode import decode
 from ralph.journal.events import Event
 from ralph.plan.model import GateResult, is_in_place
 from ralph.plan.work import Ending, Verdict
+from ralph.text import one_line
 from ralph.views import words
+from ralph.views.lines import indented
 from ralph.workflows.request.files import ERRORS, EXECUTION
 
 
@@ -31,10 +33,10 @@ class ExecutionLog:
             return
         text = _line_about(entry.event)
         if text:
-            _append(self._execution, f"{entry.at} {text}\n")
+            _append(self._execution, f"{entry.at} {one_line(text)}\n")
         error = _error_of(entry.event)
         if error:
-            _append(self._errors, f"{entry.at} {error}\n\n")
+            _append(self._errors, f"{entry.at} {indented(error).strip()}\n\n")
 
 
 def _line_about(event: Event) -> str:

@@ -17,6 +17,7 @@ from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Work, WorkKind
 from ralph.steps.agent_settings import CallSettings
 from ralph.steps.pipeline import PLAN, Pipeline
+from ralph.text import plain
 from ralph.validation import Json
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import (
@@ -38,7 +39,7 @@ TARGET = "requirements"
 REQUIREMENTS = f"{RALPH}/requirements.md"
 LEARNINGS = f"{RALPH}/learnings.md"
 ARCHIVE = f"{RALPH}/prd_archive.json"
-MAX_CONTEXT = 2_500
+MAX_CONTEXT, MAX_FENCES = 2_500, 320
 MAX_DESCRIPTION = 900
 
 
@@ -186,9 +187,9 @@ class RequirementsWorkflow(WorkflowDefaults):
         ]
         if task:
             head += [f"Current task: {task.id} {_cut(task.title, 300)}", _cut(task.description, MAX_DESCRIPTION)]
-        text = "\n".join(filter(None, head))[: MAX_CONTEXT - 100]
-        known = self._learnings(task, MAX_CONTEXT - len(text) - 30)
-        return f"{text}\nRecent learnings:\n{known}" if known else text
+        text = plain("\n".join(filter(None, head)))[: MAX_CONTEXT - MAX_FENCES]
+        known = self._learnings(task, MAX_CONTEXT - len(text) - MAX_FENCES)
+        return f"{text}\nRecent learnings:\n{prompts.fenced(known)}" if known else text
 
     def _learnings(self, task: Task | None, limit: int) -> str:
         about = f"{task.title} {task.description} {' '.join(task.criteria)}" if task else ""

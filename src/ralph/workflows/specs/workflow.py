@@ -123,7 +123,7 @@ class SpecsWorkflow(WorkflowDefaults):
             "specName": spec.name,
             "specFile": spec.file,
             "specContext": spec.context,
-            "completedTasks": "\n".join(f"- [x] {title}" for title in done) or "None of this spec yet.",
+            "completedTasks": "\n".join(f"- [x] {title}" for title in done),
             "attempt": number,
             "failure": spec.notes,
             "protected": ", ".join(f"`{glob}`" for glob in self._config.protect),

@@ -1,0 +1,58 @@
+"""What the gates said about the tests that they ran, on an attempt's base and on its work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ralph.audit.observed import GateCounts, Observed
+from ralph.config import IN_PLACE
+from ralph.plan.attempt import Attempt
+from ralph.plan.model import Gate, GateResult
+from ralph.verify.counts import ran_in_log
+from ralph.verify.junit import TestReport
+from ralph.verify.reports import load_tests
+
+if TYPE_CHECKING:
+    from ralph.engine.run import Run
+
+
+async def observe(run: Run, attempt: Attempt, base: str, results: tuple[GateResult, ...]) -> Observed:
+    """Compare what is known of the gates that are green on the work; run those with a report on the base if need be."""
+    green = {result.name: result for result in results if result.passed}
+    reports = {name: report for name, result in green.items() if (report := load_tests(result.report))}
+    wanted = [gate for gate in attempt.gates if gate.name in reports and not gate.held_out]
+    known = {result.name: result for result in reversed(await _on_base(run, attempt, base, wanted))}
+    then = {name: report for name in reports if name in known and (report := load_tests(known[name].report))}
+    return Observed(
+        before=frozenset().union(*map(_ran, then.values())),
+        after=frozenset().union(*map(_ran, reports.values())),
+        skipped=frozenset().union(*(report.skipped for report in reports.values())),
+        counts=tuple(_counts((green[name] for name in green if name not in reports), known)),
+    )
+
+
+def _ran(report: TestReport) -> frozenset[str]:
+    return report.passed.union(report.failed)
+
+
+async def _on_base(run: Run, attempt: Attempt, base: str, wanted: list[Gate]) -> tuple[GateResult, ...]:
+    """Return the results of the gates on the base."""
+    known = run.known_results(base)
+    have = {result.name for result in known if result.report}
+    for gate in wanted if run.config.verify.where != IN_PLACE else ():
+        if gate.name not in have:
+            known = (*await run.verifier.first_red(attempt.base, (gate,), f"{attempt.label}-base"), *known)
+            run.before[base] = known
+    return known
+
+
+def _counts(results: Iterable[GateResult], known: dict[str, GateResult]) -> Iterator[GateCounts]:
+    """Compare the counts in the logs of gates without a report."""
+    for result in results:
+        then = known.get(result.name)
+        before = ran_in_log(Path(then.log)) if then and then.log else None
+        after = ran_in_log(Path(result.log)) if before else None
+        if before and after is not None:
+            yield GateCounts(gate=result.name, before=before, after=after)
