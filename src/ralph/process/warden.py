@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ralph.process import cgroup, tree
-from ralph.process.brand import branding, new_brand
+from ralph.process.brand import brand_for, branding
 from ralph.process.table import MARK
 
 SCRIPT = Path(__file__).with_suffix(".sh")
@@ -31,10 +31,10 @@ def guarding(owner: str) -> Iterator[None]:
         tree.adopt_orphans()
         yield
         return
-    warden = _Pipe(owner, new_brand())
+    warden = _Pipe(owner)
     warden.open()
     try:
-        with branding(warden.brand):
+        with branding(brand_for(owner)):
             yield
     finally:
         warden.close()
@@ -43,10 +43,9 @@ def guarding(owner: str) -> Iterator[None]:
 class _Pipe:
     """Ralph's end of the pipe to its warden. A warden that is ended by somebody is replaced."""
 
-    def __init__(self, owner: str, brand: int) -> None:
-        self.brand = brand
-        self._group = cgroup.made(brand)
+    def __init__(self, owner: str) -> None:
         self._owner = owner
+        self._group = cgroup.made(brand_for(owner))
         self._descriptor = -1
 
     def open(self) -> None:
@@ -76,7 +75,7 @@ class _Pipe:
         theirs, ours = os.pipe()
         home, group = (self._group.parent, self._group) if self._group else ("", "")
         root = Path(__file__).parents[2]
-        sweep = (sys.executable, "-I", "-c", SWEEP, root, str(self.brand), f"{self._owner}.", group)
+        sweep = (sys.executable, "-I", "-c", SWEEP, root, self._owner, group)
         try:
             subprocess.run(
                 ["/bin/sh", SCRIPT, str(os.getpid()), home, group, *sweep],
