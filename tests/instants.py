@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,7 @@ def states(project: Project, *command: str, least: int) -> Iterator[str]:
     """
     kept = project.folder.with_name(f"{project.folder.name}-states")
     kept.mkdir()
-    done = _watched(project, f"record({str(project.folder)!r}, {str(kept)!r}, {str(project.path)!r})", *command)
+    done = _watched(project, f"record({', '.join(map(repr, (*_folders(project), str(kept))))})", *command)
     assert done.returncode in (0, 3), done.stdout + done.stderr
     found = sorted(kept.iterdir(), key=lambda path: int(path.name.split()[0]))
     assert len(found) >= least, f"a run has many states, not {len(found)}"
@@ -70,6 +70,28 @@ def states(project: Project, *command: str, least: int) -> Iterator[str]:
         shutil.rmtree(project.folder)
         state.rename(project.folder)
         yield state.name
+
+
+def resumed(
+    project: Project, *command: str, code: int = 0, may_repeat: Iterable[str] = ()
+) -> subprocess.CompletedProcess[str] | None:
+    """Resume a state; None: it was stopped, because how it goes on has been seen.
+
+    It is stopped as soon as everything is as it was in an earlier run, of this state or another (`alike.digest`): that
+    one went on to its end from there. `may_repeat` names the calls that this one may make again; if there were more in
+    the earlier one, that says nothing about this one.
+    """
+    arguments = ", ".join(map(repr, (*_folders(project), sorted(may_repeat))))
+    done = _watched(project, f"stop_where_known({arguments})", *command)
+    if done.returncode == -signal.SIGKILL:
+        return None
+    assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done
+
+
+def _folders(project: Project) -> tuple[str, str, str]:
+    """Return all of a project's folders, the project, and the file of what has been seen."""
+    return str(project.folder), str(project.path), str(project.folder.with_name(f"{project.folder.name}-known"))
 
 
 def cut_short(project: Project) -> set[str]:
@@ -119,13 +141,38 @@ def end_at(instant: int, number: int, counter: str, root: str) -> None:
     atexit.register(lambda: Path(counter).write_text(str(next(numbers) - 1)))
 
 
-def record(folder: str, kept: str, root: str) -> None:
+def stop_where_known(folder: str, root: str, known: str, may_repeat: list[str]) -> None:
+    """End this process where all is as it was in another, whenever a record is saved or removed."""
+    lines = [line.split() for line in Path(known).read_text().splitlines()]
+    before = {digest for digest, *names in lines if set(may_repeat).issuperset(names)}
+
+    def reached(what: str) -> None:
+        if note(what, folder, known, may_repeat) in before:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    watch(root, reached)
+
+
+def note(what: str, folder: str, known: str, may_repeat: Sequence[str] = ()) -> str:
+    """Note how all is when a record is saved or removed."""
+    if ".attempt.json" not in what:
+        return ""
+    from tests import alike
+
+    now = alike.digest(folder)
+    with Path(known).open("a") as file:
+        file.write(" ".join((now, *may_repeat)) + "\n")
+    return now
+
+
+def record(folder: str, root: str, known: str, kept: str) -> None:
     numbers = count(1)
     last: Stats = {}
     seen = Seen(folder)
 
     def copy(what: str) -> None:
         number = next(numbers)
+        note(what, folder, known)
         now = look(folder)
         while now != last:
             last.clear()

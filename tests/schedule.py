@@ -21,8 +21,10 @@ TOGETHER = {"tests/integration/test_pages.py"}
 def pytest_configure() -> None:
     """Work in memory if possible: waiting for a disk proves nothing, and `kill -9` leaves the same files.
 
-    Signals act as on a terminal, also if the tests run in the background or under `nohup`.
+    Signals act as on a terminal, also if the tests run in the background or under `nohup`. Test modules are compiled
+    once, also where Python is told to keep no bytecode: each worker would take five seconds for it, every time.
     """
+    sys.dont_write_bytecode = False
     for number in (signal.SIGINT, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler if number is signal.SIGINT else signal.SIG_DFL)

@@ -1,29 +1,28 @@
 """`ralph.config.json`: every setting, its default, and what it must be."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path, PurePath
-from typing import Annotated, Literal
-
-from pydantic import Field
+from typing import Annotated, Literal, TypeVar
 
 from ralph import config_rules, validation
 from ralph.config_agents import Allowance as Allowance
 from ralph.config_agents import Budget as Budget
-from ralph.config_agents import ConfigSection, Line, RoleSettings, Seconds, section
+from ralph.config_agents import Line, RoleSettings, Seconds
 from ralph.config_agents import NamedProvider as NamedProvider
 from ralph.config_agents import Provider as Provider
 from ralph.config_agents import RaceSettings as RaceSettings
+from ralph.config_section import Bounds, ConfigSection, Key
 from ralph.errors import RalphError
+from ralph.validation import Rules, UnusualForm
 
 NAME = "ralph.config.json"
 IN_PLACE = "slot"
 """`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
 ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
 
+S = TypeVar("S", bound=ConfigSection)
 READY = r"^(https?://\S+|tcp://\S+:(\d+|\$\{RALPH_PORT\})|log:.*\S.*)$"
 RoleName = Literal["planner", "questioner", "executor", "reviewer", "verifier"]
 SeverityName = Literal["critical", "major", "minor"]
@@ -32,73 +31,65 @@ SeverityName = Literal["critical", "major", "minor"]
 class Service(ConfigSection):
     """A program that must run while UI tasks are checked."""
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
-    start: Line | None = Field(default=None, description="Command that starts it; null: you start it yourself.")
-    ready: Annotated[str, Field(pattern=READY)] = Field(
-        description="How to tell that it is ready: a URL that answers, tcp://HOST:PORT, or log:REGEX in its output."
-    )
-    ready_timeout: Seconds = Field(default=30, description="Seconds to wait until it is ready.")
-    restart_before_verify: bool = Field(default=True, description="Restart it before UI checks.")
+    name: Annotated[str, Bounds(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+    start: Annotated[Line | None, "Command that starts it; null: you start it yourself."] = None
+    ready: Annotated[
+        str,
+        Bounds(pattern=READY),
+        "How to tell that it is ready: a URL that answers, tcp://HOST:PORT, or log:REGEX in its output.",
+    ]
+    ready_timeout: Annotated[Seconds, "Seconds to wait until it is ready."] = 30
+    restart_before_verify: Annotated[bool, "Restart it before UI checks."] = True
 
 
 class GateSetting(ConfigSection):
     """A gate with a name: one command that decides whether a task passes, or only warns."""
 
-    name: Annotated[str, Field(min_length=1, max_length=60, pattern=r"^\S(.*\S)?$")]
-    command: Line = Field(description="The command, run by a shell.")
-    required: bool = Field(default=True, description="false: a failure is only a warning, and the task can pass.")
-    timeout: Seconds | None = Field(default=None, description="Time limit in seconds; null: verify.timeout.")
-    report: str = Field(
-        default="",
-        description="A glob of the JUnit XML files that the command writes; empty: only its exit code counts.",
-    )
-    tasks: tuple[Line, ...] = Field(
-        default=(),
-        description="What it is about: plans (auth), tasks (auth/US-003) or tags. It runs for these, and for every "
-        "task once one of them has passed; [] means that it always runs.",
-    )
-    held_out: bool = Field(
-        default=False, description="true: it runs with held-out files, and agents see neither them nor its output."
-    )
-    files: tuple[Line, ...] = Field(
-        default=(), description="Globs of the held-out files that the gate needs; [] means all of them."
-    )
+    name: Annotated[str, Bounds(min_length=1, max_length=60, pattern=r"^\S(.*\S)?$")]
+    command: Annotated[Line, "The command, run by a shell."]
+    required: Annotated[bool, "false: a failure is only a warning, and the task can pass."] = True
+    timeout: Annotated[Seconds | None, "Time limit in seconds; null: verify.timeout."] = None
+    report: Annotated[
+        str, "A glob of the JUnit XML files that the command writes; empty: only its exit code counts."
+    ] = ""
+    tasks: Annotated[
+        tuple[Line, ...],
+        (
+            "What it is about: plans (auth), tasks (auth/US-003) or tags. It runs for these, and for every "
+            "task once one of them has passed; [] means that it always runs."
+        ),
+    ] = ()
+    held_out: Annotated[bool, "true: it runs with held-out files, and agents see neither them nor its output."] = False
+    files: Annotated[tuple[Line, ...], "Globs of the held-out files that the gate needs; [] means all of them."] = ()
 
 
 class HeldOutSettings(ConfigSection):
     """Checks that agents never see."""
 
-    tells: Literal["nothing", "name", "summary"] = Field(
-        default="name", description="What agents learn when a held-out gate fails."
-    )
-    folder: str = Field(
-        default="",
-        description="Folder with the held-out files, outside the repository; empty: Ralph's own (`ralph hold-out`).",
-    )
+    tells: Annotated[Literal["nothing", "name", "summary"], "What agents learn when a held-out gate fails."] = "name"
+    folder: Annotated[
+        str, "Folder with the held-out files, outside the repository; empty: Ralph's own (`ralph hold-out`)."
+    ] = ""
 
 
 class Verify(ConfigSection):
     """The gates: commands that decide whether a task passes."""
 
-    default: tuple[Line, ...] = Field(
-        description="Run for every task. [] is allowed; work is then shown as unverified."
-    )
-    ui: tuple[Line, ...] = Field(default=(), description="Also run for tasks tagged ui.")
-    timeout: Seconds = Field(default=900, description="Time limit of each command, in seconds.")
-    env: tuple[str, ...] = Field(
-        default=(), description="Names (or patterns like FOO_*) of additional environment variables for gates."
-    )
-    where: Literal["clean", "slot"] = Field(
-        default="clean",
-        description="clean: in a fresh checkout of the commit; slot: where the agent worked, shown as in place.",
-    )
-    require: Literal["green", "proven"] = Field(
-        default="green",
-        description="proven: a task passes only if a test or a gate fails without its work; green: green is enough.",
-    )
-    require_for: tuple[Line, ...] = Field(
-        default=(), description="Tags of the tasks for which require is meant; [] means all tasks."
-    )
+    default: Annotated[tuple[Line, ...], "Run for every task. [] is allowed; work is then shown as unverified."]
+    ui: Annotated[tuple[Line, ...], "Also run for tasks tagged ui."] = ()
+    timeout: Annotated[Seconds, "Time limit of each command, in seconds."] = 900
+    env: Annotated[
+        tuple[str, ...], "Names (or patterns like FOO_*) of additional environment variables for gates."
+    ] = ()
+    where: Annotated[
+        Literal["clean", "slot"],
+        "clean: in a fresh checkout of the commit; slot: where the agent worked, shown as in place.",
+    ] = "clean"
+    require: Annotated[
+        Literal["green", "proven"],
+        "proven: a task passes only if a test or a gate fails without its work; green: green is enough.",
+    ] = "green"
+    require_for: Annotated[tuple[Line, ...], "Tags of the tasks for which require is meant; [] means all tasks."] = ()
 
 
 Consequence = Literal["fail", "hold", "tell"]
@@ -107,45 +98,41 @@ Consequence = Literal["fail", "hold", "tell"]
 class Integrity(ConfigSection):
     """What follows if work weakens the checks: fail the attempt, hold the work for approval, or only tell."""
 
-    vanished: Consequence = Field(default="fail", description="A test is gone, and nothing checks what it checked.")
-    skipped: Consequence = Field(default="fail", description="A test no longer runs.")
-    assertions: Consequence = Field(default="tell", description="A test checks less than before.")
-    definitions: Consequence = Field(
-        default="hold",
-        description="What a gate's command leads to was changed: scripts, settings, shadowing files.",
-    )
+    vanished: Annotated[Consequence, "A test is gone, and nothing checks what it checked."] = "fail"
+    skipped: Annotated[Consequence, "A test no longer runs."] = "fail"
+    assertions: Annotated[Consequence, "A test checks less than before."] = "tell"
+    definitions: Annotated[
+        Consequence, "What a gate's command leads to was changed: scripts, settings, shadowing files."
+    ] = "hold"
 
 
 class ReviewSettings(ConfigSection):
     """Another agent reviews each task's work when its gates pass, before it is committed."""
 
-    enabled: bool = Field(default=True, description="false: no reviews.")
-    rounds: Annotated[int, Field(ge=0, le=100)] = Field(
-        default=2, description="How often a review may send a task back before it is blocked."
-    )
-    blocking: Annotated[tuple[SeverityName, ...], Field(min_length=1)] = Field(
-        default=("critical", "major"),
-        description="Findings of these severities send a task back. Others are only reported.",
-    )
+    enabled: Annotated[bool, "false: no reviews."] = True
+    rounds: Annotated[int, Bounds(ge=0, le=100), "How often a review may send a task back before it is blocked."] = 2
+    blocking: Annotated[
+        tuple[SeverityName, ...],
+        Bounds(min_length=1),
+        "Findings of these severities send a task back. Others are only reported.",
+    ] = ("critical", "major")
 
 
 class BrowserSettings(ConfigSection):
     """Built-in page checks for UI tasks."""
 
-    enabled: bool = Field(default=True, description="false: Ralph checks no pages and runs only verify.ui.")
-    require: bool = Field(default=False, description="true: refuse to start if a UI task has no page to check.")
-    executable_path: str = Field(default="", description="Path to Chrome or Chromium; empty: Ralph looks for one.")
-    headless: bool = Field(default=True, description="false: show the browser on your screen.")
-    screenshot_dir: Line = Field(
-        default=".ralph/screenshots", description="Folder for screenshots; they are never committed."
-    )
-    base_url: str = Field(
-        default="",
-        pattern=r"^(https?://\S+)?$",
-        description="Base URL of paths in acceptance criteria; empty: the first service with a URL.",
-    )
-    timeout: Seconds = Field(default=30, description="Time limit for loading a page, in seconds.")
-    ignore: tuple[Line, ...] = Field(default=(), description="Regular expressions. Matching findings are ignored.")
+    enabled: Annotated[bool, "false: Ralph checks no pages and runs only verify.ui."] = True
+    require: Annotated[bool, "true: refuse to start if a UI task has no page to check."] = False
+    executable_path: Annotated[str, "Path to Chrome or Chromium; empty: Ralph looks for one."] = ""
+    headless: Annotated[bool, "false: show the browser on your screen."] = True
+    screenshot_dir: Annotated[Line, "Folder for screenshots; they are never committed."] = ".ralph/screenshots"
+    base_url: Annotated[
+        str,
+        Bounds(pattern=r"^(https?://\S+)?$"),
+        "Base URL of paths in acceptance criteria; empty: the first service with a URL.",
+    ] = ""
+    timeout: Annotated[Seconds, "Time limit for loading a page, in seconds."] = 30
+    ignore: Annotated[tuple[Line, ...], "Regular expressions. Matching findings are ignored."] = ()
 
 
 class Commits(ConfigSection):
@@ -153,96 +140,86 @@ class Commits(ConfigSection):
 
     prd_changes: bool = True
     message: Line = "chore: update prd.json"
-    branch: Literal["own", "current"] = Field(
-        default="own",
-        description="own: work lands on ralph/<target>; current: your branch is also fast-forwarded to it at the end.",
-    )
-    assisted_by: bool = Field(default=True, description="Add a trailer Assisted-by: AGENT:MODEL to each commit.")
-    max_file_mb: Annotated[float, Field(gt=0, le=100_000)] = Field(
-        default=50, description="Largest file, in megabytes, that Ralph commits. The agent learns about larger ones."
-    )
+    branch: Annotated[
+        Literal["own", "current"],
+        "own: work lands on ralph/<target>; current: your branch is also fast-forwarded to it at the end.",
+    ] = "own"
+    assisted_by: Annotated[bool, "Add a trailer Assisted-by: AGENT:MODEL to each commit."] = True
+    max_file_mb: Annotated[
+        float,
+        Bounds(gt=0, le=100_000),
+        "Largest file, in megabytes, that Ralph commits. The agent learns about larger ones.",
+    ] = 50
 
 
 class ReceiptSettings(ConfigSection):
     """Receipts: signed statements about each commit that Ralph makes."""
 
-    enabled: bool = Field(default=True, description="false: no receipts.")
-    sign: Literal["auto", "never", "require"] = Field(
-        default="auto",
-        description="auto: sign with your git key (user.signingkey) if you have one; require: refuse to run without.",
-    )
+    enabled: Annotated[bool, "false: no receipts."] = True
+    sign: Annotated[
+        Literal["auto", "never", "require"],
+        "auto: sign with your git key (user.signingkey) if you have one; require: refuse to run without.",
+    ] = "auto"
 
 
 class Worktrees(ConfigSection):
     """What Ralph adds to its working copies besides the files of their commit."""
 
-    auto: bool = Field(
-        default=True, description="Copy dependency folders that git ignores (.venv, node_modules, …); false: do not."
-    )
-    setup: tuple[Line, ...] = Field(
-        default=(), description="Commands that Ralph runs in a new working copy, and again when a lock file changes."
-    )
-    link: tuple[Line, ...] = Field(default=(), description="Paths that Ralph links to those in your checkout.")
-    copy_: tuple[Line, ...] = Field(
-        default=(), alias="copy", description="Paths, or globs such as .env.*, that Ralph copies from your checkout."
-    )
-    timeout: Seconds = Field(default=900, description="Time limit of each set-up command and each copy, in seconds.")
-    max_gb: Annotated[float, Field(gt=0, le=1_000_000)] | None = Field(
-        default=20, description="Size limit of all working copies together, in gigabytes; null: no limit."
-    )
-    keep_days: Annotated[float, Field(gt=0, le=36_500)] | None = Field(
-        default=30, description="Days after which Ralph removes an unused working copy; null: never."
-    )
+    auto: Annotated[bool, "Copy dependency folders that git ignores (.venv, node_modules, …); false: do not."] = True
+    setup: Annotated[
+        tuple[Line, ...], "Commands that Ralph runs in a new working copy, and again when a lock file changes."
+    ] = ()
+    link: Annotated[tuple[Line, ...], "Paths that Ralph links to those in your checkout."] = ()
+    copy_: Annotated[
+        tuple[Line, ...], Key(name="copy"), "Paths, or globs such as .env.*, that Ralph copies from your checkout."
+    ] = ()
+    timeout: Annotated[Seconds, "Time limit of each set-up command and each copy, in seconds."] = 900
+    max_gb: Annotated[
+        Annotated[float, Bounds(gt=0, le=1_000_000)] | None,
+        "Size limit of all working copies together, in gigabytes; null: no limit.",
+    ] = 20
+    keep_days: Annotated[
+        Annotated[float, Bounds(gt=0, le=36_500)] | None,
+        "Days after which Ralph removes an unused working copy; null: never.",
+    ] = 30
 
 
 class SessionSettings(ConfigSection):
-    """Limits of sessions."""
+    """Bounds of sessions."""
 
-    max_reviews: Annotated[int, Field(ge=1, le=100)] = Field(
-        default=3, description="How many session reviews in one run may find gaps before the session is blocked."
-    )
+    max_reviews: Annotated[
+        int, Bounds(ge=1, le=100), "How many session reviews in one run may find gaps before the session is blocked."
+    ] = 3
 
 
 class Config(ConfigSection):
     """The whole file."""
 
-    schema_: str | None = Field(default=None, alias="$schema")
-    max_retries: Annotated[int, Field(ge=1, le=1000)] = Field(
-        default=3, description="Failed attempts before a task is blocked."
-    )
+    schema_: Annotated[str | None, Key(name="$schema")] = None
+    max_retries: Annotated[int, Bounds(ge=1, le=1000), "Failed attempts before a task is blocked."] = 3
     provider: Provider
-    providers: dict[str, Provider] = Field(default_factory=dict, description="More agents, by name.")
-    roles: dict[RoleName, RoleSettings] = Field(
-        default_factory=dict, description=f"The agent and model of each role: {', '.join(ROLES)}."
+    providers: Annotated[dict[str, Provider], "More agents, by name."] = field(default_factory=dict)
+    roles: Annotated[dict[RoleName, RoleSettings], f"The agent and model of each role: {', '.join(ROLES)}."] = field(
+        default_factory=dict
     )
     services: tuple[Service, ...] = ()
-    verify: Verify = Field(
-        default_factory=section(Verify, default=()),
-        description="The gates as plain commands; required without gates.",
-    )
-    gates: tuple[GateSetting, ...] | None = Field(
-        default=None, description="The gates with names, instead of verify.default; null: verify.default."
-    )
-    held_out: HeldOutSettings = Field(
-        default_factory=section(HeldOutSettings), description="Checks that agents never see."
-    )
-    review: ReviewSettings = Field(
-        default_factory=section(ReviewSettings, enabled=False),
-        description="Reviews of each task; {} switches them on.",
-    )
-    protect: tuple[Line, ...] = Field(
-        default=(), description="Globs of files that no agent may change, in git's syntax (** for any depth)."
-    )
-    integrity: Integrity = Field(default_factory=Integrity, description="What follows if work weakens tests or gates.")
-    race: RaceSettings = Field(
-        default_factory=section(RaceSettings), description="Several agents attempt the same task."
-    )
-    budget: Budget = Field(default_factory=section(Budget), description="What a run, a plan and a task may cost.")
-    worktrees: Worktrees = Field(default_factory=section(Worktrees))
-    session: SessionSettings = Field(default_factory=section(SessionSettings))
-    browser: BrowserSettings = Field(default_factory=section(BrowserSettings))
-    commits: Commits = Field(default_factory=section(Commits))
-    receipts: ReceiptSettings = Field(default_factory=section(ReceiptSettings))
+    verify: Annotated[Verify, "The gates as plain commands; required without gates."] = Verify(default=())
+    gates: Annotated[
+        tuple[GateSetting, ...] | None, "The gates with names, instead of verify.default; null: verify.default."
+    ] = None
+    held_out: Annotated[HeldOutSettings, "Checks that agents never see."] = HeldOutSettings()
+    review: Annotated[ReviewSettings, "Reviews of each task; {} switches them on."] = ReviewSettings(enabled=False)
+    protect: Annotated[
+        tuple[Line, ...], "Globs of files that no agent may change, in git's syntax (** for any depth)."
+    ] = ()
+    integrity: Annotated[Integrity, "What follows if work weakens tests or gates."] = Integrity()
+    race: Annotated[RaceSettings, "Several agents attempt the same task."] = RaceSettings()
+    budget: Annotated[Budget, "What a run, a plan and a task may cost."] = Budget()
+    worktrees: Worktrees = Worktrees()
+    session: SessionSettings = SessionSettings()
+    browser: BrowserSettings = BrowserSettings()
+    commits: Commits = Commits()
+    receipts: ReceiptSettings = ReceiptSettings()
 
     @property
     def unused_gates(self) -> tuple[str, ...]:
@@ -270,7 +247,7 @@ class Config(ConfigSection):
         first, *others = chosen.providers or (chosen.provider or config_rules.DEFAULT,)
         agent = self.agent(first)
         if chosen.model:
-            agent = replace(agent, provider=agent.provider.model_copy(update={"model": chosen.model}))
+            agent = replace(agent, provider=replace(agent.provider, model=chosen.model))
         return (agent, *map(self.agent, others))
 
     def executor(self, name: str) -> NamedProvider:
@@ -301,12 +278,12 @@ class Config(ConfigSection):
             name=config_rules.DEFAULT if program in self.providers else program, provider=self.provider
         )
 
-    def with_model(self, role: RoleName, model: str | None) -> Config:
+    def with_model(self, role: RoleName, model: str | None) -> "Config":
         """The same configuration with another model for one role."""
         if not model:
             return self
-        changed = self.roles.get(role, RoleSettings()).model_copy(update={"model": model})
-        return self.model_copy(update={"roles": {**self.roles, role: changed}})
+        changed = replace(self.roles.get(role, RoleSettings()), model=model)
+        return replace(self, roles={**self.roles, role: changed})
 
 
 def load(root: Path) -> Config:
@@ -318,17 +295,30 @@ def load(root: Path) -> Config:
 
 
 def parse(data: bytes, *, name: str = NAME) -> Config:
-    return validation.parse(
-        Config, data, name=name, rules=config_rules.mistakes_in, remedy="`ralph schema config` describes every key."
-    )
+    remedy = "`ralph schema config` describes every key."
+    return read_section(Config, data, name=name, rules=config_rules.mistakes_in, remedy=remedy)
+
+
+def read_section(of: type[S], data: bytes, *, name: str, rules: Rules = lambda _document: (), remedy: str = "") -> S:
+    """A section from a file, read plainly; in any unusual form, the schema accepts it or lists every mistake."""
+    try:
+        document = validation.parse_plainly(data)
+        if any(True for _ in rules(document)):
+            raise UnusualForm
+        return of.read(document)
+    except (UnusualForm, ValueError, RecursionError):
+        from ralph import config_schema
+
+        return config_schema.load(of, data, name=name, rules=rules, remedy=remedy)
 
 
 def schema() -> dict[str, object]:
     """The published JSON Schema, for editors."""
-    made = Config.model_json_schema(by_alias=True)
+    from ralph import config_schema
+
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **made,
+        **config_schema.schema(Config),
         "anyOf": [{"required": ["verify"]}, {"required": ["gates"], "properties": {"gates": {"type": "array"}}}],
         "title": NAME,
         "description": "Configuration of Ralph.",

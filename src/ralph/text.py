@@ -4,25 +4,24 @@ others goes through `plain`; whole lines of structured data go through `escaped`
 from __future__ import annotations
 
 import codecs
-import re
+
+from ralph.patterns import lazy
 
 _STRING = r"[^\x07\x1b\x9c]*"
-SEQUENCE = re.compile(
+SEQUENCE = lazy(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*(?:[@-~]|(?=\x1b))"
     rf"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_STRING}(?:\x07|\x1b\\|\x9c|(?=\x1b))"
     r"|\x1b[ -/]+[0-~]|\x1b[0-OQ-WYZ\\`-~]"
 )
-LEFT_OVER = re.compile(
-    rf"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_STRING}\x1b?|\x1b[ -/]*)\Z"
-)
+LEFT_OVER = lazy(rf"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_STRING}\x1b?|\x1b[ -/]*)\Z")
 """A sequence that the text's end cuts off."""
 MAX_LEFT_OVER = 4_096
-UNPRINTABLE = re.compile(r"[^\n\t -~\xa1-\xac\xae-\u02ff\u0370-\u05ff\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
+UNPRINTABLE = lazy(r"[^\n\t -~\xa1-\xac\xae-\u02ff\u0370-\u05ff\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 """Characters that need a closer look: all but those of the most common scripts."""
-JOINED = re.compile(r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
+JOINED = lazy(r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
 """A joiner between two letters or symbols: Persian, Hindi and families of emojis need it."""
 _MARKS = r"[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-PILED_UP = re.compile(f"({_MARKS}{{4}}){_MARKS}+")
+PILED_UP = lazy(f"({_MARKS}{{4}}){_MARKS}+")
 UNSEEN = "\N{REPLACEMENT CHARACTER}"
 OVERWRITTEN = "\N{SYMBOL FOR CARRIAGE RETURN}"
 """The end of a line that the next line overwrites on a terminal."""
@@ -107,3 +106,13 @@ class PlainStream:
         self._held = text[end:]
         text = text[:end].replace("\r\n", "\n").replace("\r", f"{OVERWRITTEN}\n")
         return plain(text).encode()
+
+
+def join_lines(ours: bytes, before: bytes, theirs: bytes) -> bytes:
+    """Return a file of notes after two wrote to it: `ours`, with the lines that `theirs` added and removed since."""
+    if ours == before:
+        return theirs
+    known, wanted, there = (frozenset(text.splitlines()) for text in (before, theirs, ours))
+    kept = [line for line in ours.splitlines() if line in wanted or line not in known]
+    added = [line for line in theirs.splitlines() if line not in known and line not in there]
+    return b"".join(line + b"\n" for line in (*kept, *added))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -18,7 +19,12 @@ Json = dict[str, object]
 Rules = Callable[[Json], Iterable[str]]
 MAX_SHOWN = 50
 NUL = b"\\u0000"
+EXACT = 1 << 53  # whole numbers up to here are exact as floats
 WORDS = frozenset({"notes", "learnings", "reason", "summary", "output"})  # said, and never made a command of
+
+
+class UnusualForm(Exception):
+    """The value is not in the usual form; the schema decides whether it is valid."""
 
 
 class Mistakes(RalphError):
@@ -61,6 +67,25 @@ def check(model: type[M], data: bytes, where: tuple[int | str, ...] = ()) -> tup
         return model.model_validate_json(data, strict=True, by_alias=True, by_name=False), []
     except ValidationError as error:
         return None, [_describe(item, model, where) for item in error.errors(include_url=False)]
+
+
+def parse_plainly(data: bytes) -> Json:
+    """`data` as a JSON object, without pydantic; raise `UnusualForm` if anything about it is unusual."""
+    document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=finite)
+    if b"\\ud" in data.lower() or NUL in data or type(document) is not dict:
+        raise UnusualForm
+    return document
+
+
+def _refuse(constant: str) -> object:
+    raise UnusualForm(constant)
+
+
+def finite(number: str) -> float:
+    value = float(number)
+    if value in (float("inf"), float("-inf")):
+        raise UnusualForm(number)
+    return value
 
 
 def parse_object(data: bytes, *, name: str) -> Json:

@@ -225,7 +225,6 @@ def test_options_are_refused_where_they_do_nothing(green: Project) -> None:
     specs.write_plan(green, specs.spec("a", specs.task("a-1")))
 
     for target, option, value, where in (
-        ("specs", "-j", "2", "--jobs does not apply to the specs workflow, only to request and feature."),
         ("specs", "--config", "quick", "--config does not apply to the specs workflow, only to requirements."),
         ("auth", "--on-failure", "stop", "--on-failure does not apply to the feature workflow, only to request."),
         ("auth", "--config", "quick", "--config does not apply to the feature workflow, only to requirements."),
@@ -234,7 +233,9 @@ def test_options_are_refused_where_they_do_nothing(green: Project) -> None:
         assert where in said
         assert "→ Leave --" in said
     assert "--on-failure does not apply" in refused(green, "start", "build", "--on-failure", "stop")
-    assert "--jobs does not apply to the session workflow" in refused(green, "session", "x", "--jobs", "2")
+    said = refused(green, "session", "x", "--jobs", "2")
+    assert "--jobs does not apply to the session workflow, only to request, requirements, specs and feature." in said
+    assert "A session's roles take turns, and each reads what the one before it has written." in said
     assert green.calls() == 0
 
 

@@ -351,6 +351,6 @@ def test_bad_command_lines(ready: Project) -> None:
     assert "The request is empty" in ready.ralph("plan", "  ", "--yes", code=1).stderr
     assert "There is no request" in ready.ralph("plan", code=1).stderr
     ready.ralph("init", "--specs")
-    refused = ready.ralph("start", "build", "--jobs", "2", code=1).stderr
-    assert "--jobs does not apply to the specs workflow, only to request and feature." in refused
+    refused = ready.ralph("start", "build", "--on-failure", "stop", code=1).stderr
+    assert "--on-failure does not apply to the specs workflow, only to request." in refused
     assert json.loads(ready.ralph("schema", "request").stdout)["properties"]

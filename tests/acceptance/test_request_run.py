@@ -326,4 +326,4 @@ def test_a_state_commit_of_many_files_asks_git_no_more_often_than_one_of_few(pro
         project.ralph("start")
     changed = project.git("diff", "--name-only", "main", "ralph/request", "--", ".ralph").splitlines()
     assert len(changed) >= 2 * tasks
-    assert count() <= 60
+    assert count() <= 40

@@ -227,7 +227,6 @@ def test_r4_14_config_takes_other_steps_and_the_banner_names_them(founded: Found
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "--jobs", "2"), "--jobs does not apply to the requirements workflow, only to request and feature."),
         (("run", "--on-failure", "stop"), "--on-failure does not apply to the requirements workflow, only to request."),
     ],
 )

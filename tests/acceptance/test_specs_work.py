@@ -106,15 +106,20 @@ def test_a_person_commits_another_file_and_the_work_is_kept_on_top(half: Project
     assert half.calls() == 2, "what had passed is not done again"
 
 
-def test_a_person_commits_the_same_file_and_their_version_wins(half: Project) -> None:
+def test_a_person_commits_the_same_file_and_an_agent_merges_both_versions(half: Project) -> None:
     commits(half, "Better", one__txt="better\n")
+    merge = {
+        "match": "(?s)# Fix: A.*with conflict markers",
+        "write": {"one.txt": "better one\n"},
+        "then": ["<TASK_DONE>"],
+    }
+    half.script(A2, merge)
 
-    done = half.ralph("start", "build")
+    half.ralph("start", "build")
 
-    assert "both changed one.txt. Ralph uses the version from the commits" in done.stdout
-    commit = finished(half, "two.txt")
-    assert half.landed("one.txt", commit) == "better"
-    assert half.landed("one.txt", "refs/ralph/attempts/specs/a-1/1") == "one", "the other one is kept"
+    commit = finished(half, "one.txt", "two.txt")
+    assert half.landed("one.txt", commit) == "better one"
+    assert half.landed("one.txt", "refs/ralph/attempts/specs/a-1/1") == "one", "the one that had passed is kept"
 
 
 def test_a_person_commits_all_of_the_waiting_work_themselves(half: Project) -> None:

@@ -15,7 +15,9 @@ sys.argv = ["ralph", *sys.argv[1:]]
 from ralph.cli.entry import main
 main()
 """
-LOOKS = {"asyncio", "pydantic", "importlib.metadata", "ralph.config", "ralph.agent", "ralph.engine", "ralph.steps"}
+SCHEMAS = {"pydantic", "pydantic_core", "importlib.metadata"}
+READS = {"asyncio", "ralph.agent", "ralph.checkout", "ralph.engine.lifecycle", "ralph.steps"} | SCHEMAS
+LOOKS = {"ralph.config", "ralph.engine"} | READS
 ATTEMPTS = {
     "ralph.steps", "ralph.provision", "ralph.testing",
     "ralph.engine.attempt", "ralph.engine.baseline", "ralph.engine.landing", "ralph.engine.loop",
@@ -61,16 +63,23 @@ def test_commands_that_only_look_load_neither_the_engine_nor_what_it_needs(finis
     assert sorted(found & (LOOKS | ATTEMPTS | OTHERS)) == []
 
 
+def test_what_is_next_is_told_without_the_parts_that_work(finished: Project) -> None:
+    found = loaded(finished, "next")
+    assert "ralph.workflows.feature.workflow" in found
+    assert sorted(found & (READS | ATTEMPTS | OTHERS)) == []
+
+
 def test_a_run_of_a_finished_plan_loads_nothing_that_only_attempts_need(finished: Project) -> None:
     found = loaded(finished, "run", "auth")
     assert "ralph.engine.lifecycle" in found
-    assert sorted(found & (ATTEMPTS | OTHERS)) == []
+    assert sorted(found & (ATTEMPTS | OTHERS | SCHEMAS)) == []
 
 
-def test_a_run_of_a_finished_plan_starts_few_processes(finished: Project) -> None:
+@pytest.mark.parametrize(("args", "most"), [("status", 2), ("next", 2), ("run auth", 7)])
+def test_with_a_finished_plan_few_processes_start(finished: Project, args: str, most: int) -> None:
     with finished.counting_git() as count:
-        finished.ralph("run", "auth")
-    assert 0 < count() <= 16
+        finished.ralph(*args.split())
+    assert 0 < count() <= most
 
 
 def test_a_story_and_its_final_verification_start_few_processes(project: Project) -> None:
@@ -84,4 +93,4 @@ def test_a_story_and_its_final_verification_start_few_processes(project: Project
     project.git("commit", "-qm", "Plan")
     with project.counting_git() as count:
         project.ralph("run", "auth")
-    assert 0 < count() <= 32, "one of them looks for the notes with receipts, while there are none"
+    assert 0 < count() <= 23

@@ -25,7 +25,7 @@ DONE = "<ralph>DONE</ralph>"
 
 def agent(folder: Path, lines: str, **settings: Any) -> Provider:
     path = program(folder / "agent", lines)
-    return Provider.model_validate({"command": str(path), "protocol": "acp", "timeout": 60, **settings})
+    return Provider.read({"command": str(path), "protocol": "acp", "timeout": 60, **settings})
 
 
 def ask(folder: Path, lines: str, *, prompt: str = "Do it.\n", **settings: Any) -> AgentResult:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ralph.engine.agent_limits import FIRST_WAIT, MAX_WAIT, MAX_WAITS
-from ralph.engine.loop import work_through
+from ralph.engine.loop import mark_begun, work_through
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptStarted, TaskBlocked, Waited
 from ralph.plan.attempt import StepResult
@@ -319,3 +319,17 @@ def test_an_error_in_one_attempt_ends_the_others_and_is_the_one_that_is_told(per
     engine(person, body, stories=("One", "Two"), turns=turns, jobs=2)
 
     assert others == ["US-001"]
+
+
+def test_no_crash_copy_is_made_while_the_plan_is_ahead_of_the_branch(person: Project) -> None:
+    """Otherwise a kill at that moment would leave a task that has passed, without its work."""
+
+    async def body(made: Engine) -> tuple[bool, bool]:
+        async with made.run.ahead:
+            beginning = asyncio.create_task(mark_begun(made.run, made.work("US-002"), "A note."))
+            await asyncio.sleep(0)
+            early = made.task("US-002").notes == ""
+        await beginning
+        return early, made.task("US-002").notes == "A note."
+
+    assert engine(person, body, stories=("One", "Two"), jobs=2) == (True, True)

@@ -106,7 +106,7 @@ def test_the_first_that_passes_lands_and_the_others_are_stopped_and_kept(person:
 
 def test_a_loser_that_is_in_its_gates_is_stopped_there_and_kept(person: Project) -> None:
     """Its agent had finished, which a later run would resume: nothing is left to resume in a lost race."""
-    gate = f"test -e two.txt || {{ touch {person.folder}/waits; sleep 60; }}"
+    gate = f"! test -e one.txt || {{ touch {person.folder}/waits; sleep 60; }}"
 
     async def later(context: Context) -> StepResult:
         await until((person.folder / "waits").exists)

@@ -64,7 +64,7 @@ class Ground:
 
     def copy(self, env: dict[str, str] | None = None, **settings: Any) -> Destination:
         return Destination(
-            settings=Worktrees.model_validate(settings),
+            settings=Worktrees.read(settings),
             source=self.source,
             top=self.top,
             owner="test",

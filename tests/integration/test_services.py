@@ -134,7 +134,7 @@ async def main():
     told = {{"ready": 0, "problem": ""}}
     def ready(*_):
         told["ready"] += 1
-    service = Service.model_validate_json(sys.argv[1])
+    service = Service.read(json.loads(sys.argv[1]))
     try:
         here = Path.cwd()
         async with Services((service,), cwd=here, logs=here, owner="t", started=ready, secrets=Secrets()) as services:
@@ -147,7 +147,7 @@ async def main():
 asyncio.run(main())
 """
     done = subprocess.run(
-        [sys.executable, "-c", code, service.model_dump_json()],
+        [sys.executable, "-c", code, json.dumps(service.document())],
         cwd=web.folder,
         capture_output=True,
         text=True,

@@ -412,7 +412,7 @@ def hooked(copy: Copy, script: str, name: str = "pre-commit") -> Any:
     executable(copy.person.path / ".git/hooks" / name, f"#!/bin/sh\n{script}\n")
     copy.agent("echo x > new.py")
     copy.take()
-    do(copy.copy.reset(copy.base, f"{copy.commit}^{{tree}}"))
+    do(copy.copy.reset(copy.base, do(copy.copy.repo.tree_of(copy.commit))))
     return do(commit_with_hooks(copy.copy, copy.base, copy.commit, "feat: x", copy.person.env, owner="r"))
 
 

@@ -120,7 +120,7 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
     given = {"setup": ["uv sync"], "link": ["node_modules"], "copy": [".env.*"], "timeout": 60, "auto": False}
     given |= {"maxGb": 5, "keepDays": 7}
     worktrees = parsed(worktrees=given).worktrees
-    assert worktrees.model_dump(mode="json", by_alias=True) == given
+    assert worktrees.document() == given
 
 
 @pytest.mark.parametrize(

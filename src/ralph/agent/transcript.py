@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ralph.patterns import lazy
 from ralph.text import strip_ansi
 
 MAX_LINE = 1 << 16
@@ -16,10 +17,10 @@ MAX_MARKERS = 500
 NEAR_END = 4_096
 PAUSE = 0.2  # the minimum seconds between two lines for a watcher
 
-FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
-MARKER = re.compile(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
-TASK_MARKER = re.compile(r" {0,3}<TASK_(DONE|BLOCKED)(.*)>\s*")
-REASON = re.compile(r"\s+reason\s*=(.*)")
+FENCE = lazy(r" {0,3}(`{3,}|~{3,})(.*)")
+MARKER = lazy(r" {0,3}<ralph>([A-Z]+)(?::(.*))?</ralph>\s*")
+TASK_MARKER = lazy(r" {0,3}<TASK_(DONE|BLOCKED)(.*)>\s*")
+REASON = lazy(r"\s+reason\s*=(.*)")
 """The spelling of the specs workflow; a reason may contain anything, including quotes."""
 MARKS = ("**", "`")
 MAX_MARKS = 4

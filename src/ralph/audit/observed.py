@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from ralph.audit.absorbed import MAX_FILES, Compared
-from ralph.audit.conventions import is_test_file
 from ralph.audit.files import Tree
 from ralph.audit.found import FoundTest
-from ralph.audit.languages import tests_in
+from ralph.audit.languages import may_have_tests, tests_in
 from ralph.audit.lines import listed, shown
 from ralph.audit.reported import FilesByName, TestsByName, without_case
 from ralph.frozen import Frozen
@@ -102,17 +101,17 @@ class _Search:
 
     def _in_changed_files(self) -> Iterator[Missing]:
         pairs = {pair.before: pair.after for pair in self._compared.pairs}
-        files = FilesByName(self._base.paths)
+        files = FilesByName(filter(may_have_tests, self._base.paths))
         were = TestsByName((*pairs, *self._compared.gone), files)
         found, left = _behind(self._missing, were)
         self._missing = left
-        now = TestsByName(pairs.values(), FilesByName(self._work.paths))
+        now = TestsByName(pairs.values(), FilesByName(filter(may_have_tests, self._work.paths)))
         yield from self._stopped((pairs[test] for test in found if test in pairs), now)
 
     def _in_other_files(self) -> Iterator[Missing]:
         """Tests of files that are as they were; only these are read that a missing name may be in."""
         changed = {test.path for pair in self._compared.pairs for test in (pair.before, pair.after)}
-        files = FilesByName(path for path in self._work.paths if is_test_file(path))
+        files = FilesByName(filter(may_have_tests, self._work.paths))
         wanted: set[str] = set()
         for name in self._missing:
             wanted.update(files.named_in(name) or files.paths)

@@ -1,6 +1,6 @@
 """Finds the test that a name in a report means. Each runner spells names in its own way.
 
-pytest says `test_total[1]` of `tests.test_shop.TestCart`, vitest `cart > is empty` of `src/cart.test.ts`, jest twice
+pytest says `test_total[1]` of `tests.test_shop.TestCart`, vitest `cart > is empty` of `src/cart.test.ts`, jest only
 `cart is empty`, go `TestTotal/one` of `example.com/shop`. The test's own name is at the end, perhaps before its case.
 """
 
@@ -16,7 +16,7 @@ from ralph.audit.found import FoundTest
 _CASE = re.compile(r"(?<=\w)(?:[\[({/].*| with data set .*)$", re.DOTALL)
 _HOLE = re.compile(r"\\?%[sdifjoOp#]|\\?\$\\?\{[^}]*\}|\\?\$\w[\w.]*|\\?#\\?\{[^}]*\}")
 _START = re.compile(r"(?<![\w.])(?=\S)|(?<=[.:#/])(?=\w)")
-_PART = re.compile(r"[./\\:›\s]+")
+_PART = re.compile(r"[./\\:]+")
 _ANY = frozenset({"test", "tests", "spec", "index", "main"})  # a part of a name that says nothing by itself
 MAX_STARTS = 40
 

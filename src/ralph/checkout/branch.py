@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph.checkout.own_files import OwnFiles
 from ralph.git.repo import Repo
 
 if TYPE_CHECKING:
@@ -15,19 +13,24 @@ if TYPE_CHECKING:
     from ralph.receipts.writer import ReceiptWriter
 
 PENDING = "refs/ralph/pending"
+LINES = "refs/ralph/lines"
 STRAYS = "refs/ralph/strays"
 
 
 @dataclass
 class TargetBranch:
-    """`ralph/<target>`: only Ralph moves it during a run."""
+    """`ralph/<target>`: only Ralph moves it during a run.
+
+    With `defers_commit`, passed work lands on *lines* beside it, one for each spec, until a commit puts the whole line
+    on the branch. The pending ref names the commit with the newest plan while it is not the branch's own.
+    """
 
     repo: Repo
     name: str
     target: str
-    defers_commit: bool = False  # passed work stays on a pending ref until its whole spec has passed
+    defers_commit: bool = False
     receipts: ReceiptWriter | None = None  # None: commits get no receipts
-    expected: str = ""  # the tip as Ralph left it; empty: not known yet
+    expected: str = ""  # the commit with the newest plan, as Ralph left it; empty: not known yet
     _left: dict[str, str] = field(default_factory=dict)  # each of its refs as Ralph left it
 
     @property
@@ -38,47 +41,63 @@ class TargetBranch:
     def pending_ref(self) -> str:
         return f"{PENDING}/{self.target}"
 
-    async def tip(self) -> str:
-        """Return the base of the next work: the pending commits if there are any, else the branch."""
-        pending = await self._at(self.pending_ref) if self.defers_commit else ""
-        return pending or await self._at(self.ref)
+    def ref_of(self, line: str) -> str:
+        return f"{LINES}/{self.target}/{line}" if line else self.ref
 
-    async def committed(self) -> str:
-        """Return the branch's own commit."""
-        return await self._at(self.ref)
+    async def tip(self, line: str = "") -> str:
+        """Return the base of the next work on a line; of one that is not begun, and without one, the branch's tip."""
+        ref = self.ref_of(line)
+        is_known = self._left and line  # an agent may have made a ref that Ralph did not
+        return (self._left.get(ref, "") if is_known else await self.repo.tip(ref)) or await self.repo.tip(self.ref)
+
+    async def lines(self) -> dict[str, str]:
+        """Return the commits of the lines that are begun, by ref."""
+        return await self.repo.refs(f"{LINES}/{self.target}") if self.defers_commit else {}
+
+    async def plan_tip(self) -> str:
+        """Return the commit with the newest plan."""
+        return (await self.repo.tip(self.pending_ref) if self.defers_commit else "") or await self.tip()
 
     async def watch(self) -> None:
         """Record the current refs; `reclaim` undoes any later move that Ralph did not make."""
-        self.expected = await self.tip()
-        self._left = {ref: await self._at(ref) for ref in self._refs}
+        self.expected = await self.plan_tip()
+        refs = (self.ref, self.pending_ref) if self.defers_commit else (self.ref,)
+        self._left = {ref: await self.repo.tip(ref) for ref in refs} | await self.lines()
 
-    @property
-    def _refs(self) -> tuple[str, ...]:
-        return (self.ref, self.pending_ref) if self.defers_commit else (self.ref,)
-
-    async def land(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
-        """Move to `commit` if the tip is still `old`."""
-        ref = self.pending_ref if self.defers_commit else self.ref
-        known = await self._at(ref)
-        source = known if known == old or self.defers_commit else old
-        if not await self.repo.move((ref, commit, source), *moves):
+    async def land(self, commit: str, old: str, *moves: Move, line: str = "", closes: str = "") -> bool:
+        """Move the branch, or a line, to `commit` if its tip is still `old`; `closes`: the line that `commit` ends."""
+        ref = self.ref_of(line)
+        begins = bool(line) and not await self.repo.tip(ref)
+        after = {ref: commit}
+        if line:
+            after[self.pending_ref] = commit
+        elif self.defers_commit:
+            after |= {
+                one: "" for one in (self.pending_ref, self.ref_of(closes)) if one != ref and await self.repo.tip(one)
+            }
+        more: list[Move] = [(one, new, None) for one, new in after.items() if one != ref]
+        if not await self.repo.move((ref, commit, "" if begins else old), *more, *moves):
             return False
-        self.expected = self._left[ref] = commit
+        self.expected = commit
+        self._left = {one: new for one, new in (self._left | after).items() if new or one == self.pending_ref}
         return True
 
-    async def land_state(self, tree: str, message: str, own: OwnFiles) -> bool:
-        """Commit Ralph's own files: on top of the pending work, or on the branch itself if there is none."""
-        tip, base = await self.tip(), await self.committed()
-        waits = tip != base and any(path not in own for path in await self.repo.between(base, tree))
-        parent = tip if waits else base
-        if tree == await self.repo.tree_of(parent):
+    async def land_state(self, make: Callable[[str], Awaitable[str]], message: str) -> bool:
+        """Commit Ralph's own files: on the branch, or on the pending ref while work is pending.
+
+        `make` returns the tree with the newest plan, on top of a commit.
+        """
+        waits = bool(await self.lines())
+        tip = await self.plan_tip() if waits else await self.tip()
+        tree, before = await make(tip), await self.repo.tree_of(tip)
+        if tree == before:
             return True
-        commit = self.repo.write_commit(tree, (parent,), message)
-        receipt = () if waits else await self._state_receipt(commit, tree, parent)
-        lands = waits or not self.defers_commit
-        return await self.with_receipt(
-            receipt, lambda *moves: self.land(commit, tip, *moves) if lands else self.close(commit, base, *moves)
-        )
+        commit = self.repo.write_commit(tree, (tip,), message)
+        if waits:
+            self.expected = self._left[self.pending_ref] = commit
+            return await self.repo.move((self.pending_ref, commit, None))
+        receipt = await self._state_receipt(commit, tree, tip)
+        return await self.with_receipt(receipt, lambda *moves: self.land(commit, tip, *moves))
 
     async def _state_receipt(self, commit: str, tree: str, parent: str) -> tuple[Move, ...]:
         if not self.receipts:
@@ -106,29 +125,17 @@ class TargetBranch:
             self.receipts.warn(f"git could not move {receipt[0][0]}, so this receipt is only in .ralph/receipts.")
         return True
 
-    async def close(self, commit: str, old: str, *moves: tuple[str, str, str | None]) -> bool:
-        """Move the branch itself and drop the pending commits, which `commit` contains."""
-        pending = [(self.pending_ref, "", None)] if await self._at(self.pending_ref) else []
-        if not await self.repo.move((self.ref, commit, old), *pending, *moves):
-            return False
-        self.expected = self._left[self.ref] = commit
-        self._left.pop(self.pending_ref, None)
-        return True
-
     async def catch_up(self, commit: str) -> None:
         """Fast-forward the branch to a person's newer commit; do nothing if the two have diverged."""
-        tip = await self.committed()
-        waits = await self._at(self.pending_ref)
-        if tip and not waits and tip != commit and await self.repo.is_ancestor(tip, commit):
+        tip = await self.tip()
+        if tip and not await self.lines() and tip != commit and await self.repo.is_ancestor(tip, commit):
             await self.repo.move((self.ref, commit, tip))
 
     async def reclaim(self) -> str:
         """Undo a move that another process made during a run; return the ref under which its commit is kept."""
-        if not self.expected:
-            return ""
         kept, moves = "", list[tuple[str, str, str | None]]()
-        for ref in self._refs:
-            now, known = await self._at(ref), self._left.get(ref, "")
+        for ref, known in self._left.items():
+            now = await self.repo.tip(ref)
             if now != known or self._is_symbolic(ref):
                 kept = f"{STRAYS}/{now[:12]}" if now else ref
                 moves += [(kept, now, None)] if now else []
@@ -137,19 +144,7 @@ class TargetBranch:
             await self.repo.move(*moves)
         return kept
 
-    async def _at(self, ref: str) -> str:
-        """Return the commit of a ref, read from its file if possible, without starting a process."""
-        return _line_in(self.repo.git_dir / ref, len(self.repo.zero)) or await self.repo.tip(ref)
-
     def _is_symbolic(self, ref: str) -> bool:
         """Whether it is a symbolic ref or a link, which Ralph never creates."""
         path = self.repo.git_dir / ref
         return path.is_file() and (path.is_symlink() or path.read_bytes().startswith(b"ref:"))
-
-
-def _line_in(path: Path, length: int) -> str:
-    try:
-        line = path.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-    return line if len(line) == length and line.isalnum() else ""

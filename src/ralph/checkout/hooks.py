@@ -6,11 +6,11 @@ import re
 from collections.abc import Mapping
 
 from ralph.checkout.commit_subject import head_of
-from ralph.checkout.leaks import GITLINK, without_secrets
+from ralph.checkout.leaks import without_secrets
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
-from ralph.git.objects import TreeEntry, batched, write_object
+from ralph.git.objects import GITLINK, TreeEntry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
 from ralph.git.trees import NOTHING, changes_between, with_entries
 from ralph.process.spawn import ProgramOutput, capture

@@ -7,13 +7,12 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ralph.frozen import Frozen
-from ralph.git.objects import TreeEntry, batched, read_object, write_object
+from ralph.git.objects import GITLINK, TreeEntry, batched, read_object, write_object
 from ralph.git.parse import TreeChange
 from ralph.git.repo import Repo, failed
 from ralph.git.trees import NOTHING, with_entries
 from ralph.process.secret_values import is_ordinary
 
-GITLINK = "160000"
 MAX_NAMED = 10
 BATCH = 64
 """How many files are read at once."""

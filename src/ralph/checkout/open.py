@@ -42,12 +42,11 @@ class OpenCheckout(Frozen):
     plans: PlanWorktree
     own: OwnFiles
     project: Path  # the folder with the plan's files
-    notes: tuple[str, ...] = ()
 
     async def close(self, *, committed: bool) -> None:
         """Release the branch to the person; a plan that is not committed keeps its files."""
         if self.own.held and not committed:
-            self.branch.expected = self.branch.expected or await self.branch.tip()
+            self.branch.expected = self.branch.expected or await self.branch.plan_tip()
             self.plans.release()
         else:
             await self.plans.remove()
@@ -56,7 +55,7 @@ class OpenCheckout(Frozen):
         """Close after a run that was refused: a branch that this run created is deleted, so the plan stays editable."""
         if self.plans.is_new:
             await self.plans.remove()
-            await self.branch.repo.move((self.branch.ref, "", await self.branch.committed()))
+            await self.branch.repo.move((self.branch.ref, "", await self.branch.tip()))
         else:
             await self.close(committed=committed)
 
@@ -94,19 +93,12 @@ async def open_checkout(
         lock.unlink(missing_ok=True)  # a killed git left it; only this run uses these indexes
     if catch_up and not known_tip:
         await branch.catch_up(head)
-    theirs = await follow(branch, own)
+    await follow(branch, own)
     await plans.open(known_tip=known_tip)
     if own.held:
         plans.carry(workspace.root, wanted.carry, over=plans.is_new)
     project = plans.root if own.held else workspace.root
-    return OpenCheckout(branch=branch, plans=plans, own=own, project=project, notes=_preferred(branch, theirs))
-
-
-def _preferred(branch: TargetBranch, paths: tuple[str, ...]) -> tuple[str, ...]:
-    if not paths:
-        return ()
-    what = f"Passed work and newer commits on {branch.name} both changed {', '.join(paths)}"
-    return (f"{what}. Ralph uses the version from the commits and keeps the other in refs/ralph/attempts.",)
+    return OpenCheckout(branch=branch, plans=plans, own=own, project=project)
 
 
 def _own_files(workspace: Workspace, repo: Repo, wanted: CheckoutRequest) -> OwnFiles:

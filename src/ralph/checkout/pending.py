@@ -12,46 +12,45 @@ from ralph.git.repo import Repo
 
 
 class RebuiltCommits(Frozen):
-    """Pending commits, rebuilt on top of the branch."""
+    """Pending commits, rebuilt on top of another commit."""
 
     tip: str
     left_out: tuple[str, ...] = ()  # the ids of dropped commits
-    conflicts: tuple[str, ...] = ()  # files that keep the branch's version
+    conflicts: tuple[str, ...] = ()  # files that keep the other commit's version
 
 
-async def follow(branch: TargetBranch, own: OwnFiles) -> tuple[str, ...]:
-    """Rebase pending commits onto a person's newer commits; return the files in which the person's version won."""
-    pending, base = await _ends(branch)
-    if not pending or await branch.repo.is_ancestor(base, pending):
-        return ()
-    made = await _remade(branch, own, pending, base, lambda _: False)
-    await branch.repo.move((branch.pending_ref, made.tip, pending))
-    return made.conflicts
+async def follow(branch: TargetBranch, own: OwnFiles) -> None:
+    """Rebase pending lines onto newer commits of the branch, except where both changed the same lines of a file.
+
+    Such a line is merged when it ends, and an agent resolves the conflicts.
+    """
+    base = await branch.tip()
+    for ref, tip in (await branch.lines()).items():
+        if not await branch.repo.is_ancestor(base, tip):
+            fork = await branch.repo.merge_base(base, tip)
+            made = await _remade(branch.repo, own, (fork, tip), base, lambda _: False)
+            if not made.conflicts:
+                await branch.repo.move((ref, made.tip, tip))
 
 
 async def leave_out(branch: TargetBranch, own: OwnFiles, is_open: Callable[[str], bool]) -> tuple[str, ...]:
     """Drop pending commits by their messages, unless later work conflicts with that; return the dropped ids."""
-    pending, base = await _ends(branch)
-    if not pending:
-        return ()
-    made = await _remade(branch, own, pending, base, is_open)
-    if not made.left_out or made.conflicts:
-        return ()
-    await branch.repo.move((branch.pending_ref, made.tip, pending))
-    return made.left_out
-
-
-async def _ends(branch: TargetBranch) -> tuple[str, str]:
-    pending = await branch.repo.tip(branch.pending_ref) if branch.defers_commit else ""
-    return pending, await branch.committed() if pending else ""
+    left_out: tuple[str, ...] = ()
+    for ref, tip in (await branch.lines()).items():
+        fork = await branch.repo.merge_base(await branch.tip(), tip)
+        made = await _remade(branch.repo, own, (fork, tip), fork, is_open)
+        if made.left_out and not made.conflicts:
+            await branch.repo.move((ref, made.tip if made.tip != fork else "", tip))
+            left_out += made.left_out
+    return left_out
 
 
 async def _remade(
-    branch: TargetBranch, own: OwnFiles, pending: str, base: str, is_open: Callable[[str], bool]
+    repo: Repo, own: OwnFiles, line: tuple[str, str], base: str, is_open: Callable[[str], bool]
 ) -> RebuiltCommits:
-    repo, new, left_out = branch.repo, base, list[str]()
-    conflicts: list[str] = []
-    for commit, parent, message in await _chain(repo, base, pending):
+    """Write the commits between the two ends of a line again, on top of `base`."""
+    new, left_out, conflicts = base, list[str](), list[str]()
+    for commit, parent, message in await _chain(repo, *line):
         if is_open(message):
             left_out.append(commit)
             continue
@@ -62,9 +61,6 @@ async def _remade(
         tree = await _with(repo, tree, commit, state) if state else tree
         conflicts += code
         new = repo.write_commit(tree, (new,), message)
-    state = [path for path in await repo.between(new, pending) if path in own]
-    if state:  # the newest commit was dropped: keep its state
-        new = repo.write_commit(await _with(repo, new, pending, state), (new,), "The plan")
     return RebuiltCommits(tip=new, left_out=tuple(left_out), conflicts=tuple(dict.fromkeys(conflicts)))
 
 

@@ -16,9 +16,11 @@ from ralph import safe_files
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.own_files import OwnFiles
 from ralph.errors import RalphError
-from ralph.git.repo import Repo, nul
-from ralph.git.trees import file_entry, with_entries
+from ralph.git.objects import GITLINK
+from ralph.git.repo import Repo
+from ralph.git.trees import EXECUTABLE, LINK, blobs, file_entry, files_below, with_entries
 from ralph.stores import atomic
+from ralph.workspace import is_inside
 
 IN_THE_WAY = re.compile(r"'refs/heads/(\S+)' exists; cannot create 'refs/heads/(\S+)'")
 ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
@@ -41,16 +43,12 @@ class PlanWorktree:
         """The project root in it."""
         return self.folder / self.own.prefix
 
-    @property
-    def _index(self) -> Path:
-        return self.folder.with_name(f"{self.folder.name}.index")
-
     async def open(self, *, known_tip: str = "") -> None:
         """Attach the branch and load the plan from it, unless a killed run left a newer plan here.
 
         `known_tip`: the branch tip at the time of that plan.
         """
-        self.is_new = not await self.branch.committed()
+        self.is_new = not await self.branch.tip()
         self._remove_links()
         was_here = (self.folder / ".git").is_file() and await self._attach()
         self.was_left = was_here and self.committed
@@ -58,9 +56,8 @@ class PlanWorktree:
             self._remove_temporary()
         else:
             await self._add()
-        tip = await self.branch.tip()
         if not was_here or (self.committed and not known_tip):
-            await self.load(tip)
+            await self.load(await self.branch.plan_tip())
 
     def _remove_temporary(self) -> None:
         """Remove temporary files of a killed run; in a plan that is a folder, they would count as plan files."""
@@ -117,22 +114,28 @@ class PlanWorktree:
             raise _elsewhere(self.branch.name, found[1]) if found else _not_made(self.folder, message)
 
     async def load(self, commit: str) -> None:
-        """Write the plan's files as they are in a commit."""
-        wanted = await self.repo.paths_in(commit, *self.own.pathspecs) if self.own.pathspecs else []
+        """Write the plan's files as they are in a commit, byte for byte."""
+        wanted = await files_below(self.repo, commit, self.own.pathspecs)
         for path in self.own.on_disk(self.root):
             if self.own.name(path) not in wanted:
                 (self.root / path).unlink(missing_ok=True)
-        if wanted:
-            await self.repo.git("read-tree", commit, index=self._index)
-            await self.repo.git(
-                "checkout-index",
-                "--force",
-                "-z",
-                "--stdin",
-                stdin=nul(wanted),
-                index=self._index,
-                work_tree=self.folder,
-            )
+        content = await blobs(self.repo, {entry.name for entry in wanted.values() if entry.mode != GITLINK})
+        for path, entry in wanted.items():
+            if entry.mode != GITLINK:
+                self._write(path, entry.mode, content[entry.name])
+
+    def _write(self, path: str, mode: str, data: bytes) -> None:
+        if not is_inside(path) or ".git" in path.lower().split("/"):
+            raise RalphError(f"{self.branch.name} contains the path {path!r}, which git refuses to check out.")
+        place = safe_files.own_folder(self.folder, Path(path).parent) / Path(path).name
+        safe_files.remove_all(place)
+        if mode == LINK:
+            place.symlink_to(os.fsdecode(data))
+            return
+        with safe_files.open_new(place) as file:
+            file.write(data)
+        if mode == EXECUTABLE:
+            place.chmod(place.stat().st_mode | 0o111)
 
     def carry(self, source: Path, paths: Iterable[str], *, over: bool) -> list[str]:
         """Copy files from the person's checkout; return those that differed.
@@ -169,7 +172,6 @@ class PlanWorktree:
         self._remove_links()
         done = await self.repo.ask("worktree", "remove", "--force", "--force", str(self.folder))
         safe_files.remove_all(self.folder)
-        self._index.unlink(missing_ok=True)
         if done.code:  # then git still knows the folder
             await self.repo.ask("worktree", "prune")
 

@@ -10,9 +10,8 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.git.files import is_behind_link
+from ralph.git.objects import GITLINK
 from ralph.git.repo import Repo
-
-GITLINK = "160000"
 
 
 async def fill(repo: Repo, folder: Path, index: Path | None = None) -> None:

@@ -21,17 +21,17 @@ from ralph.checkout import submodules
 from ralph.checkout.branch import STRAYS
 from ralph.checkout.caches import is_cache
 from ralph.checkout.commit_subject import SHOWN
-from ralph.checkout.leaks import GITLINK, without_secrets
+from ralph.checkout.leaks import without_secrets
 from ralph.checkout.own_folder import OwnFolder, not_made
 from ralph.checkout.uncommittable import MAX_NAMED, OTHER_REPOSITORY, named, untaken
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git.files import beside, remove
-from ralph.git.objects import blob_name, commit_object, write_object
+from ralph.git.objects import GITLINK, blob_name, commit_object, write_object
 from ralph.git.parse import TreeChange
 from ralph.git.repo import failed, nul
 from ralph.git.soundness import discard, not_sound, unsound
-from ralph.git.trees import changes_between, entries_at, file_entry, with_entries
+from ralph.git.trees import changes_between, entries_at, file_entry, loose_files, with_entries
 
 
 class TakenWork(Frozen):
@@ -59,6 +59,7 @@ class WorkingCopy(OwnFolder):
     reset_at: float = 0.0  # when it was first reset for its current work
     continues: bool = False  # the next reset is for the same work as the last
     is_littered: bool = True  # it may contain files that are not in Ralph's index
+    shown: dict[str, bytes] = field(default_factory=dict)  # files of Ralph's own that agents may write, as at the start
     is_new: bool = False  # the last reset created its folder, so there is nothing to clean
     _forged: set[str] = field(default_factory=set)  # objects whose content did not match their name
     _untaken: dict[str, str] = field(default_factory=dict)  # what git could not add, and why
@@ -212,7 +213,7 @@ class WorkingCopy(OwnFolder):
         reasons += named(one for one in self._untaken.items() if one[0] not in left_out)
         changed = await submodules.changed(self.repo, self.folder)
         reasons += [f"{path}/ (its files changed, but it is a submodule)" for path in changed if path not in left_out]
-        reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes)]
+        reasons += [f"{path} (git ignores it)" for path in await self._ignored(changes, tree)]
         clean, leaked = await without_secrets(self.repo, base, tree, changes)
         if leaked:
             tree, changes = clean, await changes_between(self.repo, await self.repo.tree_of(base), clean)
@@ -342,9 +343,9 @@ class WorkingCopy(OwnFolder):
         info = "".join(f"{change.old_mode} {change.old}\t{change.path}\0" for change in changes)
         await self._insist("update-index", "-z", "--index-info", stdin=os.fsencode(info))
 
-    async def _ignored(self, changes: tuple[TreeChange, ...]) -> list[str]:
+    async def _ignored(self, changes: tuple[TreeChange, ...], tree: str) -> list[str]:
         """Return the first few ignored files that are not known caches."""
-        if not await self._has_rules(changes):
+        if not await self._has_rules(changes, tree):
             return []
         out = await self.repo.git(
             "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z",
@@ -353,18 +354,20 @@ class WorkingCopy(OwnFolder):
         listed = [one for path in out.split("\0")[:-1] for one in beside(self.folder, path, self.provided)]
         return [path for path in listed if not self._is_cache(path.rstrip("/"))][:MAX_NAMED]
 
-    async def _has_rules(self, changes: tuple[TreeChange, ...]) -> bool:
-        """Return whether there are any ignore rules; git is asked once, later changes are tracked."""
+    async def _has_rules(self, changes: tuple[TreeChange, ...], tree: str) -> bool:
+        """Return whether there are any ignore rules; the tree is read once, later changes are tracked."""
         if self.repo.ignores is None:
-            out = await self.repo.git(
-                "ls-files", "-z", "--", ":(top,glob)**/.gitignore",
-                index=self.index, work_tree=self.folder, literal=False,
-            )  # fmt: skip
+            known = loose_files(self.repo, tree)
+            paths = await self._ignore_files() if known is None else known
             self.repo.ignores = self.repo.has_exclude_files or any(
-                path not in self.own for path in out.split("\0")[:-1]
+                path.endswith(".gitignore") and path not in self.own for path in paths
             )
         self.repo.ignores |= any(change.path.endswith(".gitignore") for change in changes)
         return self.repo.ignores
+
+    async def _ignore_files(self) -> list[str]:
+        args = ("ls-files", "-z", "--", ":(top,glob)**/.gitignore")
+        return (await self.repo.git(*args, index=self.index, work_tree=self.folder, literal=False)).split("\0")[:-1]
 
     def _is_cache(self, path: str) -> bool:
         return self._is_ours(path) or is_cache(path)

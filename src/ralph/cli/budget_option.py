@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 
-from ralph import validation
-from ralph.config import Budget
+from ralph.config import Budget, read_section
 from ralph.errors import RalphError
 
 REMEDY = "For example: --budget usd=20,hours=8 or --budget target.usd=50,task.attempts=5,hard"
@@ -25,7 +24,7 @@ def parse_budget(text: str) -> Budget:
         inner[key] = _value(value.strip()) if given else True
     if not document:
         raise RalphError("--budget names no limit.", remedy=REMEDY)
-    return validation.parse(Budget, json.dumps(document).encode(), name="--budget", remedy=REMEDY)
+    return read_section(Budget, json.dumps(document).encode(), name="--budget", remedy=REMEDY)
 
 
 def _value(text: str) -> object:

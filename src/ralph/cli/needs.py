@@ -45,7 +45,8 @@ def lines(plans: Iterable[tuple[str, Plan]]) -> Iterator[str]:
             assert task.need, "it needs a person"
             yield f"  {target} {task.id} {words.cut(task.title, 60)} · {headline(task.need)}"
             first, *others = answers(target, task)
-            options = [other.split(f" {task.id} ", 1)[1] for other in others]
+            same = first.partition(f" {task.id}")[0]
+            options = [other.removeprefix(f"{same} {task.id} ") for other in others]
             yield f"    → {first}" + (f", or {', '.join(options)}" if options else "")
 
 

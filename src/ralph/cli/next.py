@@ -12,6 +12,7 @@ from ralph import workspace as workspaces
 from ralph.cli import needs
 from ralph.cli.complete import targets
 from ralph.config import Config
+from ralph.git.read import one_moment
 from ralph.plan.model import Plan
 from ralph.plan.work import Ending, Finished, Waiting, Work, WorkKind
 from ralph.views import words
@@ -31,6 +32,7 @@ STATES = {
 @click.command(name="next")
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_moment()
 def command(target: str | None, as_json: bool) -> int:
     """Show the next task of TARGET (a feature, a session, `request`, `requirements`, `specs`), or of every plan in
     the project."""
@@ -58,7 +60,7 @@ def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan |
     """What the plan's workflow would begin; None: there is no plan yet."""
     if plan is None:
         return None
-    upcoming = workflow_of(target).entry.open_workflow(workspace, config, target).next(plan)
+    upcoming = workflow_of(target).open(workspace, config, target).next(plan)
     assert not isinstance(upcoming, Waiting), "no run is active here"
     return upcoming
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -104,7 +104,7 @@ def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool
 async def _one_call(provider: Provider) -> WorkProbe:
     with probe_folders() as folders:
         await make_repository(folders, commit=False)
-        limited = provider.model_copy(update={"timeout": min(provider.timeout, SECONDS)})
+        limited = replace(provider, timeout=min(provider.timeout, SECONDS))
         return await probe_work(limited, folders, commit=False)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +21,8 @@ from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
 from ralph.git.read import one_moment
 from ralph.journal.events import RunEnded
+from ralph.plan.model import Plan
+from ralph.plan.select import waves
 from ralph.views.lines import say
 from ralph.workflows.checks import Check
 from ralph.workflows.racing import check_races, with_race
@@ -32,7 +35,7 @@ EXAMPLES = f"""\b
 Examples:
   ralph run auth               a feature, until every task passes and the final verification agrees
   ralph run request --jobs 4   a request's plan, four tasks in parallel
-  ralph run specs              the tasks of your specs, one commit for each spec
+  ralph run specs --jobs 2     the tasks of your specs, two specs in parallel, one commit for each
   ralph run                    the plan of a project that has only one, or the one made from requirements
   ralph run auth --race claude,codex   both attempt each task; the first whose work passes wins
   ralph run auth --once        one attempt, to try a configuration
@@ -79,14 +82,26 @@ def prepare(
     request = kind.entry.prepare(workspace, config, target, options)
     if kind.can_race:
         check_races(config, target.plan(), workspace.root, options.budget or config.budget)
-    if flags.race:
-        request = replace(request, command=f"{request.command} --race {flags.race}")
+    more = {"jobs": options.jobs if options.jobs > 1 else "", "race": flags.race}
+    again = "".join(f" --{name} {value}" for name, value in more.items() if value)
+    request = replace(request, command=f"{request.command}{again}")
     if (noted := opened(map(config.provider_for, ROLES))) and not is_silent:
         say(noted)
-    for warning in request.warnings:
+    for warning in (*request.warnings, *(_in_vain(target.plan()) if options.jobs > 1 else ())):
         say(f"! {warning}", fg="yellow", err=True)
     probe_new(workspace, config, kind, flags)
     return config, request, options
+
+
+def _in_vain(plan: Plan | None) -> Iterator[str]:
+    """Warn if no two tasks of a plan can run at the same time."""
+    if plan and plan.tasks[1:] and not any(wave[1:] for wave in waves(plan)):
+        field, what = ("dependsOn", "specs") if plan.specs else ("depends_on", "tasks")
+        is_silent = any(part.in_order for part in plan.specs or plan.tasks)
+        why = (
+            f" It does not say what its {what} depend on: add `{field}` to them, `[]` for nothing." if is_silent else ""
+        )
+        yield f"No two tasks of this plan can run at the same time, so --jobs changes nothing.{why}"
 
 
 def _need_all_good(checks: list[Check], *, is_silent: bool) -> None:

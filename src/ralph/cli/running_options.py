@@ -19,7 +19,13 @@ from ralph.frozen import Frozen
 from ralph.workflows.registry import WORKFLOWS, WorkflowType
 
 OPTIONS = (
-    click.option("-j", "--jobs", type=click.IntRange(1, 64), metavar="N", help="Run N independent tasks in parallel."),
+    click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(1, 64),
+        metavar="N",
+        help="Run N independent tasks (of specs: specs) in parallel.",
+    ),
     click.option(
         "--on-failure",
         type=click.Choice(["wait", "stop"]),
@@ -56,7 +62,7 @@ OPTIONS = (
 )
 
 SUPPORTED: dict[str, Callable[[WorkflowType], object]] = {
-    "jobs": lambda kind: kind.is_parallel,
+    "jobs": lambda kind: not kind.one_at_a_time,
     "on_failure": lambda kind: kind.can_halt,
     "race": lambda kind: kind.can_race,
     "config": lambda kind: kind.default_config,
@@ -116,8 +122,9 @@ def _not_for(kind: WorkflowType, name: str) -> RalphError:
     option = f"--{name.replace('_', '-')}"
     *others, last = (one.name for one in WORKFLOWS.values() if SUPPORTED[name](one))
     those = " and ".join(filter(None, (", ".join(others), last)))
+    why = f" {kind.one_at_a_time}" if name == "jobs" else ""
     return RalphError(
-        f"{option} does not apply to the {kind.name} workflow, only to {those}.", remedy=f"Leave {option} out."
+        f"{option} does not apply to the {kind.name} workflow, only to {those}.{why}", remedy=f"Leave {option} out."
     )
 
 

@@ -33,6 +33,7 @@ Examples:
   ralph start --jobs 4         four tasks in parallel, each in its own working copy
   ralph start plan             specs/*.md into tasks: implementation.json
   ralph start build            every task, one fresh agent for each; one commit for each spec
+  ralph start build --jobs 2   two specs in parallel
   ralph start build --once     one attempt, to try a configuration
   ralph start --json           events as JSON Lines on standard output
 \b

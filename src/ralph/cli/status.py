@@ -16,6 +16,7 @@ from ralph.cli.complete import targets
 from ralph.cli.complete import tasks as task_ids
 from ralph.cli.show_task import MAX_LINE, show_pages, show_task
 from ralph.errors import RalphError
+from ralph.git.read import one_moment
 from ralph.journal.reader import Figures, figures, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
@@ -43,6 +44,7 @@ Examples:
 @click.argument("target", required=False, shell_complete=targets)
 @click.option("--task", shell_complete=task_ids, help="Show one task with its notes and results.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@one_moment()
 def command(target: str | None, task: str | None, as_json: bool) -> int:
     """Show the state of TARGET (a feature, a session, `request`, `requirements`, `specs`), or of every plan."""
     workspace = workspaces.find(Path.cwd())

@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -69,8 +69,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     workspace = workspaces.find(Path.cwd())
     config = load_trusted(workspace, kinds=CHECKS)
     if headed:
-        shown = config.browser.model_copy(update={"headless": False})
-        config = config.model_copy(update={"browser": shown})
+        config = replace(config, browser=replace(config.browser, headless=False))
     if story and not target:
         target = find_by_task(workspace, story).name
     nameless = WORKFLOWS[NAMELESS].targets.everything(workspace)
@@ -79,7 +78,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     task = find_task(plan, story) if story else None
     if found:
         _warn_elsewhere(workspace, found)
-    workflow = workflow_of(found).entry.open_workflow(workspace, config, found) if found else _EveryGate(config)
+    workflow = workflow_of(found).open(workspace, config, found) if found else _EveryGate(config)
     folder = found.repo if found else workspace.root
     wanted = _visible_gates(workflow.gates(task))
     checked = asyncio.run(_check(workspace, folder, config, workflow, wanted, plan, task, as_json or is_hook))

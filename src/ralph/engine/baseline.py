@@ -22,7 +22,8 @@ async def check_baseline(run: Run) -> tuple[str, ...]:
     assert run.branch, "what is verified is on a branch"
     run.emit(BaselineStarted(gates=tuple(gate.command for gate in wanted)))
     began = time.monotonic()
-    tip = await run.branch.tip()
+    following = run.workflow.next(run.plan)
+    tip = await run.branch.tip(following.line if isinstance(following, Work) else "")
     checked = await run.interrupt.interruptible(run.verifier.check(tip, wanted, "baseline"))
     if checked is None:
         return ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -125,7 +125,12 @@ class LocalHost(Frozen):
         return self.run.workflow.prompt(request)
 
     def claims_in(self, work: Work, data: bytes) -> PlanClaims:
-        return self.run.workflow.claimed(self.run.plan, work, data)
+        """One folder can have the plan of several agents: what others have marked there is theirs to claim."""
+        run = self.run
+        if not run.shares_plan:
+            return run.workflow.claimed(run.plan, work, data)
+        run.marks.note(run.workflow, run.plan, data)
+        return replace(run.workflow.claimed(run.plan, work, run.marks.take(work) or data), note="")
 
     def check_contract(self, work: Work, step: str, before: FileTexts, after: FileTexts) -> ContractResult:
         return self.run.workflow.check_contract(work, step, before, after)
@@ -213,9 +218,9 @@ class LocalHost(Frozen):
             yield gate_run
 
     async def commit_base(self, attempt: Attempt) -> str:
-        """A spec's commit replaces all of its pending commits, so it starts from the branch's own commit."""
+        """A commit that closes a line replaces all of its commits, so it starts from the branch's own commit."""
         branch = self.run.branch
-        return await branch.committed() if branch and attempt.work.kind is WorkKind.FINISH else attempt.base
+        return await branch.tip() if branch and attempt.work.closes else attempt.base
 
     async def screenshots(self, attempt: Attempt) -> None:
         await self.run.verifier.screenshots(attempt.base, attempt.task, attempt.work.id)

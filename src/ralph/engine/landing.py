@@ -17,7 +17,7 @@ from ralph.git.read import attempt_ref
 from ralph.git.trees import changes_between
 from ralph.journal.events import Landed, Noted
 from ralph.plan.attempt import Record
-from ralph.plan.work import Outcome, Verdict, Work, WorkKind
+from ralph.plan.work import Outcome, Verdict, Work
 
 MAX_CONFLICTS = 5
 MAX_TRIES = 3
@@ -46,32 +46,32 @@ async def land(
     """Land an attempt's work on the branch or send it back, and update the plan. The caller must hold the turn."""
     branch = run.branch
     assert branch is not None, "work that lands has a branch"
-    attempt = f"{record.target}/{work.id}/{record.number}"
-    done = await branch.repo.has_line(record.base, await branch.tip(), f"{TRAILER}: {attempt}") if resumed else ""
+    done = await _landed_as(branch, work, record) if resumed else ""
     if done:  # the branch says that it had landed before the run was killed
         tree = await branch.repo.tree_of(done)
         outcome = await _verify_again(run, host, work, record, outcome, tree, record.base, has_moved=False)
         if outcome.verdict is Verdict.INTERRUPTED:
             return outcome
         await add_missing(run, branch, Landing(work=work, record=record, outcome=outcome, commit=done, tree=tree))
-        _settled(run, work, replace(outcome, commit=_named(branch, work, done)))
+        _settled(run, work, replace(outcome, commit=_named(work, done)))
         return replace(outcome, commit=done)
     for _ in range(MAX_TRIES):
-        tip = await branch.tip()
+        tip = await branch.tip(work.line)
         together, tree = await _bring_together(run, host, work, record, outcome, tip)
         if together.verdict is not Verdict.PASSED:
             if together.verdict is not Verdict.INTERRUPTED:
                 await _keep(branch, work, record, outcome)
                 run.save(settle(run.plan, work, together, run.workflow.policy))
             return together
-        if not await _changes_code(run, branch, work, tree, tip):
+        if not await _changes_code(run, branch, tree, tip):
             await _keep(branch, work, record, outcome)
             settled = _settled(run, work, replace(together, commit=await _earlier(run, branch, work)))
             await run.commit_state()
             return settled
         is_merged = tree != await branch.repo.tree_of(outcome.commit)
         reverified = is_merged and together.gates is not outcome.gates
-        commit = await _advance(run, branch, work, record, together, tree, tip, reverified=reverified)
+        async with run.ahead:
+            commit = await _advance(run, branch, work, record, together, tree, tip, reverified=reverified)
         if commit:
             run.emit(Landed(work=work.id, attempt=record.number, commit=commit))
             return replace(together, commit=commit)
@@ -79,15 +79,20 @@ async def land(
     raise RalphError(f"Another process keeps moving {branch.name}.", remedy="Stop that process, then run again.")
 
 
+async def _landed_as(branch: TargetBranch, work: Work, record: Record) -> str:
+    """Return the commit with which an attempt had landed before the run was killed; "" if it had not."""
+    line = f"{TRAILER}: {record.target}/{work.id}/{record.number}"
+    return await branch.repo.has_line(record.base, await branch.tip(work.line), line)
+
+
 async def _keep(branch: TargetBranch, work: Work, record: Record, outcome: Outcome) -> None:
     await branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
 
 
-async def _changes_code(run: Run, branch: TargetBranch, work: Work, tree: str, tip: str) -> bool:
+async def _changes_code(run: Run, branch: TargetBranch, tree: str, tip: str) -> bool:
     """Return whether anything but state would land."""
-    since = await branch.committed() if work.kind is WorkKind.FINISH else tip
-    repo = branch.repo
-    return any(change.path not in run.own for change in await changes_between(repo, await repo.tree_of(since), tree))
+    before = await branch.repo.tree_of(tip)
+    return any(change.path not in run.own for change in await changes_between(branch.repo, before, tree))
 
 
 async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
@@ -95,15 +100,16 @@ async def _earlier(run: Run, branch: TargetBranch, work: Work) -> str:
 
     A spec has its last commit, or the last commit of the branch.
     """
-    spec = run.plan.find_spec(work.id) if work.kind is WorkKind.FINISH else None
-    if spec is None:  # either a person's commits on the branch did the work, or the report alone is the work
-        return "" if work.duties else _named(branch, work, await branch.tip())
-    return spec.result.commit if spec.result and spec.result.commit else await branch.committed()
+    spec = run.plan.find_spec(work.closes) if work.closes else None
+    if spec and spec.result and spec.result.commit:
+        return spec.result.commit
+    # either a person's commits on the branch did the work, or the report alone is the work
+    return "" if work.duties else _named(work, await branch.tip())
 
 
-def _named(branch: TargetBranch, work: Work, commit: str) -> str:
-    """Return the commit to write into the plan; a pending commit is not named before its spec is committed."""
-    return "" if branch.defers_commit and work.kind is not WorkKind.FINISH else commit
+def _named(work: Work, commit: str) -> str:
+    """Return the commit to write into the plan; one on a line is not named, because another replaces it."""
+    return "" if work.line else commit
 
 
 def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
@@ -120,7 +126,8 @@ async def _bring_together(
     tree = work_tree = await repo.tree_of(outcome.commit)
     has_moved = False
     if record.base != tip:
-        before, after = await repo.tree_of(record.base), await repo.tree_of(tip)
+        fork = await repo.merge_base(record.base, tip)
+        before, after = await repo.tree_of(fork), await repo.tree_of(tip)
         has_moved = any(change.path not in run.own for change in await changes_between(repo, before, after))
         squashed = repo.write_commit(tree, (record.base,), "What an attempt made")
         tree, conflicts = await repo.merged(tip, squashed)
@@ -189,7 +196,7 @@ async def _advance(
     """Commit work and state together and move the branch once; return "" if another process moved it first."""
     repo, before, policy = branch.repo, run.plan, run.workflow.policy
     own = run.workflow.commit_message(before, work)
-    subject = own if work.kind is WorkKind.FINISH else outcome.summary or own
+    subject = own if work.closes else outcome.summary or own
     run.save(settle(before, work, replace(outcome, commit=""), policy))  # a commit cannot contain its own id
     message = commit_message(
         subject,
@@ -200,20 +207,16 @@ async def _advance(
         model=outcome.usage.model or model_asked_for(run, outcome.agent),
         trailer=work.trailer,
     )
-    finishes = work.kind is WorkKind.FINISH
-    parent = await branch.committed() if finishes else tip
     landed = await _with_state(run, tree, tip)
-    commit = repo.write_commit(landed, (parent,), message)
+    commit = repo.write_commit(landed, (tip,), message)
     ref = (attempt_ref(record.target, work.id, record.number), outcome.commit, None)
     landing = Landing(work=work, record=record, outcome=outcome, commit=commit, tree=landed, reverified=reverified)
     moved = False
     try:
-        receipt = await receipt_of(run, branch, landing, before=parent)
+        receipt = await receipt_of(run, branch, landing, before=tip)
         moved = await branch.with_receipt(
             receipt,
-            lambda *notes: (
-                branch.close(commit, parent, ref, *notes) if finishes else branch.land(commit, tip, ref, *notes)
-            ),
+            lambda *notes: branch.land(commit, tip, ref, *notes, line=work.line, closes=work.closes),
         )
     finally:
         if not moved:
@@ -222,7 +225,7 @@ async def _advance(
         return ""
     run.verified[tree] = run.verified[landed] = outcome.gates
     run.red_before.learn(outcome.gates)
-    run.save(settle(before, work, replace(outcome, commit=_named(branch, work, commit)), policy))
+    run.save(settle(before, work, replace(outcome, commit=_named(work, commit)), policy))
     return commit
 
 

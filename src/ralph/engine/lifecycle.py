@@ -23,7 +23,8 @@ from ralph.engine.settle import reopen_review, resume
 from ralph.engine.workflow import Workflow
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
-from ralph.git import read as git_read
+from ralph.git.refs import last_attempts
+from ralph.git.trees import changed_since
 from ralph.journal.events import Noted, RunEnded, RunStarted
 from ralph.journal.writer import Journal, Listener, new_run_id, now
 from ralph.plan.model import Plan, Task, TaskState
@@ -110,7 +111,7 @@ async def run_plan(
                 own=opened.own,
                 browser=browser if config.browser.enabled else None,
                 interrupt=interrupt,
-                numbers=_numbers(opened.branch.repo.top, wanted.target),
+                numbers=last_attempts(opened.branch.repo.git_dir, wanted.target),
                 model=options.model,
                 jobs=options.jobs,
                 keep_going=options.keep_going,
@@ -334,8 +335,6 @@ def _note(run: Run, opened: OpenCheckout, orphans: int) -> None:
         )
     if not opened.branch.repo.has_ident:
         run.emit(Noted(text="git has no user.name and user.email here, so Ralph commits as Ralph <ralph@localhost>."))
-    for text in opened.notes:
-        run.emit(Noted(text=text, warning=True))
     if run.config.verify.where == IN_PLACE:
         text = "verify.where is slot: gates run in place, where the agent worked, not on a clean checkout."
         run.emit(Noted(text=text, warning=True))
@@ -362,7 +361,7 @@ async def _forget_stale_verification(run: Run, branch: TargetBranch, *, unclean:
     commit = run.plan.review.verified_commit
     if not commit:
         return
-    changed = None if unclean else await branch.repo.changed_since(commit, await branch.tip())
+    changed = None if unclean else await changed_since(branch.repo, commit, await branch.tip())
     if changed is None or any(path not in run.own for path in changed):
         run.save(reopen_review(run.plan))
 
@@ -389,10 +388,3 @@ def _began(run_id: str) -> str:
 
 def _noting(journal: Journal) -> Callable[[str], None]:
     return lambda text: journal.emit(Noted(text=text))
-
-
-def _numbers(root: Path, target: str) -> dict[str, int]:
-    numbers: dict[str, int] = {}
-    for ref in git_read.attempts(root, target):
-        numbers[ref.task] = max(ref.number, numbers.get(ref.task, 0))
-    return numbers

@@ -78,11 +78,10 @@ class _RunningAttempts:
                 return over
             if not isinstance(following, Work):
                 return self._only(too_dear)
-            alone = following.kind is not WorkKind.TASK  # only tasks run in parallel
-            if self.running and (alone or len(self.running) >= self.max_running):
+            if self.running and (following.alone or len(self.running) >= self.max_running):
                 return None
             self.running[group.create_task(self._attempts(following))] = following.id
-            if alone:
+            if following.alone:
                 return None
 
     def halt(self, abrupt: bool) -> Finished | None:
@@ -135,11 +134,13 @@ class _RunningAttempts:
     async def _attempts(self, work: Work) -> Outcome:
         """Attempt some work once, or let several agents race for it from the same start."""
         work = without_agent(self.run.plan, work)
+        self.run.marks.begin(work)
         start = await self.slots.start_of(work)
-        mark_begun(self.run, work, start.note)  # first, because the agent sees the plan
+        await mark_begun(self.run, work, start.note)  # first, because the agent sees the plan
         race = Race.begin(self.run, work)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._in_slot(racer, start, work)) for racer in race.racers]
+        self.run.marks.end(work)
         return result([task.result() for task in tasks])
 
     async def _in_slot(self, racer: Racer, start: StartState, work: Work) -> Outcome:
@@ -153,15 +154,17 @@ class _RunningAttempts:
             self.slots.give_back(number)
 
 
-def mark_begun(run: Run, work: Work, note: str) -> None:
+async def mark_begun(run: Run, work: Work, note: str) -> None:
     """Record in the plan that work has begun, and add a note for the next agent to its task."""
-    plan = replace(run.plan, started_at=run.plan.started_at or now())
-    if work.kind is WorkKind.TASK and run.jobs == 1:
-        plan = replace(plan, current=work.id)
-    if note:
-        plan = plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{note}".strip()))
-    run.save(plan)
-    run.secure()
+    async with run.ahead:  # a crash copy of a plan that is ahead of the branch would lose the work that lands now
+        plan = replace(run.plan, started_at=run.plan.started_at or now())
+        if work.kind is WorkKind.TASK and run.jobs == 1:
+            plan = replace(plan, current=work.id)
+        if note:
+            plan = plan.change(work.id, lambda task: replace(task, notes=f"{task.notes}\n\n{note}".strip()))
+            plan = plan.change_spec(work.id, lambda spec: replace(spec, notes=f"{spec.notes}\n\n{note}".strip()))
+        run.save(plan)
+        run.secure()
 
 
 def write_down(run: Run, host: LocalHost, work: Work, base: str) -> Record:

@@ -10,7 +10,7 @@ from ralph.plan.model import TaskState
 
 async def drop_reopened(run: Run) -> tuple[str, ...]:
     """Drop the pending commits of open tasks: they have not passed, and the next attempt must make its own changes."""
-    if not run.branch or not run.branch.defers_commit:
+    if not run.branch or not await run.branch.lines():
         return ()
     opened = [f"{TRAILER}: {run.plan.target}/{task.id}/" for task in run.plan if task.state is TaskState.PENDING]
 

@@ -56,10 +56,15 @@ async def _commit(opened: OpenCheckout, config: Config, message: str) -> None:
     branch, plans = opened.branch, opened.plans
     if not config.commits.prd_changes or not opened.own.held:
         return
-    tip = await branch.tip()
-    known = [path.removeprefix(opened.own.prefix) for path in await branch.repo.paths_in(tip, *opened.own.pathspecs)]
-    tree = await plans.tree_with(tip, (*known, *await _not_ignored(opened)))
-    await branch.land_state(tree, message, opened.own)
+    paths = await _not_ignored(opened)
+
+    async def with_plan(tip: str) -> str:
+        known = (
+            path.removeprefix(opened.own.prefix) for path in await branch.repo.paths_in(tip, *opened.own.pathspecs)
+        )
+        return await plans.tree_with(tip, (*known, *paths))
+
+    await branch.land_state(with_plan, message)
 
 
 async def _not_ignored(opened: OpenCheckout) -> list[str]:

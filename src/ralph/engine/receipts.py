@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable
 
 from ralph import __version__
@@ -61,14 +62,14 @@ async def receipt_of(run: Run, branch: TargetBranch, landing: Landing, *, before
     if not branch.receipts:
         return ()
     own = _own_attempt(run, landing)
-    if branch.defers_commit and work.kind is not WorkKind.FINISH:
+    if work.line:
         run.pending_attempts[work.id] = own
         return ()
     reviews = _reviews(landing)
     facts = WorkFacts(
         gates=landing.outcome.gates,
         tests=_tests(landing.outcome.gates),
-        attempts=_attempts_of_spec(run, work.id, own) if work.kind is WorkKind.FINISH else (own,),
+        attempts=_attempts_of_spec(run, work.closes, own) if work.closes else (own,),
         policies=_policies(run),
         at=now(),
         ralph=__version__,
@@ -82,8 +83,7 @@ async def receipt_of(run: Run, branch: TargetBranch, landing: Landing, *, before
 
 async def add_missing(run: Run, branch: TargetBranch, landing: Landing) -> None:
     """Write the receipt of work that had landed when the run was killed, if git lost it then."""
-    pending = branch.defers_commit and landing.work.kind is not WorkKind.FINISH
-    if branch.receipts and not pending and not await branch.receipts.has(landing.commit):
+    if branch.receipts and not landing.work.line and not await branch.receipts.has(landing.commit):
         await branch.repo.move(*await receipt_of(run, branch, landing, before=f"{landing.commit}^"))
 
 
@@ -166,7 +166,7 @@ def _from_plan(run: Run, task: Task) -> AttemptFacts:
 
 def _policies(run: Run) -> dict[str, bytes]:
     """Return what decided: the configuration, and the files that agents must not change."""
-    config = run.config.model_dump_json(by_alias=True).encode(errors="replace")
+    config = json.dumps(run.config.document(), ensure_ascii=False).encode(errors="replace")
     return {NAME: config, "protect": "\n".join(run.config.protect).encode(errors="replace")}
 
 

@@ -18,7 +18,7 @@ from ralph.git.read import attempt_ref
 from ralph.journal.events import Learned, Noted
 from ralph.journal.writer import now
 from ralph.plan.attempt import Record, StepResult
-from ralph.plan.model import Plan, Task, TaskState
+from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind, without_agent
 from ralph.protect.protection import undo_protected
 from ralph.steps.registry import step_type
@@ -54,7 +54,8 @@ async def _commit_of(run: Run, record: Record) -> str:
     branch, line = run.branch, f"{TRAILER}: {record.target}/{record.work}/{record.number}"
     if not branch or not await branch.repo.exists(record.base):
         return ""
-    return await branch.repo.has_line(record.base, await branch.tip(), line)
+    work = run.workflow.work(run.plan, record.kind, record.work)
+    return await branch.repo.has_line(record.base, await branch.tip(work.line if work else ""), line)
 
 
 async def rescue(run: Run, slots: WorktreePool) -> None:
@@ -84,7 +85,7 @@ async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> N
     """Record the commit of work that landed before the kill, if the plan does not name it yet."""
     line = f"{TRAILER}: {record.target}/{work.id}/{record.number}"
     known = await branch.repo.exists(record.base)
-    commit = await branch.repo.has_line(record.base, await branch.committed(), line) if known else ""
+    commit = await branch.repo.has_line(record.base, await branch.tip(), line) if known else ""
     if commit:
         run.save(name_commit(run.plan, work, commit))
 
@@ -93,7 +94,7 @@ async def _recover(run: Run, slots: WorktreePool, record: Record) -> Outcome | N
     work = run.workflow.work(run.plan, record.kind, record.work)
     work = without_agent(run.plan, work) if work else None
     if work is None or is_settled(run.plan, work, record.number):
-        if work and run.branch and not (run.branch.defers_commit and work.kind is WorkKind.TASK):
+        if work and run.branch and not work.line:
             await _name(run, run.branch, work, record)
         run.forget(record)
         return None
@@ -143,7 +144,7 @@ async def _resume(run: Run, slots: WorktreePool, work: Work, record: Record, com
 
 
 async def prove_again(run: Run, since: str) -> None:
-    """Run the gates on the branch tip; if they are red, reopen the tasks that passed after `since`."""
+    """Run the gates again on what passed after `since`; if they are red, reopen the tasks that did."""
     if not run.branch:
         return
     landed = await _landed(run, run.branch)
@@ -158,18 +159,27 @@ async def prove_again(run: Run, since: str) -> None:
     run.emit(
         Noted(text=f"The last run was killed. Ralph runs the gates again for the tasks that passed in it: {names}.")
     )
-    tip = await run.branch.tip()
+    where: dict[str, list[Task]] = {}
+    for task in suspects:
+        work = run.workflow.work(run.plan, WorkKind.TASK, task.id)
+        where.setdefault(await run.branch.tip(work.line if work else ""), []).append(task)
+    for tip, tasks in where.items():
+        await _prove(run, run.branch, tip, tasks, gates)
+    run.secure()
+
+
+async def _prove(run: Run, branch: TargetBranch, tip: str, tasks: list[Task], gates: tuple[Gate, ...]) -> None:
     checked = await run.interrupt.interruptible(run.verifier.check(tip, gates, "proof"))
     if checked is None:
         return
     if not checked.reason:
-        run.verified[await run.branch.repo.tree_of(tip)] = checked.results
-    else:
-        run.emit(Noted(text=f"The gates fail, so Ralph reopened {names}.", warning=True))
-        run.save(reopened(run.plan, suspects, explain(checked.results)))
-        await drop_reopened(run)
-        await run.branch.watch()
-    run.secure()
+        run.verified[await branch.repo.tree_of(tip)] = checked.results
+        return
+    names = ", ".join(task.id for task in tasks)
+    run.emit(Noted(text=f"The gates fail, so Ralph reopened {names}.", warning=True))
+    run.save(reopened(run.plan, tasks, explain(checked.results)))
+    await drop_reopened(run)
+    await branch.watch()
 
 
 async def _landed(run: Run, branch: TargetBranch) -> set[str] | None:

@@ -22,10 +22,11 @@ from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.budget import Spending
 from ralph.engine.interrupt import Interrupt
+from ralph.engine.marks import Marks
 from ralph.engine.red_before import RedBefore
 from ralph.engine.workflow import Workflow
 from ralph.git.config import with_persons
-from ralph.journal.events import Event, Noted, PageChecked
+from ralph.journal.events import Event, Noted
 from ralph.journal.writer import Journal
 from ralph.plan.attempt import Record
 from ralph.plan.model import Gate, GateResult, NeedKind, Plan, Task
@@ -37,6 +38,7 @@ from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
 from ralph.stores import atomic, records
 from ralph.stores.lock import Owner
+from ralph.text import join_lines
 from ralph.verify.gate_list import waived
 from ralph.workspace import Workspace
 
@@ -50,9 +52,6 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.steps.recorder import Recorder
     from ralph.stores.held_out import HeldOutFile
     from ralph.verify.browser import Browser
-    from ralph.verify.services import Services
-    from ralph.verify.suite import UiWork
-    from ralph.verify.urls import Page
 
 GIT_CONFIG = ".gitconfig"
 
@@ -82,7 +81,8 @@ class Run:
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)  # the highest attempt number that is kept, by work
-    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # must be held to change the plan or the branch
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)  # must be held to land or settle
+    ahead: asyncio.Lock = field(default_factory=asyncio.Lock)  # held while the plan says what the branch does not yet
     inspections: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(os.cpu_count() or 1))
     """Limits how many attempts are inspected at once, so that the first is ready to land soon."""
     guards: set[Guard] = field(default_factory=set)  # the guards that are watching now
@@ -92,11 +92,11 @@ class Run:
     pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
     red_before: RedBefore = field(default_factory=RedBefore)  # gates that failed before the attempts
     claims: set[tuple[str, NeedKind]] = field(default_factory=set)  # what agents have asked a person for, by work
+    marks: Marks = field(default_factory=Marks)
     held_out: tuple[HeldOutFile, ...] = ()  # what agents never see, as it was when the run began
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None
-    _committed: Plan | None = None  # the plan as it is on the branch
     _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to provided files that were already reported
     _found: Dependency | None = None  # the dependency folders of the person's checkout, as last seen
 
@@ -268,11 +268,13 @@ class Run:
         """Copy the files that a call may write from its working copy to the plan."""
         for path in paths if self.plans and self.own.held else ():
             source, target = copy.project / path, self.project / path
-            data = safe_files.read(source)
+            data, known = safe_files.read(source), safe_files.read(target)
             data = None if data is None else self.secrets.data(data)
-            if data is not None and safe_files.read(target) != data:
+            if data is not None and self.is_parallel:
+                data = join_lines(known or b"", copy.shown.get(path, b""), data)
+            if data is not None and known != data:
                 atomic.write(target, data)
-            elif target.is_file() and not source.exists():
+            elif not self.is_parallel and target.is_file() and not source.exists():
                 target.unlink()
         self._expect_plan()
 
@@ -280,6 +282,11 @@ class Run:
     def is_parallel(self) -> bool:
         """Whether several attempts may run at the same time."""
         return self.jobs > 1 or bool(self.config.race.agents) or any(task.race for task in self.plan)
+
+    @property
+    def shares_plan(self) -> bool:
+        """Whether several agents may see the same file with the plan."""
+        return self.is_parallel and not self.own.held
 
     async def pause(self, seconds: float, interrupt: Interrupt | None = None) -> bool:
         """Wait; return False if the wait was interrupted."""
@@ -298,32 +305,6 @@ class Run:
             spec.label, Breaker(settings.breaker_threshold, settings.breaker_reset, self.clock)
         )
 
-    def ui_work(self, services: Services, task: Task | None, work: str, number: int) -> UiWork | None:
-        """Return what is checked beside the gates; None if this is not UI work."""
-        if not self.workflow.is_ui(self.plan, task):
-            return None
-        from ralph.verify.pages import PageVisit, ScreenshotFolder
-        from ralph.verify.suite import UiWork
-
-        visit = None
-        tasks = self.ui_tasks(task)
-        if self.browser and tasks:
-            folder = self.workspace.root / self.config.browser.screenshot_dir
-            visit = PageVisit(
-                pages=_pages(tasks),
-                browser=self.browser,
-                shots=ScreenshotFolder(
-                    root=self.workspace.root, folder=folder, work=work, attempt=str(number or "before")
-                ),
-                seen=lambda result: self.emit(PageChecked(work=work, attempt=number, result=result)),
-                secrets=self.secrets,
-            )
-        return UiWork(services=services, gates=self.ui_gates(task), visit=visit)
-
-    def ui_tasks(self, task: Task | None) -> list[Task]:
-        """Return the tasks whose pages are opened: the given task, or all UI tasks."""
-        return [task] if task else [one for one in self.plan if self.workflow.is_ui(self.plan, one)]
-
     def note(self, record: Record) -> None:
         """Save a record."""
         self._expect(records.save(self.workspace.records, record))
@@ -339,6 +320,8 @@ class Run:
     def save(self, plan: Plan) -> None:
         """Save the plan if it changed. It is committed with the next work that lands, or when the run ends."""
         if plan != self.plan:
+            if self.shares_plan:
+                self.marks.note(self.workflow, self.plan, safe_files.read(self.project / self.workflow.plan_paths[0]))
             self.plan = self.workflow.store.save(plan) or plan
             self._expect_plan()
 
@@ -368,24 +351,22 @@ class Run:
         """Commit the plan alone, after the state changed without any work."""
         if not self.branch or not self.plans or not self.own.held or not self.config.commits.prd_changes:
             return
-        tip = await self.branch.tip()
-        tree = await self.plans.tree_with(tip, self.workflow.state_paths)
-        old = await self.branch.repo.tree_of(tip)
-        for results in (self.verified, self.before):
-            if old in results:  # only the plan differs
-                results[tree] = results[old]
-        if not await self.branch.land_state(tree, self.workflow.state_message, self.own):
+        if not await self.branch.land_state(self._with_plan, self.workflow.state_message):
             self.emit(
                 Noted(text=f"Another process moved {self.branch.name}, so Ralph did not commit the plan.", warning=True)
             )
         self.secure()
 
+    async def _with_plan(self, tip: str) -> str:
+        """Return the tree of a commit with the newest plan."""
+        assert self.branch and self.plans
+        tree = await self.plans.tree_with(tip, self.workflow.state_paths)
+        old = await self.branch.repo.tree_of(tip)
+        for results in (self.verified, self.before):
+            if old in results:  # only the plan differs
+                results[tree] = results[old]
+        return tree
+
 
 def _label(copy: WorkingCopy) -> str:
     return f"{copy.folder.parent.name.strip('.')}-{copy.folder.name}"
-
-
-def _pages(tasks: Iterable[Task]) -> tuple[Page, ...]:
-    from ralph.verify.urls import pages_in
-
-    return pages_in(criterion for task in tasks for criterion in task.criteria)

@@ -228,6 +228,8 @@ def _settle_spec(plan: Plan, outcome: Outcome, policy: Policy) -> Plan:
         case Verdict.FAILED | Verdict.BLOCKED | Verdict.UNFINISHED:
             failures = policy.max_failures if outcome.verdict is Verdict.BLOCKED else spec.failures + 1
             settled = replace(settled, failures=failures, notes=_notes(outcome.reason))
+        case Verdict.CONFLICTED:
+            settled = replace(settled, notes=_notes(outcome.reason))
         case _:
             pass
     if settled.state is not TaskState.PENDING and outcome.verdict is Verdict.PASSED:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ralph.config import Config
 from ralph.engine.run import Run
+from ralph.engine.ui_pages import ui_tasks
 from ralph.errors import RalphError
 from ralph.plan.model import Task, TaskState
 from ralph.plan.work import Work
@@ -18,7 +19,7 @@ async def check_ui(run: Run) -> None:
     """Refuse a run in which every attempt would fail, or would pass unseen although pages are required."""
     if not run.workflow.is_ui(run.plan, None) or not isinstance(run.workflow.next(run.plan), Work):
         return
-    tasks = run.ui_tasks(None)
+    tasks = ui_tasks(run, None)
     waiting = [task for task in tasks if task.state is TaskState.PENDING]
     _check_seen(run.config, waiting)
     if run.browser:

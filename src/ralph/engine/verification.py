@@ -17,6 +17,7 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE
 from ralph.engine.held_out import laid
+from ralph.engine.ui_pages import ui_work
 from ralph.journal.events import Confided, GateEnded, GateStarted, Noted, ServiceStarted
 from ralph.plan.model import Gate, GateResult, Task
 from ralph.stores import records
@@ -113,7 +114,7 @@ class Verifier:
                 gate_run = replace(gate_run, in_place=True)
             else:
                 gate_run = replace(gate_run, fresh=watch.fresh, lay=self._layer(where, watch))
-            made = self.run.ui_work(where.services, task, work, ui) if ui >= 0 else None
+            made = ui_work(self.run, where.services, task, work, ui) if ui >= 0 else None
             if made is None:
                 return await watch.judge(await check(gates, gate_run))
             async with self._services:
@@ -138,7 +139,7 @@ class Verifier:
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
         """Open the pages of UI work at a commit, for screenshots only."""
         async with self.clean_copy(commit) as clean, self._services:
-            made = self.run.ui_work(clean.services, task, work, 0)
+            made = ui_work(self.run, clean.services, task, work, 0)
             if made and made.visit:
                 await clean.services.prepare()
                 await visit_pages(made.visit, clean.services.url)

@@ -10,6 +10,7 @@ from itertools import count as counting
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.set_aside import ASIDE, bring_back
 from ralph.checkout.working_copy import WorkingCopy
@@ -19,6 +20,7 @@ from ralph.engine.run import Run
 from ralph.git.read import ATTEMPTS
 from ralph.plan.work import Work
 from ralph.protect.ledger import AGENT_EMAIL
+from ralph.steps.registry import step_type
 from ralph.stores import records
 
 BOTH = "Both versions are in {names}, with conflict markers. Merge them, then continue."
@@ -64,10 +66,25 @@ class WorktreePool:
     async def start_of(self, work: Work) -> StartState:
         """Return the start of an attempt: the branch tip with earlier attempts' work on top."""
         assert self.run.branch, "work that lands has a branch"
-        tip = self.run.branch.expected or await self.run.branch.tip()
+        if work.closes:
+            return await self._start_of_closing(self.run.branch, work)
+        tip = await self.run.branch.tip(work.line)
         ref, kept = await self._kept(work)
         tree, conflicts = await self._merged(tip, ref, kept) if kept else ("", ())
         return StartState(tip, tree, BOTH.format(names=", ".join(conflicts)) if conflicts else "")
+
+    async def _start_of_closing(self, branch: TargetBranch, work: Work) -> StartState:
+        """Return a line on top of the branch. If they conflict, only work with an agent starts there, to merge them."""
+        repo, tip, line = branch.repo, await branch.tip(), await branch.tip(work.closes)
+        fork = await repo.merge_base(line, tip)
+        if fork == tip:
+            return StartState(line)
+        tree, conflicts = await repo.merged(tip, line)
+        code = [path for path in conflicts if path not in self.run.own]
+        if code and not any(step_type(spec.type).runs_agent for spec in work.steps):
+            return StartState(line)  # landing finds the same conflicts, and says so
+        merged = repo.write_commit(tree, (tip,), f"{work.id} on top of {branch.name}")
+        return StartState(merged, note=BOTH.format(names=", ".join(code)) if code else "")
 
     async def prepare(self, number: int, start: StartState, work: Work) -> LocalHost:
         """Prepare a slot in which an attempt can start."""
@@ -79,6 +96,7 @@ class WorktreePool:
         host.copy.continues = self._last.get(number) == work.id  # files that its earlier attempts left belong to it
         self._last[number] = work.id
         await self._reset(host, host.copy, start.tip, start.tree)
+        host.copy.shown = {path: safe_files.read(host.copy.project / path) or b"" for path in work.writable}
         return host
 
     async def at(self, number: int, base: str, commit: str, work: Work) -> LocalHost:
@@ -96,6 +114,7 @@ class WorktreePool:
         if copy.is_littered and not copy.is_new:
             await copy.clean(ignored=False)
         host.variables.update(await self.run.provide(copy))
+        copy.is_littered &= not copy.is_new
 
     async def _kept(self, work: Work) -> tuple[str, str]:
         """Return the ref and commit of a task's newest attempt since it last started over; empty if there is none."""

@@ -7,7 +7,7 @@ import os
 import re
 import time
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,8 @@ from pathlib import Path
 from ralph.safe_files import open_old
 
 PIECE = 1 << 20
+PLAIN = re.compile(r"[^\W_]([\w @.+-]*[^\W_])?")
+"""A name or address that git uses as it is: it strips some characters from the ends, and others everywhere."""
 IDENT = re.compile(r"(.*) <(.*)> \d+ ([+-]\d{4})\s*")
 
 
@@ -30,6 +32,14 @@ class Ident:
         """Parse the output of `git var GIT_COMMITTER_IDENT`."""
         found = IDENT.fullmatch(text)
         return cls(found[1], found[2]) if found else cls()
+
+    @classmethod
+    def in_settings(cls, settings: Mapping[str, str], environment: Mapping[str, str]) -> Ident | None:
+        """Return the committer that git would use; None if git must be asked."""
+        if any(name.startswith(("GIT_COMMITTER_", "GIT_AUTHOR_")) or name == "EMAIL" for name in environment):
+            return None
+        name, email = (settings.get(f"committer.{one}", settings.get(f"user.{one}", "")) for one in ("name", "email"))
+        return cls(name, email) if PLAIN.fullmatch(name) and PLAIN.fullmatch(email) else None
 
     @property
     def variables(self) -> dict[str, str]:
@@ -166,6 +176,8 @@ class TreeEntry:
 
 
 Tree = dict[str, TreeEntry]
+GITLINK = "160000"
+"""The mode of a submodule in a tree."""
 
 
 def parse_tree(data: bytes, length: int) -> Tree:

@@ -7,11 +7,16 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ralph.frozen import Frozen
-from ralph.process.blocking import capture_now
+from ralph.process.blocking import OpenProgram, capture_now
 from ralph.process.environment import for_git
+
+if TYPE_CHECKING:
+    from ralph.git.objects import Tree
 
 
 class Branch(Frozen):
@@ -37,21 +42,35 @@ class AttemptRef(Frozen):
         return attempt_ref(self.target, self.task, self.number)
 
 
-Answers = dict[tuple[Path, tuple[str, ...]], tuple[int, bytes]]
-_remembered: ContextVar[Answers | None] = ContextVar("_remembered", default=None)
+class Moment(Frozen):
+    """What git has answered so far, and the git that reads objects in each folder."""
+
+    answers: dict[tuple[Path, tuple[str, ...]], tuple[int, bytes]] = field(default_factory=dict)
+    objects: dict[tuple[Path, str], tuple[str, str, bytes]] = field(default_factory=dict)
+    readers: dict[Path, OpenProgram] = field(default_factory=dict)
+
+
+_moment: ContextVar[Moment | None] = ContextVar("_moment", default=None)
+NOTHING = ("", "", b"")
 ATTEMPTS = "refs/ralph/attempts"
 NUMBER = re.compile(r"[1-9][0-9]{0,8}")
 
 
 @contextmanager
-def one_moment() -> Iterator[None]:
+def one_moment() -> Iterator[Moment]:
     """Ask git each question only once in this block: for a command that reads several plans of one repository."""
-    outer = _remembered.get()
-    token = _remembered.set({} if outer is None else outer)
+    outer = _moment.get()
+    if outer is not None:
+        yield outer
+        return
+    moment = Moment()
+    token = _moment.set(moment)
     try:
-        yield
+        yield moment
     finally:
-        _remembered.reset(token)
+        _moment.reset(token)
+        for reader in moment.readers.values():
+            reader.close()
 
 
 def attempt_ref(target: str, task: str, number: int) -> str:
@@ -85,14 +104,13 @@ def is_bare(folder: Path) -> bool:
 
 def file_at(folder: Path, revision: str, path: str) -> bytes | None:
     """Return a file's bytes in a revision; `path` is relative to `folder`."""
-    code, out = _git(folder, "cat-file", "blob", f"{revision}:./{path}")
-    return out if code == 0 else None
+    _, kind, data = _object(folder, f"{revision}:./{path}")
+    return data if kind == "blob" else None
 
 
 def names_at(folder: Path, revision: str, path: str) -> list[str]:
     """Return the names in a folder of a revision."""
-    code, out = _git(folder, "ls-tree", "--name-only", "-z", revision, f"{path}/")
-    return [Path(name).name for name in out.decode(errors="surrogateescape").split("\0") if name] if code == 0 else []
+    return list(_tree(folder, f"{revision}:./{path}"))
 
 
 def head(folder: Path, revision: str) -> str:
@@ -109,15 +127,11 @@ def time_of(folder: Path, revision: str) -> float:
 
 def files_in(folder: Path, revision: str, path: str) -> dict[str, bytes]:
     """Return the regular files in a folder of a revision, by name."""
-    code, out = _git(folder, "ls-tree", "-z", revision, f"{path}/")
-    listed = [entry.partition(b"\t") for entry in out.split(b"\0") if entry] if code == 0 else []
-    plain = [(head.split()[2], Path(os.fsdecode(name)).name) for head, _, name in listed if head.startswith(b"100")]
-    from ralph.git.objects import batched
-
-    _, answer = capture_now(
-        ["git", "cat-file", "--batch"], cwd=folder, env=for_git(os.environ), stdin=b"\n".join(oid for oid, _ in plain)
-    )
-    return {name: data or b"" for (_, name), (_, data) in zip(plain, batched(answer), strict=True)}
+    with one_moment():
+        plain = {
+            name: one.name for name, one in _tree(folder, f"{revision}:./{path}").items() if one.mode.startswith("100")
+        }
+        return {name: _object(folder, oid)[2] for name, oid in plain.items()}
 
 
 def attempts(folder: Path, target: str) -> list[AttemptRef]:
@@ -144,9 +158,39 @@ def show(folder: Path, *args: str) -> str:
 
 
 def _git(folder: Path, *args: str) -> tuple[int, bytes]:
-    known, question = _remembered.get(), (folder, args)
-    if known is None:
-        return capture_now(["git", *args], cwd=folder, env=for_git(os.environ))
-    if question not in known:
-        known[question] = capture_now(["git", *args], cwd=folder, env=for_git(os.environ))
-    return known[question]
+    with one_moment() as moment:
+        if (folder, args) not in moment.answers:
+            moment.answers[folder, args] = capture_now(["git", *args], cwd=folder, env=for_git(os.environ))
+        return moment.answers[folder, args]
+
+
+def _tree(folder: Path, name: str) -> Tree:
+    from ralph.git.objects import parse_tree
+
+    oid, kind, data = _object(folder, name)
+    return parse_tree(data, len(oid) // 2) if kind == "tree" else {}
+
+
+def _object(folder: Path, name: str) -> tuple[str, str, bytes]:
+    """Return the id, the kind and the data of an object; all empty if there is none."""
+    with one_moment() as moment:
+        if (folder, name) not in moment.objects:
+            moment.objects[folder, name] = _read_object(moment, folder, name)
+        return moment.objects[folder, name]
+
+
+def _read_object(moment: Moment, folder: Path, name: str) -> tuple[str, str, bytes]:
+    if folder not in moment.readers:
+        try:
+            moment.readers[folder] = OpenProgram(["git", "cat-file", "--batch"], cwd=folder, env=for_git(os.environ))
+        except OSError:
+            return NOTHING
+    if "\n" in name:  # it would be two questions
+        return NOTHING
+    answer = moment.readers[folder].ask(os.fsencode(name))
+    head = answer.readline().decode(errors="replace").split()
+    if len(head) != 3 or not head[2].isdecimal():
+        return NOTHING
+    oid, kind, size = head
+    data = answer.read(int(size) + 1)
+    return (oid, kind, data[:-1]) if len(data) == int(size) + 1 else NOTHING

@@ -13,6 +13,7 @@ from ralph.git.config import frozen, signing_settings, small_repository
 from ralph.git.files import remove
 from ralph.git.objects import Ident, commit_object, loose_tree, packs, write_object
 from ralph.git.parse import Status, parse_scoped, parse_status
+from ralph.git.refs import read_ref
 from ralph.process.environment import for_git
 from ralph.process.redaction import Secrets
 from ralph.process.spawn import ProgramOutput, capture
@@ -149,13 +150,6 @@ class Repo:
         )
         return tuple(filter(None, out.split("\0")))
 
-    async def changed_since(self, commit: str, now: str) -> tuple[str, ...] | None:
-        """Return the paths that differ between a commit and `now`; None if the commit does not exist any more."""
-        try:
-            return await self.between(f"{commit}^{{commit}}", now)
-        except RalphError:
-            return None
-
     async def paths_in(self, commit: str, *below: str) -> list[str]:
         out = await self.git("ls-tree", "-r", "--name-only", "-z", "--full-tree", commit, "--", *below)
         return list(filter(None, out.split("\0")))
@@ -201,7 +195,10 @@ class Repo:
         return {name: commit for commit, _, name in (line.partition(" ") for line in out.split("\n") if line)}
 
     async def tip(self, ref: str) -> str:
-        """Return the commit of a ref; "" if there is none."""
+        """Return the commit of a ref; "" if there is none. Git is asked only about an unusual one."""
+        known = read_ref(self.git_dir, ref, len(self.zero))
+        if known is not None:
+            return known
         return (await self.ask("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")).out.decode().strip()
 
     async def keep(self, ref: str, commit: str) -> None:
@@ -356,9 +353,6 @@ async def open_repo(root: Path) -> Repo:
     top, prefix, common, algorithm, head_now = done.out.decode(errors="surrogateescape").split("\n")[:5]
     repo = Repo(git_dir=Path(common), top=Path(top), prefix=prefix, algorithm=algorithm, packs=packs(Path(common)))
     repo.opened_at = head_now
-    asked = await capture(["git", "var", "GIT_COMMITTER_IDENT"], cwd=root, env=env)
-    repo.has_ident = asked.code == 0
-    repo.ident = Ident.parse(asked.out.decode(errors="replace")) if repo.has_ident else Ident()
     listed = await capture(["git", "config", "--list", "-z", "--show-scope"], cwd=root, env=env)
     entries = parse_scoped(listed.out.decode(errors="surrogateescape"))
     settings = {key: value for _, key, value in entries}
@@ -367,6 +361,8 @@ async def open_repo(root: Path) -> Repo:
             f"The repository of {root} stores refs as {settings['extensions.refstorage']}; Ralph supports only files.",
             remedy="Convert it: git refs migrate --ref-format=files",
         )
+    known = Ident.in_settings(settings, env) or await _ident(root, env)
+    repo.ident, repo.has_ident = known or Ident(), known is not None
     repo.settings = small_repository(settings, algorithm)
     repo.signing = signing_settings(entries)
     home = Path(env.get("XDG_CONFIG_HOME") or Path(env.get("HOME", "/")) / ".config")
@@ -375,6 +371,11 @@ async def open_repo(root: Path) -> Repo:
     if settings.get("core.hookspath"):
         repo.hooks_path = Path(top) / Path(settings["core.hookspath"]).expanduser()
     return repo
+
+
+async def _ident(root: Path, env: Mapping[str, str]) -> Ident | None:
+    asked = await capture(["git", "var", "GIT_COMMITTER_IDENT"], cwd=root, env=env)
+    return Ident.parse(asked.out.decode(errors="replace")) if asked.code == 0 else None
 
 
 def _not_opened(root: Path, message: str) -> RalphError:

@@ -7,10 +7,8 @@ import os
 from collections.abc import Iterable
 
 from ralph.errors import RalphError
-from ralph.git.objects import Tree, batched, digest_of, loose, packs, parse_tree, read_object
+from ralph.git.objects import GITLINK, Tree, batched, digest_of, loose, packs, parse_tree, read_object
 from ralph.git.repo import Repo, failed
-
-GITLINK = "160000"
 
 
 async def unsound(repo: Repo, old: str, new: str) -> frozenset[str]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from ralph.git.objects import Tree, TreeEntry, parse_tree, read_object, tree_object, write_object
+from ralph.errors import RalphError
+from ralph.git.objects import Tree, TreeEntry, batched, loose_tree, parse_tree, read_object, tree_object, write_object
 from ralph.git.parse import TreeChange, parse_raw
 from ralph.git.repo import Repo, failed
 
 NOTHING = "000000"
 FOLDER = "040000"
 LINK = "120000"
+EXECUTABLE = "100755"
 
 
 async def changes_between(repo: Repo, old: str, new: str) -> tuple[TreeChange, ...]:
@@ -23,6 +25,17 @@ async def changes_between(repo: Repo, old: str, new: str) -> tuple[TreeChange, .
         args = ("diff-tree", "-r", "--raw", "-z", "--no-abbrev", "--no-renames", old, new)
         return parse_raw(await repo.git(*args))
     return tuple(found)
+
+
+async def changed_since(repo: Repo, commit: str, now: str) -> tuple[str, ...] | None:
+    """Return the paths that differ between a commit and `now`; None if the commit does not exist any more."""
+    old, new = (loose_tree(repo.git_dir, one, repo.algorithm) for one in (commit, now))
+    if old and new:
+        return tuple(change.path for change in await changes_between(repo, old, new))
+    try:
+        return await repo.between(f"{commit}^{{commit}}", now)
+    except RalphError:
+        return None
 
 
 def _compare(repo: Repo, old: str, new: str, below: str, found: list[TreeChange]) -> bool:
@@ -51,6 +64,50 @@ def _change(repo: Repo, path: str, before: TreeEntry | None, after: TreeEntry | 
         old=before.name if before else repo.zero,
         new=after.name if after else repo.zero,
     )
+
+
+async def files_below(repo: Repo, commit: str, paths: Iterable[str]) -> dict[str, TreeEntry]:
+    """Return a commit's files at and below these paths, which contain no patterns."""
+    wanted = [path.split("/") for path in paths]
+    known = loose_files(repo, loose_tree(repo.git_dir, commit, repo.algorithm), wanted)
+    if known is not None or not wanted:
+        return known or {}
+    listed = await repo.git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *map("/".join, wanted))
+    lines = (line.partition("\t") for line in listed.split("\0") if line)
+    return {path: TreeEntry(mode=head.split(" ")[0], name=head.split(" ")[2]) for head, _, path in lines}
+
+
+def loose_files(
+    repo: Repo, tree: str, wanted: Sequence[Sequence[str]] = ((),), below: str = ""
+) -> dict[str, TreeEntry] | None:
+    """Return the files of a tree at and below some paths, split at slashes; None if git must be asked."""
+    entries = _tree(repo, tree) if tree else None
+    if entries is None:
+        return None
+    found: dict[str, TreeEntry] = {}
+    for name, entry in entries.items():
+        rest = [path[1:] for path in wanted if not path or path[0] == name]
+        if rest and entry.is_tree:
+            inside = loose_files(repo, entry.name, rest, f"{below}{name}/")
+            if inside is None:
+                return None
+            found |= inside
+        elif not all(rest):
+            found[f"{below}{name}"] = entry
+    return found
+
+
+async def blobs(repo: Repo, names: Iterable[str]) -> dict[str, bytes]:
+    """Return the content of blobs; git is asked once about all that are packed."""
+    found = {name: read_object(repo.git_dir, name) for name in names}
+    packed = [name for name, data in found.items() if data is None]
+    if packed:
+        done = await repo.ask("cat-file", "--batch", stdin="".join(f"{name}\n" for name in packed).encode())
+        found |= {name: data for name, (_, data) in zip(packed, batched(done.out), strict=False)}
+    missing = [name for name, data in found.items() if data is None]
+    if missing:
+        raise RalphError(f"The repository lacks the object {missing[0]}.", remedy="Check it: git fsck")
+    return {name: data for name, data in found.items() if data is not None}
 
 
 async def entries_at(repo: Repo, tree: str, paths: Iterable[str]) -> dict[str, TreeEntry | None]:
@@ -114,8 +171,7 @@ def file_entry(repo: Repo, path: Path, *, store: Path | None = None) -> TreeEntr
         data = path.read_bytes()
     except FileNotFoundError:
         return None
-    executable = bool(mode & stat.S_IXUSR)
-    return TreeEntry("100755" if executable else "100644", write_object(store, "blob", data, repo.algorithm))
+    return TreeEntry(EXECUTABLE if mode & stat.S_IXUSR else "100644", write_object(store, "blob", data, repo.algorithm))
 
 
 async def _read(repo: Repo, store: Path, name: str) -> Tree:

@@ -198,6 +198,7 @@ class Task(Frozen):
     tags: frozenset[str] = frozenset()
     priority: int = 0
     depends_on: tuple[str, ...] = ()
+    in_order: bool = False  # its plan does not say what it depends on: it never runs beside an earlier task
     state: TaskState = TaskState.PENDING
     failures: int = 0
     attempts: int = 0  # settled attempts of any outcome; numbers are never reused
@@ -257,6 +258,8 @@ class Spec(Frozen):
     priority: int = 0
     context: str = ""
     criteria: tuple[str, ...] = ()
+    depends_on: tuple[str, ...] = ()  # specs
+    in_order: bool = False  # its plan does not say what it depends on: it never runs beside an earlier spec
     state: TaskState = TaskState.PENDING  # PASSED: all its tasks passed; BLOCKED: what passed is committed as partial
     attempts: int = 0  # attempts to commit it
     failures: int = 0

@@ -2,33 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from ralph.plan.model import Plan, Spec, Task, TaskState
 
 
 def ready(plan: Plan, running: frozenset[str] = frozenset()) -> Task | None:
-    """Return the next task that is not running and whose dependencies have passed; None if there is none."""
-    passed = {task.id for task in plan if task.state is TaskState.PASSED}
-    waiting = [task for task in plan if task.state is TaskState.PENDING and task.id not in running]
-    candidates = [task for task in waiting if all(name in passed for name in task.depends_on)]
+    """Return the next task that can start beside those that are running; None if there is none."""
+    candidates = list(_startable(plan, running))
     begun = next((task for task in candidates if task.id == plan.current), None)
-    turn = {spec.id: number for number, spec in enumerate(open_specs(plan))}
-    last = len(turn)
-    return begun or min(candidates, key=lambda task: (turn.get(task.spec, last), task.priority), default=None)
+    return begun or min(candidates, key=lambda task: task.priority, default=None)
 
 
-def following(plan: Plan) -> Task | Spec | None:
-    """Return the next task, or the current spec if all of its tasks are settled."""
-    task = ready(plan)
-    spec = next(iter(open_specs(plan)), None)
-    if spec is None or (task and (task.id == plan.current or task.spec == spec.id)):
-        return task
-    return spec
+def _startable(plan: Plan, running: frozenset[str]) -> Iterator[Task]:
+    passed = {task.id for task in plan if task.state is TaskState.PASSED}
+    after_running = False
+    for task in plan:
+        if task.id in running:
+            after_running = True
+        elif task.in_order and after_running:
+            continue
+        elif task.state is TaskState.PENDING and passed.issuperset(task.depends_on):
+            yield task
+
+
+def following(plan: Plan, running: frozenset[str] = frozenset(), *, max_failures: int = 0) -> Task | Spec | None:
+    """Return what can start in a plan with specs: a task, or a spec whose tasks are all settled; None if nothing can.
+
+    Each spec has at most one piece of work at a time. `max_failures`: a spec whose commit failed so often is stuck.
+    """
+    passed = {spec.id for spec in plan.specs if spec.state is TaskState.PASSED}
+    after_other = False  # an earlier spec is running or stuck
+    for spec in open_specs(plan):
+        tasks = plan.of_spec(spec.id)
+        is_stuck = bool(max_failures) and spec.failures >= max_failures and _is_settled(tasks)
+        if is_stuck or not running.isdisjoint((spec.id, *(task.id for task in tasks))):
+            after_other = True
+        elif passed.issuperset(spec.depends_on) and not (spec.in_order and after_other):
+            pending = [task for task in tasks if task.state is TaskState.PENDING]
+            return next((task for task in pending if task.id == plan.current), pending[0] if pending else spec)
+    return None
+
+
+def _is_settled(tasks: tuple[Task, ...]) -> bool:
+    return all(task.state is not TaskState.PENDING for task in tasks)
 
 
 def open_specs(plan: Plan) -> list[Spec]:
-    """Return the open specs: first those with uncommitted work, then by priority."""
+    """Return the open specs: first the one that was begun, then those with uncommitted work, then by priority."""
     waiting = [spec for spec in plan.specs if spec.state is TaskState.PENDING]
-    return sorted(waiting, key=lambda spec: (not _has_uncommitted(plan, spec), spec.priority))
+    begun = plan.find(plan.current) if plan.current else None
+    at = begun.spec if begun and begun.state is TaskState.PENDING else ""
+    return sorted(waiting, key=lambda spec: (spec.id != at, not _has_uncommitted(plan, spec), spec.priority))
 
 
 def _has_uncommitted(plan: Plan, spec: Spec) -> bool:
@@ -38,15 +63,20 @@ def _has_uncommitted(plan: Plan, spec: Spec) -> bool:
 
 def waves(plan: Plan) -> list[tuple[Task, ...]]:
     """Group the tasks into waves that can run in parallel: each needs only tasks of earlier waves."""
-    level: dict[str, int] = {}
-    left = list(plan.tasks)
+    groups: list[tuple[Task, ...]] = []
+    parts = {part.id: part for part in (sorted(plan.specs, key=lambda spec: spec.priority) or plan.tasks)}
+    left = {name: [part] if isinstance(part, Task) else [*plan.of_spec(name)] for name, part in parts.items()}
+    left = {name: tasks for name, tasks in left.items() if tasks}
     while left:
-        now = [task for task in left if all(name in level for name in task.depends_on)]
-        assert now, "a plan has no dependency cycles"
-        level |= {task.id: 1 + max((level[name] for name in task.depends_on), default=0) for task in now}
-        left = [task for task in left if task.id not in level]
-    groups = range(1, max(level.values(), default=0) + 1)
-    return [tuple(task for task in plan if level[task.id] == number) for number in groups]
+        wave: list[str] = []
+        for name in left:
+            part = parts[name]
+            if left.keys().isdisjoint(part.depends_on) and not (part.in_order and wave):
+                wave.append(name)
+        assert wave, "a plan has no dependency cycles"
+        groups.append(tuple(left[name].pop(0) for name in wave))
+        left = {name: tasks for name, tasks in left.items() if tasks}
+    return groups
 
 
 def cycle(depends_on: dict[str, tuple[str, ...]]) -> tuple[str, ...]:

@@ -114,6 +114,9 @@ class Work(Frozen):
     writable: tuple[str, ...] = ()  # what it may write besides the project's own files
     was_tried: bool = False  # by an earlier run, although the plan does not count its attempts
     trailer: str = ""  # a line in its commit message, to find the commit later
+    line: str = ""  # the pending line on which its work lands; empty: it lands on the branch
+    closes: str = ""  # the pending line whose work it puts on the branch
+    alone: bool = False  # nothing else runs at the same time
     duties: Mapping[str, Duty] = field(default_factory=dict)  # the contracts of its steps in those files, by step label
     claimable: str = ""  # Ralph's file in which the agent may mark its task: read as a claim, then restored
 

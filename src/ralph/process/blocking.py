@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import IO
 
 from ralph.errors import RalphError
+
+SECONDS = 60.0
+"""After how long a program that only reads is ended."""
 
 
 def capture_now(
@@ -21,12 +27,38 @@ def capture_now(
             input=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            timeout=60,
+            timeout=SECONDS,
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired):
         return 127, b""
     return done.returncode, done.stdout
+
+
+class OpenProgram:
+    """A program that stays open, to be asked one thing after the other."""
+
+    def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
+        pipe = subprocess.PIPE
+        self._process = subprocess.Popen(
+            list(argv), cwd=cwd, env=dict(env), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+        )
+        self._deadline = threading.Timer(SECONDS, self._process.kill)
+        self._deadline.daemon = True
+        self._deadline.start()
+
+    def ask(self, line: bytes) -> IO[bytes]:
+        """Send a line and return the stream with the answer; it is at its end if the program has ended."""
+        assert self._process.stdin and self._process.stdout
+        with suppress(BrokenPipeError):
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
+        return self._process.stdout
+
+    def close(self) -> None:
+        self._deadline.cancel()
+        with suppress(BrokenPipeError):
+            self._process.communicate()
 
 
 def hand_over(argv: Sequence[str]) -> int:

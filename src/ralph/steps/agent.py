@@ -73,8 +73,8 @@ class AgentStep(Step):
         agent = self._agent or first
         asked_for = context.attempt.model if role == base.EXECUTOR else ""
         model = asked_for or asking.model if agent.name == first.name else None
-        own = {"model": model, "timeout": asking.timeout}
-        return agent.provider.model_copy(update={key: value for key, value in own.items() if value})
+        given = agent.provider
+        return replace(given, model=model or given.model, timeout=asking.timeout or given.timeout)
 
     def prompt_request(self, context: Context) -> PromptRequest:
         """Build the request for this step's prompt."""
@@ -105,8 +105,8 @@ class AgentStep(Step):
     ) -> StepResult:
         async with context.host.inspecting():
             violations, findings = await self._inspect(context, protection)
-        if heard and violations.claimed is not None:
-            heard = self._with_claim(context, heard, violations.claimed)
+        if heard and self.guarded(context).claimable:
+            heard = self._with_claim(context, heard, b"{}" if violations.claimed is None else violations.claimed)
         result = self._judge(context, heard, findings)
         if heard is None:
             result = replace(result, learnings=self._learned(context))

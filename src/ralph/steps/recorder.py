@@ -19,7 +19,7 @@ from ralph.agent.call import make as make_call
 from ralph.agent.dialects import dialect_of
 from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.config import NAME, Provider
+from ralph.config import NAME, Provider, parse
 from ralph.errors import RalphError
 from ralph.journal.encode import now
 from ralph.process.redaction import Secrets
@@ -94,19 +94,18 @@ class Recorder:
 
     def _config(self) -> bytes:
         """Return the project's configuration with agents that play this recording back."""
-        document = validation.parse_object(validation.read(self.project / NAME), name=NAME)
+        data = validation.read(self.project / NAME)
+        config, document = parse(data), validation.parse_object(data, name=NAME)
         name = os.path.relpath(self.folder, self.project)
         name = self.folder.name if name.startswith("..") else name
 
-        def playing(provider: object) -> dict[str, object]:
-            given = Provider.model_validate(provider)
+        def playing(given: Provider) -> dict[str, object]:
             again = {"command": "ralph", "args": ["scripted", "--replay", name, "--"]}
             return {**again, "dialect": dialect_of(given).name, **({"model": given.model} if given.model else {})}
 
-        default, others = document["provider"], document.get("providers")
-        program = Path(Provider.model_validate(default).command).name  # roles, races and tasks may name it so
-        named = {program: default, **(others if isinstance(others, dict) else {})}
-        document["provider"] = playing(default)
+        program = Path(config.provider.command).name  # roles, races and tasks may name it so
+        named = {program: config.provider, **config.providers}
+        document["provider"] = playing(config.provider)
         document["providers"] = {name: playing(one) for name, one in named.items()}
         return json.dumps(self.secrets.clean(document), indent=2, ensure_ascii=False).encode() + b"\n"
 

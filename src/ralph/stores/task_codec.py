@@ -30,20 +30,15 @@ from ralph.stores.fields import (
     Text,
     Value,
 )
-from ralph.validation import Json, Rules
+from ralph.validation import EXACT, Json, Rules, UnusualForm
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
 T = TypeVar("T")
 Read = Callable[[Value], Value]
-EXACT = 1 << 53  # whole numbers up to here are exact as floats
 DIGITS = 3
 REQUIRED: Value = object()
-
-
-class UnusualForm(Exception):
-    """The value is not in the usual form; the schema decides whether it is valid."""
 
 
 class _IfPresent:
@@ -199,7 +194,7 @@ class Format(Generic[T]):
     def load(self, data: bytes, *, name: str) -> tuple[Json, T]:
         """Return the document and its value, or raise an error that lists all mistakes."""
         try:
-            document = parse(data)
+            document = validation.parse_plainly(data)
             if any(True for _ in self.rules(document)):
                 raise UnusualForm
             return document, self.codec.read(self.part, document)
@@ -222,7 +217,7 @@ class Format(Generic[T]):
         if checked is None:
             return None, mistakes
         try:
-            json.loads(data.decode("utf-8-sig"), parse_float=_finite)
+            json.loads(data.decode("utf-8-sig"), parse_float=validation.finite)
         except UnusualForm:
             return None, ["a number is too large"]
         return self.codec.read(self.part, checked.model_dump(by_alias=True), checked=True), []
@@ -239,14 +234,6 @@ class Format(Generic[T]):
         return plan_schema.text(self.model, self.title)
 
 
-def parse(data: bytes) -> Json:
-    """Parse a file as JSON; raise `UnusualForm` if anything about it is unusual."""
-    document = json.loads(data.decode("utf-8-sig"), parse_constant=_refuse, parse_float=_finite)
-    if b"\\ud" in data.lower() or validation.NUL in data or type(document) is not dict:
-        raise UnusualForm
-    return document
-
-
 def entries(document: Json, key: str) -> list[Json]:
     """Return the objects in a list of a document, without copying them."""
     listed = document.get(key)
@@ -258,17 +245,6 @@ def render(document: Json) -> bytes:
     from pydantic_core import to_json
 
     return to_json(document, indent=2) + b"\n"
-
-
-def _refuse(constant: str) -> object:
-    raise UnusualForm(constant)
-
-
-def _finite(number: str) -> float:
-    value = float(number)
-    if value in (float("inf"), float("-inf")):
-        raise UnusualForm(number)
-    return value
 
 
 def _of_type(wanted: type, other: type | None = None) -> Read:

@@ -148,7 +148,7 @@ def _refuse_entities(*_: object) -> None:
 def _name(attributes: Mapping[str, str]) -> str:
     """Return a test's name: its class or file, then its own."""
     parts = (attributes.get("classname") or attributes.get("file", ""), attributes.get("name", ""))
-    name = " › ".join(_tidy(part) for part in parts if part) or "a test without a name"
+    name = " › ".join(dict.fromkeys(_tidy(part) for part in parts if part)) or "a test without a name"
     return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
 
 

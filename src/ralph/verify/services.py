@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ralph import safe_files
@@ -82,7 +82,7 @@ class Services:
 
     def _with_port(self, service: Service) -> Service:
         port = str(self._ports.get(service.name, ""))
-        return service.model_copy(update={"ready": service.ready.replace(f"${{{PORT}}}", port)})
+        return replace(service, ready=service.ready.replace(f"${{{PORT}}}", port))
 
     @property
     def variables(self) -> dict[str, str]:

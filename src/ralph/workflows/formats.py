@@ -136,15 +136,20 @@ PRD = Format(
 
 # The requirements' .ralph/prd.json
 
+
+def _task(*, depends_on: tuple[str, ...] | None, **values: Value) -> Task:
+    return Task(**values, depends_on=depends_on or (), in_order=depends_on is None)
+
+
 TASK = Part(
     "Task",
     "One task for one fresh agent.",
-    Task,
+    _task,
     ID,
     given("title", TITLE, required=True),
     given("description"),
     CRITERIA,
-    given("depends_on", TEXTS),
+    given("depends_on", Nullable(TEXTS), about="Tasks that must be done first; null or missing: those listed before."),
     *RACE,
     *DECIDED,
     own("status", Choice(("todo", "in_progress", "done", "failed")), default="todo"),
@@ -218,10 +223,14 @@ SPEC_TASK = Part(
 )
 
 
-def _spec(*, tasks: tuple[Task, ...], state: TaskState, **values: Value) -> tuple[Spec, tuple[Task, ...]]:
+def _spec(
+    *, tasks: tuple[Task, ...], state: TaskState, depends_on: tuple[str, ...] | None, **values: Value
+) -> tuple[Spec, tuple[Task, ...]]:
     """A spec is closed when it says so and nothing in it is left to do: a person may have opened a task again."""
     settled = all(task.state is not TaskState.PENDING for task in tasks)
-    spec = Spec(**values, state=state if settled else TaskState.PENDING)
+    if not settled and state is not TaskState.PENDING:
+        state, values["notes"] = TaskState.PENDING, ""
+    spec = Spec(**values, state=state, depends_on=depends_on or (), in_order=depends_on is None)
     return spec, tuple(replace(task, spec=spec.id) for task in tasks)
 
 
@@ -238,6 +247,7 @@ SPEC = Part(
     given("file", TITLE, required=True),
     given("name", FILLED, required=True),
     given("priority", WHOLE),
+    given("depends_on", Nullable(TEXTS), about="Specs that must be complete first; null or missing: those before it."),
     SPEC_STATUS,
     given("context"),
     given("tasks", ListOf(of=SPEC_TASK, min_length=1, by_rule=True), required=True),

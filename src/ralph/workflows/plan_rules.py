@@ -49,14 +49,19 @@ def task_rules(listed: object, where: str, dependencies: str) -> Iterable[str]:
             first.setdefault(task_id, index)
             if task_id.endswith(".lock") or task_id == RESERVED:
                 yield f"{where}[{index}].id: {task_id!r} is a reserved name"
+    yield from _dependency_rules(tasks, where, dependencies)
+
+
+def _dependency_rules(listed: list[Json], where: str, dependencies: str) -> Iterator[str]:
+    known = dict.fromkeys(str(one["id"]) for one in listed if isinstance(one.get("id"), str))
     graph: dict[str, tuple[str, ...]] = {}
-    for index, task in enumerate(tasks):
-        wanted = task.get(dependencies)
+    for index, one in enumerate(listed):
+        wanted = one.get(dependencies)
         names = tuple(name for name in wanted if isinstance(name, str)) if isinstance(wanted, list) else ()
         for name in names:
-            if name not in first:
-                yield f"{where}[{index}].{dependencies}: there is no {name!r}{validation.nearest(name, first)}"
-        graph[str(task.get("id"))] = names
+            if name not in known:
+                yield f"{where}[{index}].{dependencies}: there is no {name!r}{validation.nearest(name, known)}"
+        graph[str(one.get("id"))] = names
     found = cycle(graph)
     if found:
         yield f"{where}: dependencies form a cycle: {' → '.join(found)}"
@@ -82,6 +87,7 @@ def of_specs(document: Json) -> Iterable[str]:
     yield from _repeated((f"specs[{number}]", spec) for number, spec in enumerate(specs))
     yield from _repeated(tasks)
     yield from _same_files(specs)
+    yield from _dependency_rules(specs, "specs", "dependsOn")
     ids = {str(spec.get("id")) for spec in specs}
     for place, task in tasks:
         if isinstance(task.get("id"), str) and task["id"] in ids:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from ralph.agent.call import check_installed
@@ -18,7 +19,7 @@ def with_race(config: Config, names: str) -> Config:
     mistakes = list(race_mistakes(agents, config.agent_names)) if agents else ["it names no agent"]
     if mistakes:
         raise _refusal(f"--race {names}", mistakes, config)
-    return config.model_copy(update={"race": RaceSettings(agents=agents)})
+    return replace(config, race=RaceSettings(agents=agents))
 
 
 def check_races(config: Config, plan: Plan | None, root: Path, budget: Budget) -> None:

@@ -49,16 +49,18 @@ class _Entry(Protocol):
         """What `ralph doctor` reports about this plan."""
         ...
 
-    def open_workflow(self, workspace: Workspace, config: Config, target: Target) -> Workflow:
-        """The workflow object, which knows what is next and which gates there are."""
-        ...
+
+class _Opening(Protocol):
+    """What `workflow.py` in a workflow's package provides."""
+
+    def open_workflow(self, workspace: Workspace, config: Config, target: Target) -> Workflow: ...
 
 
 class WorkflowType(Frozen):
     """One of the five workflows, as commands see it."""
 
     name: str
-    is_parallel: bool = False  # `--jobs`: its tasks can be independent
+    one_at_a_time: str = ""  # `--jobs`: why its tasks cannot be independent; empty: they can
     default_config: str = ""  # `--config`: its steps come from a file, by default this one
     can_race: bool = True  # `--race`: several agents can attempt the same task
     can_halt: bool = False  # `--on-failure`: the first failed task ends the run
@@ -72,15 +74,25 @@ class WorkflowType(Frozen):
     def entry(self) -> _Entry:
         return cast(_Entry, importlib.import_module(f"ralph.workflows.{self.name}.entry"))
 
+    def open(self, workspace: Workspace, config: Config, target: Target) -> Workflow:
+        """The workflow object, which knows what is next and which gates there are."""
+        opening = cast(_Opening, importlib.import_module(f"ralph.workflows.{self.name}.workflow"))
+        return opening.open_workflow(workspace, config, target)
+
 
 WORKFLOWS = {
     kind.name: kind
     for kind in (
-        WorkflowType(name="request", is_parallel=True, can_halt=True),
+        WorkflowType(name="request", can_halt=True),
         WorkflowType(name="requirements", default_config="default"),
         WorkflowType(name="specs"),
-        WorkflowType(name="session", can_race=False, more_roles=("planner", "questioner", "reviewer")),
-        WorkflowType(name="feature", is_parallel=True, more_roles=("verifier",)),
+        WorkflowType(
+            name="session",
+            one_at_a_time="A session's roles take turns, and each reads what the one before it has written.",
+            can_race=False,
+            more_roles=("planner", "questioner", "reviewer"),
+        ),
+        WorkflowType(name="feature", more_roles=("verifier",)),
     )
 }
 """In the order in which a name is searched; the last also says which names cannot be."""

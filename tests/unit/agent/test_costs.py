@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ralph import config
@@ -46,11 +48,10 @@ def test_agents_that_report_nothing_can_only_be_held_to_time_and_attempts(name: 
 
 
 def test_every_agent_that_may_be_called_counts() -> None:
-    two = settings("claude").model_copy(
-        update={
-            "providers": {"cheap": provider_of(AGENTS["amp"])},
-            "roles": {"executor": config.RoleSettings(providers=("claude", "cheap"))},
-        }
+    two = replace(
+        settings("claude"),
+        providers={"cheap": provider_of(AGENTS["amp"])},
+        roles={"executor": config.RoleSettings(providers=("claude", "cheap"))},
     )
     with pytest.raises(RalphError, match="amp"):
         refuse_unknown_costs(two, DOLLARS)

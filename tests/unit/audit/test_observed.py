@@ -69,6 +69,12 @@ HIDDEN = {
         {"login greets the user › login greets the user", "login refuses a › login refuses a"},
         {"login refuses a › login refuses a"},
     ),
+    "in jest, beside a source file of the same name": change(
+        {T: TS, "src/login.ts": "", "src/__tests__/other.test.ts": ""},
+        {"src/login.ts": "x"},
+        {"login greets the user", "login refuses a wrong password"},
+        {"login refuses a wrong password"},
+    ),
     "in vitest": change(
         {T: TS, "src/login.ts": ""},
         {"src/login.ts": "x"},

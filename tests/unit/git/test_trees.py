@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from ralph.errors import RalphError
 from ralph.git.objects import TreeEntry, write_object
 from ralph.git.parse import parse_raw
 from ralph.git.repo import Repo, open_repo
-from ralph.git.trees import changes_between, entries_at, file_entry, with_entries
+from ralph.git.trees import blobs, changed_since, changes_between, entries_at, file_entry, files_below, with_entries
 
 NAMES = st.sampled_from(["a", "a.b", "a-b", "b", "ü", "a/x", "a/y/z", "a.b/c", "d/e", "d/e.f", "d"])
 FILES = st.dictionaries(NAMES, st.binary(max_size=4), max_size=7).filter(
@@ -102,3 +103,44 @@ def test_a_file_s_entry_has_its_mode(repo: Repo, tmp_path: Path) -> None:
         "program": "100755",
         "link": "120000",
     }
+
+
+@pytest.fixture
+def history(tmp_path: Path) -> tuple[Repo, str, str]:
+    """A repository with two commits."""
+    git = ["git", "-c", "user.name=A", "-c", "user.email=a@b"]
+    for path, text in {".ralph/p/prd.json": "{}", ".ralphs": "", "a/.ralph/x": "x", "code.py": "1"}.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    commits = []
+    for text in ("1", "2"):
+        (tmp_path / "code.py").write_text(text)
+        subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+        subprocess.run([*git, "commit", "-qm", text], cwd=tmp_path, check=True)
+        head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True, check=True)
+        commits.append(head.stdout.strip())
+    return asyncio.run(open_repo(tmp_path)), *commits  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_a_commit_holds_is_the_same_whether_it_is_packed_or_not(
+    history: tuple[Repo, str, str], packed: bool
+) -> None:
+    repo, first, second = history
+    if packed:
+        subprocess.run(["git", "repack", "-adq"], cwd=repo.top, check=True)
+        subprocess.run(["git", "prune-packed"], cwd=repo.top, check=True)
+    found = asyncio.run(files_below(repo, second, [".ralph", "code.py", "missing/file"]))
+    assert found.keys() == {".ralph/p/prd.json", "code.py"}
+    content = asyncio.run(blobs(repo, [entry.name for entry in found.values()]))
+    assert {path: content[entry.name] for path, entry in found.items()} == {".ralph/p/prd.json": b"{}", "code.py": b"2"}
+    assert asyncio.run(files_below(repo, second, [])) == {}
+    assert asyncio.run(changed_since(repo, first, second)) == ("code.py",)
+    assert asyncio.run(changed_since(repo, second, second)) == ()
+    assert asyncio.run(changed_since(repo, "1" * 40, second)) is None
+
+
+def test_an_object_that_is_missing_is_named(history: tuple[Repo, str, str]) -> None:
+    with pytest.raises(RalphError, match="1111"):
+        asyncio.run(blobs(history[0], ["1" * 40]))

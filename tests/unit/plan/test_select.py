@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from ralph.plan.model import Plan, Spec, Task, TaskResult, TaskState
 from ralph.plan.select import cycle, following, open_specs, ready
+from ralph.plan.select import waves as waves_of
 
 IDS = tuple("abcdef")
 
@@ -85,6 +86,19 @@ def test_tasks_in_any_order_are_all_done_in_an_order_that_their_dependencies_all
     assert sorted(done) == sorted(order)
 
 
+@given(plans(), st.sets(st.sampled_from(IDS)), st.sets(st.sampled_from(IDS)))
+def test_a_task_that_says_nothing_of_its_dependencies_never_starts_beside_an_earlier_one(
+    plan: Plan, running: set[str], silent: set[str]
+) -> None:
+    plan = replace(plan, tasks=tuple(replace(task, in_order=task.id in silent) for task in plan))
+    found = ready(plan, frozenset(running))
+    ids = [task.id for task in plan]
+    if found:
+        assert found.id not in running
+        assert not found.in_order or running.isdisjoint(ids[: ids.index(found.id)])
+    assert bool(ready(plan)) == any(can_begin(plan, task) for task in plan), "alone, each task can start"
+
+
 GRAPHS = st.dictionaries(
     st.sampled_from(IDS), st.lists(st.sampled_from((*IDS, "missing")), max_size=3).map(tuple), max_size=6
 )
@@ -134,50 +148,81 @@ def done(at: str) -> TaskResult:
 @st.composite
 def plans_with_specs(draw: st.DrawFn) -> Plan:
     names = "xyz"[: draw(st.integers(1, 3))]
-    specs, tasks = [], []
+    specs, tasks = list[Spec](), list[Task]()
     for name in names:
-        result = draw(st.none() | st.sampled_from("024").map(done))
-        state = draw(st.sampled_from(TaskState))
-        specs.append(Spec(id=name, name=name, priority=draw(st.integers(0, 2)), state=state, result=result))
+        own = list[Task]()
         for number in range(1, draw(st.integers(1, 3)) + 1):
             standing = draw(st.sampled_from(TaskState))
             at = done(draw(st.sampled_from("135"))) if standing is PASSED else None
-            tasks.append(Task(id=f"{name}-{number}", title="t", spec=name, state=standing, result=at))
+            own.append(Task(id=f"{name}-{number}", title="t", spec=name, state=standing, result=at))
+        is_open = any(task.state is PENDING for task in own)
+        spec = Spec(
+            id=name,
+            name=name,
+            priority=draw(st.integers(0, 2)),
+            state=PENDING if is_open else draw(st.sampled_from(TaskState)),
+            result=draw(st.none() | st.sampled_from("024").map(done)),
+            depends_on=tuple(draw(st.sets(st.sampled_from([one.id for one in specs])))) if specs else (),
+            in_order=draw(st.booleans()),
+            failures=0 if is_open else draw(st.integers(0, 3)),
+        )
+        specs.append(replace(spec, depends_on=()) if spec.in_order else spec)
+        tasks += own
     current = draw(st.none() | st.sampled_from(tasks).map(lambda task: task.id))
     return Plan(target="t", tasks=tuple(tasks), specs=tuple(specs), current=current)
 
 
-@given(plans_with_specs())
-def test_what_follows_is_a_pending_task_or_an_open_spec_without_one(plan: Plan) -> None:
-    match following(plan):
-        case Task() as task:
-            assert task.state is PENDING
-        case Spec() as spec:
-            assert spec.state is PENDING
-            assert all(task.state is not PENDING for task in plan.of_spec(spec.id))
-        case _:
-            assert not open_specs(plan)
-            assert all(task.state is not PENDING for task in plan)
+def all_that_starts(plan: Plan) -> list[Task | Spec]:
+    """What runs at the same time when there are slots for everything."""
+    running: list[Task | Spec] = []
+    while found := following(plan, frozenset(one.id for one in running), max_failures=3):
+        running.append(found)
+    return running
 
 
 @given(plans_with_specs())
-def test_the_task_that_was_begun_follows_before_any_spec(plan: Plan) -> None:
+def test_what_runs_at_the_same_time_is_one_piece_of_work_of_each_of_several_specs(plan: Plan) -> None:
+    running = all_that_starts(plan)
+    where = [one.spec if isinstance(one, Task) else one.id for one in running]
+    assert len(set(where)) == len(where)
+    for one, name in zip(running, where, strict=True):
+        tasks, spec = plan.of_spec(name), plan.find_spec(name)
+        assert spec and spec.state is PENDING
+        assert all((before := plan.find_spec(other)) and before.state is PASSED for other in spec.depends_on)
+        first = next((task for task in tasks if task.state is PENDING), None)
+        assert one in (first, plan.find(plan.current or "")) if first else one is spec
+
+
+@given(plans_with_specs())
+def test_a_spec_that_says_nothing_of_its_dependencies_never_runs_beside_an_earlier_one(plan: Plan) -> None:
+    where = [one.spec if isinstance(one, Task) else one.id for one in all_that_starts(plan)]
+    silent = [name for name in where if (spec := plan.find_spec(name)) and spec.in_order]
+    assert silent in ([], where[:1]), "it is the first, and alone among its kind"
+
+
+@given(plans_with_specs())
+def test_only_what_waits_for_a_blocked_or_a_stuck_spec_never_starts(plan: Plan) -> None:
+    if all_that_starts(plan):
+        return
+    left = open_specs(plan)
+    stuck = [spec for spec in left if spec.failures >= 3]
+    for spec in left:
+        needs = [before for name in spec.depends_on if (before := plan.find_spec(name))]
+        waits = any(before.state is not PASSED for before in needs)
+        assert spec in stuck or waits or (spec.in_order and stuck)
+
+
+@given(plans_with_specs())
+def test_the_task_that_was_begun_comes_first_if_its_spec_can_start(plan: Plan) -> None:
     begun = plan.find(plan.current) if plan.current else None
-    if begun and begun.state is PENDING:
-        assert following(plan) is begun
-
-
-@given(plans_with_specs())
-def test_a_spec_is_finished_before_the_next_one_begins(plan: Plan) -> None:
-    plan = replace(plan, current=None)
-    first = next(iter(open_specs(plan)), None)
-    found = following(plan)
-    if first:
-        assert (found.spec if isinstance(found, Task) else found.id if found else "") == first.id
+    running = all_that_starts(plan)
+    if begun in running:
+        assert running[0] is begun
 
 
 @given(plans_with_specs())
 def test_open_specs_come_by_priority_after_those_whose_work_waits_for_a_commit(plan: Plan) -> None:
+    plan = replace(plan, current=None)
     found = open_specs(plan)
     assert {spec.id for spec in found} == {spec.id for spec in plan.specs if spec.state is PENDING}
     keys = [(not waits(plan, spec), spec.priority) for spec in found]
@@ -187,6 +232,26 @@ def test_open_specs_come_by_priority_after_those_whose_work_waits_for_a_commit(p
 def waits(plan: Plan, spec: Spec) -> bool:
     closed = spec.result.completed_at if spec.result else ""
     return any(task.result.completed_at > closed for task in plan.of_spec(spec.id) if task.result)
+
+
+def in_waves(plan: Plan) -> list[str]:
+    return [" ".join(task.id for task in wave) for wave in waves_of(plan)]
+
+
+def test_waves_are_what_can_run_at_the_same_time() -> None:
+    free, after, silent = Task(id="a", title="t"), Task(id="b", title="t", depends_on=("a",)), Task(id="c", title="t")
+    last = Task(id="d", title="t", depends_on=("c",))
+    assert in_waves(Plan(target="t", tasks=(free, after, silent, last))) == ["a c", "b d"]
+    assert in_waves(Plan(target="t", tasks=(free, after, replace(silent, in_order=True), last))) == ["a", "b", "c", "d"]
+    forward = replace(free, depends_on=("c",))
+    assert in_waves(Plan(target="t", tasks=(forward, replace(silent, in_order=True)))) == ["c", "a"]
+
+
+def test_waves_of_specs_have_one_task_of_each_spec_that_may_run() -> None:
+    tasks = tuple(Task(id=name, title="t", spec=name[0]) for name in ("a-1", "a-2", "b-1", "c-1", "d-1"))
+    a, b, c, d = (Spec(id=name, name=name, priority=number) for number, name in enumerate("abcd"))
+    specs = (a, b, replace(c, depends_on=("b",)), replace(d, in_order=True))
+    assert in_waves(Plan(target="t", tasks=tasks, specs=specs)) == ["a-1 b-1", "a-2 c-1", "d-1"]
 
 
 def test_tasks_of_a_spec_come_as_listed_and_specs_by_priority() -> None:

@@ -463,10 +463,15 @@ def test_an_agent_says_what_a_task_is_and_ralph_says_where_it_stands() -> None:
             "title": "T",
             "description": "d",
             "acceptance_criteria": ["c"],
-            "depends_on": [],
             "status": "todo",
         }
     ]
+
+
+def test_what_an_agent_does_not_say_about_dependencies_the_plan_does_not_say_either() -> None:
+    silent, free = ({"title": "T"}, {"title": "T", "depends_on": []})
+    made = numbered([NewTaskEntry.model_validate(one) for one in (silent, free)], set())
+    assert [entry.get("depends_on") for entry in made] == [None, []]
 
 
 def test_what_is_done_makes_room_and_what_depended_on_it_waits_no_more() -> None:

@@ -97,7 +97,18 @@ def test_a_task_is_read_with_all_that_it_says() -> None:
 
 def test_the_smallest_file_is_a_plan_with_nothing_done() -> None:
     _, plan = store(document())
-    assert plan == Plan(target="requirements", tasks=(Task(id="T-001", title="One"),))
+    assert plan == Plan(target="requirements", tasks=(Task(id="T-001", title="One", in_order=True),))
+
+
+@pytest.mark.parametrize(
+    ("said", "needs", "in_order"),
+    [({}, (), True), ({"depends_on": None}, (), True), ({"depends_on": []}, (), False)],
+)
+def test_only_a_task_that_says_so_is_independent(said: Json, needs: tuple[str, ...], in_order: bool) -> None:
+    found = document()
+    found["tasks"][0] |= said
+    _, plan = store(found)
+    assert (plan.tasks[0].depends_on, plan.tasks[0].in_order) == (needs, in_order)
 
 
 @pytest.mark.parametrize(

@@ -118,6 +118,7 @@ def test_a_file_is_read_with_all_that_it_says() -> None:
                 file="specs/a.md",
                 priority=3,
                 context="c",
+                in_order=True,
                 criteria=("all of it",),
                 state=TaskState.PASSED,
                 attempts=1,

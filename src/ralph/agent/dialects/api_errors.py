@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from ralph.agent.dialects.fields import Json, a_count, a_text, an_object
 from ralph.agent.failure import CallFailure, FailureKind
+from ralph.patterns import lazy
 
 STATUSES = {
     400: FailureKind.ERROR,
@@ -29,7 +30,7 @@ STATUSES = {
     504: FailureKind.OVERLOAD,
     529: FailureKind.OVERLOAD,
 }
-STATUS = re.compile(r"(?:^|\bstatus(?: code)?:? |\bHTTP |\bError \(|\(HTTP |error: |Error: )\(?([45]\d\d)\b", re.I)
+STATUS = lazy(r"(?:^|\bstatus(?: code)?:? |\bHTTP |\bError \(|\(HTTP |error: |Error: )\(?([45]\d\d)\b", re.I)
 MESSAGES = (
     (
         FailureKind.CONTEXT_TOO_LONG,
@@ -51,15 +52,15 @@ MESSAGES = (
         r"|stream disconnected|timed? ?out|sending request|stream decode|response body",
     ),
 )
-WORDS = tuple((kind, re.compile(pattern, re.I)) for kind, pattern in MESSAGES)
+WORDS = tuple((kind, lazy(pattern, re.I)) for kind, pattern in MESSAGES)
 MAX_MESSAGE = 10_000
 UNITS = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
-LENGTH = re.compile(r"(\d+(?:\.\d+)?)\s*(d|h|m|s)[a-z]*", re.I)
-RESET = re.compile(
+LENGTH = lazy(r"(\d+(?:\.\d+)?)\s*(d|h|m|s)[a-z]*", re.I)
+RESET = lazy(
     r"(?:try again|retry|resets?|wait)\s+(?:in|after|for)\s+((?:\d+(?:\.\d+)?\s*(?:d|h|m|s)[a-z]*[\s,]*(?:and )?)+)",
     re.I,
 )
-CLOCK = re.compile(
+CLOCK = lazy(
     r"(?:try again|resets?)(?: at| on)? "
     r"(?:(?P<month>[A-Z][a-z]{2})[a-z]* (?P<day>\d{1,2})(?:st|nd|rd|th)?,?(?: (?P<year>\d{4}),?)?(?: at)? )?"
     r"(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?: ?(?P<half>[ap]m))?| ?(?P<only_half>[ap]m))\b"

@@ -26,6 +26,7 @@ from ralph.agent.dialects.text import TextReader
 from ralph.agent.transcript import Transcript
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
+from ralph.patterns import lazy
 from ralph.validation import nearest
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ def _dialect(name: str, reader: type[Reader], *errors: str, answered: str = "") 
         name=name,
         reader=reader,
         idle=None if issubclass(reader, TextReader) else STREAMED_IDLE,
-        errors=tuple(re.compile(error) for error in errors),
+        errors=tuple(lazy(error) for error in errors),
         speaks_errors=name in ("claude", "aider", "mini"),
-        answered=re.compile(answered) if answered else None,
+        answered=lazy(answered) if answered else None,
         statuses={status % 256: status for status in api_errors.STATUSES} if reader is GeminiReader else {},
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.failure import CallFailure, FailureKind, refusal
@@ -125,7 +125,7 @@ def _call(provider: Provider, folders: ProbeFolders, text: str, heard: _CallTime
     prompt = logs / "prompt.md"
     prompt.write_text(text, encoding="utf-8")
     return AgentCall(
-        provider=provider.model_copy(update={"cwd": ""}),
+        provider=replace(provider, cwd=""),
         prompt=prompt,
         log=logs / "output.log",
         words=logs / "words.txt",

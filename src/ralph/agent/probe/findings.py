@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 
 from ralph.agent.call import check_installed
@@ -44,7 +45,7 @@ def label_of(provider: Provider) -> str:
 
 def placed(provider: Provider, folder: Path) -> Provider:
     """Return the provider with the whole path of its program, for a call in another folder."""
-    return provider.model_copy(update={"command": str(folder / check_installed(provider, folder))})
+    return replace(provider, command=str(folder / check_installed(provider, folder)))
 
 
 async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFinding]:
@@ -64,7 +65,7 @@ async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFindin
     yield ProbeFinding(
         check="version", state="good" if version else "note", what=what, seconds=time.monotonic() - began
     )
-    limited = found.model_copy(update={"timeout": min(found.timeout, SECONDS)})
+    limited = replace(found, timeout=min(found.timeout, SECONDS))
     with probe_folders() as folders:
         await make_repository(folders, commit=True)
         worked = await probe_work(limited, folders, commit=True)

@@ -52,11 +52,6 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
     return RunRequest(
         checkout=CheckoutRequest(target=name, branch=plan.branch, carry=(feature.prd_json, feature.prd_md)),
         open=lambda root: FeatureWorkflow(feature, config, root, templates=workspace.root),
-        command=f"ralph run {name}" + (f" --jobs {options.jobs}" if options.jobs > 1 else ""),
+        command=f"ralph run {name}",
         warnings=(f"prd.md has changed since prd.json was made. Run `ralph plan {name}`.",) if outdated else (),
     )
-
-
-def open_workflow(workspace: Workspace, config: Config, target: Target) -> FeatureWorkflow:
-    feature = locate.locate(workspace, target.name).feature
-    return FeatureWorkflow(feature, config, target.folder or workspace.root, templates=workspace.root)

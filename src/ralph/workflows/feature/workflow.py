@@ -15,6 +15,7 @@ from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Wor
 from ralph.verify.gate_list import red, simple_gates, waived
 from ralph.views import words
 from ralph.workflows.defaults import WorkflowDefaults
+from ralph.workflows.feature.locate import locate
 from ralph.workflows.feature.store import PrdStore
 from ralph.workflows.prompt_text import (
     BLOCKED_MARKER,
@@ -28,7 +29,8 @@ from ralph.workflows.prompt_text import (
     unfinished,
 )
 from ralph.workflows.review import review_prompt, with_review, with_rounds
-from ralph.workspace import Feature
+from ralph.workflows.target import Target
+from ralph.workspace import Feature, Workspace
 
 FINAL = "final"
 MAX_GOAL = 600
@@ -93,6 +95,7 @@ class FeatureWorkflow(WorkflowDefaults):
             title="Final verification",
             steps=FINAL_STEPS,
             prompt="verify",
+            alone=True,
         )
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
@@ -178,3 +181,8 @@ def _summary(task: Task) -> str:
     done = f" ({task.result.commit[:10]}: {task.result.summary})" if task.result else ""
     criteria = "".join(f"\n  - {criterion}" for criterion in task.criteria)
     return f"- **{task.id}** {task.title}{done}{criteria}"
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> FeatureWorkflow:
+    feature = locate(workspace, target.name).feature
+    return FeatureWorkflow(feature, config, target.folder or workspace.root, templates=workspace.root)

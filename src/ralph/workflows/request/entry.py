@@ -14,7 +14,7 @@ from ralph.workflows.checks import Check, bad_check
 from ralph.workflows.plan_source import PlanSource
 from ralph.workflows.request.execution_log import ExecutionLog
 from ralph.workflows.request.files import every_path
-from ralph.workflows.request.locate import LocatedRequest, branch_for, locate
+from ralph.workflows.request.locate import LocatedRequest, branch_for, located_request
 from ralph.workflows.request.phases import NEXT_STEP
 from ralph.workflows.request.workflow import RequestWorkflow
 from ralph.workflows.run_request import RunRequest
@@ -27,7 +27,7 @@ def checks(workspace: Workspace, config: Config, target: Target, options: Option
 
 
 def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Check]:
-    phase = _located(workspace).phase
+    phase = located_request(workspace).phase
     try:
         plan = target.plan()
     except RalphError as error:
@@ -43,31 +43,16 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
         check_installed(provider, workspace.root)
     for template in ("request-task", *(["review"] if config.review.enabled else [])):
         prompts.check(template, workspace.root)
-    located = _located(workspace)
+    located = located_request(workspace)
     target.needed_plan()  # report a broken plan before anything starts
     branch, carried = branch_for(workspace, located), _carried(workspace, located)
     return RunRequest(
         checkout=CheckoutRequest(target=target.name, branch=branch, carry=carried),
         open=lambda root: RequestWorkflow(config, root, branch, templates=workspace.root, carried=carried),
-        command=target.command + (f" --jobs {options.jobs}" if options.jobs > 1 else ""),
+        command=target.command,
         more='Next request: `ralph plan "What you want"`.',
         listeners=(ExecutionLog(workspace.root),),
     )
-
-
-def open_workflow(workspace: Workspace, config: Config, target: Target) -> RequestWorkflow:
-    branch = branch_for(workspace, _located(workspace))
-    return RequestWorkflow(config, target.folder or workspace.root, branch, templates=workspace.root)
-
-
-def _located(workspace: Workspace) -> LocatedRequest:
-    located = locate(workspace)
-    if located is None:
-        raise RalphError(
-            "There is no request to run.",
-            remedy='Make one with `ralph plan "What you want"`. For specs, run `ralph plan --from specs/`.',
-        )
-    return located
 
 
 def _carried(workspace: Workspace, located: LocatedRequest) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.read import Branch
@@ -48,6 +49,17 @@ class LocatedRequest(Frozen):
     @property
     def where(self) -> str:
         return str(self.folder) if self.folder else f"branch {self.branch.name if self.branch else '?'}"
+
+
+def located_request(workspace: Workspace) -> LocatedRequest:
+    """The request, or an error that says how to make one."""
+    located = locate(workspace)
+    if located is None:
+        raise RalphError(
+            "There is no request to run.",
+            remedy='Make one with `ralph plan "What you want"`. For specs, run `ralph plan --from specs/`.',
+        )
+    return located
 
 
 def locate(workspace: Workspace) -> LocatedRequest | None:

@@ -12,8 +12,8 @@ from ralph.frozen import Frozen
 from ralph.journal.writer import now
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.stores import atomic
-from ralph.stores.task_codec import UnusualForm, parse, render
-from ralph.validation import Json, Mistakes
+from ralph.stores.task_codec import render
+from ralph.validation import Json, Mistakes, UnusualForm, parse_plainly
 from ralph.workflows.formats import REQUEST_CODEC as CODEC
 from ralph.workflows.formats import REQUEST_STATES as STATES
 from ralph.workflows.formats import REQUEST_TASK, RequestState
@@ -101,7 +101,7 @@ class RequestDocuments(Frozen):
 def load(data: bytes, documents: Mapping[str, bytes], *, name: str) -> RequestDocuments:
     """A state and its task files, by name; or one error with the mistakes of all of them."""
     try:
-        state, files = parse(data), {file: parse(text) for file, text in sorted(documents.items())}
+        state, files = parse_plainly(data), {file: parse_plainly(text) for file, text in sorted(documents.items())}
         if any(True for _ in of_request(state, list(files.items()))):
             raise UnusualForm
         tasks = {file: REQUEST_TASK.codec.read(REQUEST_TASK.part, entry) for file, entry in files.items()}

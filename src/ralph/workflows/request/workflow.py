@@ -26,8 +26,11 @@ from ralph.workflows.prompt_text import (
     unfinished,
 )
 from ralph.workflows.request.files import PRD, STATE, FilesOnDisk, all_paths
+from ralph.workflows.request.locate import branch_for, located_request
 from ralph.workflows.request.store import TARGET, RequestStore
 from ralph.workflows.review import review_prompt, with_review, with_rounds
+from ralph.workflows.target import Target
+from ralph.workspace import Workspace
 
 STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
 MAX_SUMMARY = 4_000
@@ -136,3 +139,8 @@ def _result(task: Task) -> str:
     if not task.result:
         return f"{task.id} {task.title}"
     return f"{task.id} {task.title}: {task.result.summary} ({task.result.commit[:10]})"
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> RequestWorkflow:
+    branch = branch_for(workspace, located_request(workspace))
+    return RequestWorkflow(config, target.folder or workspace.root, branch, templates=workspace.root)

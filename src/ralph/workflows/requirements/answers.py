@@ -23,7 +23,7 @@ class NewTaskEntry(TasksAnswerPart):
     title: Annotated[str, Field(min_length=1)]
     description: str = ""
     acceptance_criteria: list[str] = []
-    depends_on: list[str] = []
+    depends_on: list[str] | None = None
 
 
 class TasksProposal(TasksAnswerPart):

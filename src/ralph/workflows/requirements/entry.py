@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from pathlib import Path
 
 from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
-from ralph.git import read as git_read
 from ralph.steps import pipeline
-from ralph.steps.pipeline import Pipeline
 from ralph.views.reports import Reports
 from ralph.workflows.checks import Check, bad_check
 from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workflows.requirements.preflight import preflight
-from ralph.workflows.requirements.targets import source
-from ralph.workflows.requirements.workflow import Layout, RequirementsWorkflow, carried, marker_of
+from ralph.workflows.requirements.workflow import DEFAULT, app_of, carried, workflow_in
 from ralph.workflows.run_request import RunRequest
 from ralph.workflows.target import Target
 from ralph.workspace import RALPH, Workspace
 
-DEFAULT = "default"
 GENERAL = ("executor:", "verifier:", "git:", "gates:", "verify.default")
 
 
@@ -42,7 +37,7 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
 
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
     steps = pipeline.load(workspace, options.config or DEFAULT)
-    app = _app(workspace, steps)
+    app = app_of(workspace, steps)
     return RunRequest(
         checkout=CheckoutRequest(
             target=target.name,
@@ -50,39 +45,9 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
             folder=app,
             carry=carried(workspace, steps.plan),
         ),
-        open=lambda root: _workflow(workspace, config, steps, app, root),
+        open=lambda root: workflow_in(workspace, config, steps, app, root),
         command=f"ralph run {target.name}",
         more='More work: `ralph add "what is missing"`.',
         listeners=(Reports(workspace.ralph),),
         figures=f"{RALPH}/aggregate.json",
-    )
-
-
-def open_workflow(workspace: Workspace, config: Config, target: Target) -> RequirementsWorkflow:
-    steps = pipeline.load(workspace, DEFAULT)
-    found = source(workspace)
-    marked = frozenset(spec.label for spec in steps.once if found.read(marker_of(spec)) is not None)
-    return _workflow(workspace, config, steps, _app(workspace, steps), target.folder or workspace.root, marked)
-
-
-def _app(workspace: Workspace, steps: Pipeline) -> str:
-    """The application's folder, as the plan names it."""
-    data = source(workspace).read(steps.plan)
-    return str(Layout(workspace=workspace, plan=steps.plan).read(data)[0].get("app", ""))
-
-
-def _workflow(
-    workspace: Workspace,
-    config: Config,
-    steps: Pipeline,
-    app: str,
-    root: Path,
-    marked: frozenset[str] = frozenset(),
-) -> RequirementsWorkflow:
-    """In a repository of its own, the application is where agents work; else it is a folder of the project."""
-    is_inside = git_read.top(workspace.root / app) == git_read.top(workspace.root)
-    where = root / app if is_inside else workspace.slots / "1"
-    title = (workspace.root / app).name
-    return RequirementsWorkflow(
-        Workspace(root=root), config, steps, where, templates=workspace.root, title=title, marked=marked
     )

@@ -182,7 +182,10 @@ def extended(document: Json, new: list[Json], *, archived: set[str]) -> Json:
     done = {*archived, *(str(entry.get("id")) for entry in known if entry.get("status") == "done")}
     kept = [entry for entry in known if entry.get("status") != "done"]
     tasks = [
-        {**entry, "depends_on": _unmet(entry, done)} if "depends_on" in entry else entry for entry in (*kept, *new)
+        {**entry, "depends_on": [name for name in wanted if name not in done]}
+        if isinstance(wanted := entry.get("depends_on"), list)
+        else entry
+        for entry in (*kept, *new)
     ]
     return {**document, "tasks": tasks}
 
@@ -195,9 +198,4 @@ def next_id(taken: set[str]) -> str:
 
 def _content(task: NewTaskEntry) -> Json:
     """The fields that an agent may set in a new task; Ralph sets the state."""
-    return {key: value for key, value in task.model_dump().items() if key in OWN}
-
-
-def _unmet(entry: Json, done: set[str]) -> list[object]:
-    wanted = entry.get("depends_on")
-    return [name for name in wanted if name not in done] if isinstance(wanted, list) else []
+    return {key: value for key, value in task.model_dump().items() if key in OWN and value is not None}

@@ -10,11 +10,13 @@ from ralph.config import Config
 from ralph.engine.settle import Policy
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
+from ralph.git import read as git_read
 from ralph.plan.learnings import choose
 from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.select import ready
-from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Work, WorkKind
+from ralph.plan.work import Ending, Finished, StepSpec, Verdict, Waiting, Work, WorkKind
+from ralph.steps import pipeline
 from ralph.steps.agent_settings import CallSettings
 from ralph.steps.pipeline import PLAN, Pipeline
 from ralph.text import plain
@@ -32,10 +34,14 @@ from ralph.workflows.prompt_text import (
 )
 from ralph.workflows.requirements import store as tasks_store
 from ralph.workflows.requirements.store import TasksStore, notes
+from ralph.workflows.requirements.targets import source
 from ralph.workflows.review import TEMPLATE, review_prompt, reviewed, with_rounds
+from ralph.workflows.target import Target
 from ralph.workspace import RALPH, Workspace
 
 TARGET = "requirements"
+DEFAULT = "default"
+"""The name of the step configuration that is used if none is named."""
 REQUIREMENTS = f"{RALPH}/requirements.md"
 LEARNINGS = f"{RALPH}/learnings.md"
 ARCHIVE = f"{RALPH}/prd_archive.json"
@@ -110,15 +116,17 @@ class RequirementsWorkflow(WorkflowDefaults):
         self._title = title or folder.name  # what the application is called in prompts
         self._marked = marked  # the steps that ran once, for a plan which is read from where it is
 
-    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         for spec in self._pipeline.once:
             if spec.label not in plan.setup.done | self._marked:
                 if plan.setup.failures >= self.policy.max_setup_failures:
                     return Finished(ending=Ending.BLOCKED, reason=f"{spec.label} failed: {plan.setup.notes}")
                 return self._once(spec)
-        task = ready(plan)
+        task = ready(plan, running)
         if task:
             return self._task(task)
+        if running:
+            return Waiting()
         if plan.count(TaskState.PASSED) < len(plan.tasks):
             return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "failed"))
         return Finished(ending=Ending.DONE)
@@ -138,6 +146,7 @@ class RequirementsWorkflow(WorkflowDefaults):
             title=f"Set-up: {spec.label}",
             steps=(spec, *(commits or (StepSpec(type="git-commit"),))),
             writable=(LEARNINGS,),
+            alone=True,
         )
 
     def _task(self, task: Task) -> Work:
@@ -307,3 +316,33 @@ def _progress(plan: Plan) -> str:
 
 def _cut(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> RequirementsWorkflow:
+    steps = pipeline.load(workspace, DEFAULT)
+    found = source(workspace)
+    marked = frozenset(spec.label for spec in steps.once if found.read(marker_of(spec)) is not None)
+    return workflow_in(workspace, config, steps, app_of(workspace, steps), target.folder or workspace.root, marked)
+
+
+def app_of(workspace: Workspace, steps: Pipeline) -> str:
+    """The application's folder, as the plan names it."""
+    data = source(workspace).read(steps.plan)
+    return str(Layout(workspace=workspace, plan=steps.plan).read(data)[0].get("app", ""))
+
+
+def workflow_in(
+    workspace: Workspace,
+    config: Config,
+    steps: Pipeline,
+    app: str,
+    root: Path,
+    marked: frozenset[str] = frozenset(),
+) -> RequirementsWorkflow:
+    """In a repository of its own, the application is where agents work; else it is a folder of the project."""
+    is_inside = git_read.top(workspace.root / app) == git_read.top(workspace.root)
+    where = root / app if is_inside else workspace.slots / "1"
+    title = (workspace.root / app).name
+    return RequirementsWorkflow(
+        Workspace(root=root), config, steps, where, templates=workspace.root, title=title, marked=marked
+    )

@@ -74,9 +74,3 @@ def request_for(
         review=lambda: locate.read(workspace, session_id).session.final_review,
         manual=False,
     )
-
-
-def open_workflow(workspace: Workspace, config: Config, target: Target) -> SessionWorkflow:
-    source = locate.source_of(workspace, target.name)
-    files = source.files_in(f"{SESSIONS}/{target.name}")
-    return SessionWorkflow(config, target.folder or workspace.root, target.name, templates=workspace.root, files=files)

@@ -27,12 +27,13 @@ from ralph.verify.gate_list import red
 from ralph.verify.gates import explain
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import BLOCKED_MARKER, DISPUTE_MARKER, bullets, gate_list
-from ralph.workflows.session import router
+from ralph.workflows.session import locate, router
 from ralph.workflows.session.contracts import artifacts, check_call
 from ralph.workflows.session.files import findings, read_verdict, review_part
 from ralph.workflows.session.router import Mode, RoleCall, Stuck
 from ralph.workflows.session.store import Session, SessionStore
-from ralph.workspace import SESSIONS
+from ralph.workflows.target import Target
+from ralph.workspace import SESSIONS, Workspace
 
 SESSION_REVIEW = "session-review"
 UPDATE = "plan-update"
@@ -266,3 +267,9 @@ def _first_ready(plan: Plan) -> str:
     passed = {task.id for task in plan if task.state is TaskState.PASSED}
     waiting = (task for task in plan if task.state is TaskState.PENDING)
     return next((task.id for task in waiting if passed.issuperset(task.depends_on)), "")
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> SessionWorkflow:
+    source = locate.source_of(workspace, target.name)
+    files = source.files_in(f"{SESSIONS}/{target.name}")
+    return SessionWorkflow(config, target.folder or workspace.root, target.name, templates=workspace.root, files=files)

@@ -77,7 +77,3 @@ def stale(workspace: Workspace) -> tuple[str, ...]:
     """How the plan differs from the specs it was made from."""
     lines = outdated(workspace.root, source(workspace).read(SPECS_PLAN))
     return tuple(f"{line}. Run `ralph plan --from specs/`." for line in lines)
-
-
-def open_workflow(workspace: Workspace, config: Config, target: Target) -> SpecsWorkflow:
-    return SpecsWorkflow(config, target.folder or workspace.root, templates=workspace.root)

@@ -53,6 +53,7 @@ def merge(answer: Json, old: Json, specs: list[SpecFile]) -> MergeResult:
     for file, was in before.items():
         if file not in on_disk:
             joined += merging.spec_without_file(was)
+    merging.resolve(joined, specs)
     document = {**old, "version": 1, "specs": joined}
     return MergeResult(
         document=document,
@@ -109,6 +110,16 @@ class _MergeState:
             self.changes.append(f"{was.get('file')} no longer exists: removed {', '.join(dropped)}")
         status = was["status"] if was.get("status") in CLOSED else "in_progress"
         return [{**was, "tasks": settled, "status": status}] if settled else []
+
+    def resolve(self, joined: list[Json], specs: list[SpecFile]) -> None:
+        """Let dependencies name specs by the ids they have now, and drop those on specs that the plan has lost."""
+        now = {_text(entry, "id") for entry in joined}
+        by_file = {_text(entry, "file"): _text(entry, "id") for entry in joined}
+        ids = {spec.id: by_file.get(spec.file, spec.id) for spec in specs}
+        for entry in joined:
+            if isinstance(wanted := entry.get("dependsOn"), list):
+                names = [ids.get(name, name) if isinstance(name, str) else name for name in wanted]
+                entry["dependsOn"] = [name for name in names if name in now or name not in self.names]
 
     def _free(self, name: str) -> str:
         """A new spec's id, which no task or other spec may have."""

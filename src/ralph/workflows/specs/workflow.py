@@ -1,4 +1,4 @@
-"""The specs workflow: one task at a time from implementation.json, one commit for each spec."""
+"""The specs workflow: the tasks of each spec in their order, from implementation.json; one commit for each spec."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from ralph.config import Config
 from ralph.engine.settle import Policy
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.plan.prompting import Prompt, PromptRequest
-from ralph.plan.select import following
-from ralph.plan.work import Ending, Finished, StepSpec, Work, WorkKind
+from ralph.plan.select import following, open_specs
+from ralph.plan.work import Ending, Finished, StepSpec, Waiting, Work, WorkKind
 from ralph.views.progress import entry
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import (
@@ -25,7 +25,8 @@ from ralph.workflows.prompt_text import (
 from ralph.workflows.review import review_prompt, with_review, with_rounds
 from ralph.workflows.specs.spec_files import FOLDER
 from ralph.workflows.specs.store import TARGET, ImplementationStore
-from ralph.workspace import PROGRESS, SPECS_PLAN
+from ralph.workflows.target import Target
+from ralph.workspace import PROGRESS, SPECS_PLAN, Workspace
 
 TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"))
 FINISH_STEPS = (StepSpec(type="verify"), StepSpec(type="git-commit"))
@@ -49,14 +50,17 @@ class SpecsWorkflow(WorkflowDefaults):
         self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
         self._project = templates or project  # the folder with the person's own prompts
 
-    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Finished:
-        match following(plan):
+    def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
+        match following(plan, running, max_failures=self.policy.max_failures):
             case Task() as task:
                 return self._task(task)
-            case Spec() as spec if spec.failures >= self.policy.max_failures:
-                return Finished(ending=Ending.BLOCKED, reason=f"{spec.id} cannot be committed: {spec.notes}")
             case Spec() as spec:
                 return self._finish(spec)
+        if running:
+            return Waiting()
+        stuck = next((spec for spec in open_specs(plan) if spec.failures >= self.policy.max_failures), None)
+        if stuck:
+            return Finished(ending=Ending.BLOCKED, reason=f"{stuck.id} cannot be committed: {stuck.notes}")
         if plan.count(TaskState.PASSED) < len(plan.tasks):
             return Finished(ending=Ending.BLOCKED, reason=unfinished(plan, "blocked"))
         return Finished(ending=Ending.DONE)
@@ -77,19 +81,21 @@ class SpecsWorkflow(WorkflowDefaults):
             prompt="task",
             claims=frozenset({"DONE"}),
             spelled=DONE_MARKER,
+            line=task.spec,
         )
 
     def _finish(self, spec: Spec) -> Work:
-        """Commit the spec; if that was refused, an agent fixes it first."""
+        """Commit the spec; if that was refused, or conflicted with what landed before, an agent fixes it first."""
         return Work(
             kind=WorkKind.FINISH,
             id=spec.id,
             title=" ".join(spec.name.split()),
-            steps=FIX_STEPS if spec.failures else FINISH_STEPS,
+            steps=FIX_STEPS if spec.failures or spec.notes else FINISH_STEPS,
             prompt="spec-fix",
             claims=frozenset({"DONE"}),
             spelled=DONE_MARKER,
             trailer=f"Ralph-Spec: {spec.id}",
+            closes=spec.id,
         )
 
     def commit_message(self, plan: Plan, work: Work) -> str:
@@ -148,3 +154,7 @@ def _task_variables(spec: Spec, task: Task) -> dict[str, object]:
         "tried": bullets(task.tried),
         "decisions": bullets(task.decisions),
     }
+
+
+def open_workflow(workspace: Workspace, config: Config, target: Target) -> SpecsWorkflow:
+    return SpecsWorkflow(config, target.folder or workspace.root, templates=workspace.root)

@@ -27,7 +27,7 @@ SPEAKING = [agent for agent in AGENTS.values() if agent.acp]
 def provider(name: str, **settings: Any) -> Provider:
     acp = AGENTS[name].acp
     assert acp
-    return Provider.model_validate({"command": acp.command, "args": acp.args, "protocol": "acp", **settings})
+    return Provider(command=acp.command, args=acp.args, protocol="acp", **settings)
 
 
 def read(name: str, data: bytes, *, pieces: int = 1 << 20) -> tuple[DialectReport, Transcript]:
