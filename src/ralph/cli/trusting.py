@@ -20,7 +20,6 @@ from ralph.trust.approval import Approval, ApprovalStore
 from ralph.trust.programs import Kind, NamedProgram
 from ralph.views.lines import say
 from ralph.workflows.checks import Check
-from ralph.workflows.manual_edits import check_outside
 from ralph.workspace import Workspace
 
 TRUST = "RALPH_TRUST"
@@ -99,6 +98,8 @@ def _need_approval(workspace: Workspace, config: Config, kinds: frozenset[Kind])
     what, lines = _question(named, files, approval)
     if not sys.stdin.isatty():
         raise RalphError(what, details=tuple(lines), remedy=REMEDY)
+    from ralph.workflows.manual_edits import check_outside  # almost always, nothing is asked
+
     check_outside(workspace)
     say(what if approval else f"{what} It starts, as you:", err=True)
     for line in lines:

@@ -6,6 +6,7 @@ Content was written here if git has never had it. In doubt it is nobody's own ed
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
@@ -13,6 +14,8 @@ from pathlib import Path
 
 from ralph.frozen import Frozen
 from ralph.git import read as git_read
+from ralph.process.blocking import capture_now
+from ralph.process.environment import for_git
 from ralph.workspace import common_git_dir
 
 MADE_HERE = re.compile(r"commit( \((initial|amend|merge)\))?: |(pull|merge) [^()]*: Merge made by the '")
@@ -27,20 +30,41 @@ class Origin(Frozen):
     commits: Mapping[str, str] = field(default_factory=dict)  # the commit that had a file as it was approved, by path
 
 
+class _UnknownAnswer(Exception):
+    """Git does not say, for whatever reason."""
+
+
 def origin(root: Path, paths: Iterable[str], before: Origin | None = None) -> Origin:
     """Return where these files come from; a file with own edits keeps the commit that it had `before`."""
-    repository, head = _repository(root), git_read.head(root, "HEAD")
-    known = before.commits if before and before.repository == repository else {}
-    found = {path: head if _blob(root, path) == _blob_in(root, path) else known.get(path, "") for path in paths}
+    try:
+        repository, head = _repository(root), git_read.head(root, "HEAD")
+        known = before.commits if before and before.repository == repository else {}
+        found = {path: head if _blob(root, path) == _blob_in(root, path) else known.get(path, "") for path in paths}
+    except _UnknownAnswer:
+        return Origin()
     return Origin(repository=repository, commits={path: commit for path, commit in found.items() if commit})
 
 
 def are_own(root: Path, paths: Iterable[str], since: Origin) -> bool:
     """Return whether the person made all changes to these files since they were approved."""
-    if not since.repository or since.repository != _repository(root) or _is_under_way(root):
+    try:
+        if not since.repository or since.repository != _repository(root) or _is_under_way(root):
+            return False
+        here = _made_here(root)
+        return all(_is_own(root, path, since.commits.get(path, ""), here) for path in paths)
+    except _UnknownAnswer:
         return False
-    here = _made_here(root)
-    return all(_commits(root, path, since.commits.get(path, "")) <= here and _is_written(root, path) for path in paths)
+
+
+def _is_own(root: Path, path: str, since: str, here: set[str]) -> bool:
+    """Return whether a file is as HEAD has it or as git has never had it, and all of its commits were made here."""
+    blob = _blob(root, path)
+    is_known = blob not in ("", _blob_in(root, path)) and not _is_new(root, blob)
+    return not is_known and _commits(root, path, since) <= here
+
+
+def _is_new(root: Path, blob: str) -> bool:
+    return _ask(root, "cat-file", "--batch-check", stdin=blob).endswith(" missing")
 
 
 def _repository(root: Path) -> str:
@@ -53,7 +77,7 @@ def _repository(root: Path) -> str:
 
 
 def _is_under_way(root: Path) -> bool:
-    names = git_read.show(root, "rev-parse", *(word for name in UNDER_WAY for word in ("--git-path", name)))
+    names = _ask(root, "rev-parse", *(word for name in UNDER_WAY for word in ("--git-path", name)))
     return any((root / line).exists() for line in names.splitlines())
 
 
@@ -66,13 +90,13 @@ def _commits(root: Path, path: str, since: str) -> set[str]:
         return set()
     revisions = f"{since}..HEAD" if since and git_read.head(root, since) else "HEAD"
     how = ("--full-history", "--sparse", "-m", "--name-only", "--no-renames", "--format=%x00%H")
-    entries = git_read.show(root, "log", *how, revisions, "--", path).split("\0")
+    entries = _ask(root, "log", *how, revisions, "--", f":(literal){path}").split("\0")
     return {commit for commit, _, names in (entry.partition("\n") for entry in entries) if names.strip()}
 
 
 def _made_here(root: Path) -> set[str]:
     """Return the commits that the person made in this clone, or that Ralph landed in it: their gates have run here."""
-    lines = git_read.show(root, "reflog", "show", "--all", "--format=%H %gD %gs").splitlines()
+    lines = _ask(root, "reflog", "show", "--all", "--format=%H %gD %gs").splitlines()
     entries = (line.split(" ", 2) for line in lines)
     return {commit for commit, where, what in entries if _is_made_here(where, what)}
 
@@ -82,16 +106,20 @@ def _is_made_here(where: str, what: str) -> bool:
     return is_landing or (where.startswith("HEAD@") and bool(MADE_HERE.match(what)))
 
 
-def _is_written(root: Path, path: str) -> bool:
-    """Return whether a file is as HEAD has it, or as git has never had it."""
-    blob = _blob(root, path)
-    return blob == _blob_in(root, path) or not git_read.show(root, "cat-file", "-t", blob).strip()
-
-
 def _blob(root: Path, path: str) -> str:
-    found = (root / path).exists()
-    return git_read.show(root, "hash-object", "--no-filters", "--", path).strip() if found else ""
+    """Return git's name for what is in a file; "" if there is no file."""
+    return _ask(root, "hash-object", "--no-filters", "--", path) if (root / path).exists() else ""
 
 
 def _blob_in(root: Path, path: str) -> str:
-    return git_read.show(root, "rev-parse", "--verify", "--quiet", f"HEAD:./{path}").strip()
+    """Return git's name for what HEAD has in a file; "" if it has none."""
+    if not git_read.head(root, "HEAD"):
+        return ""
+    return _ask(root, "ls-tree", "--format=%(objectname)", "HEAD", "--", f":(literal){path}")
+
+
+def _ask(root: Path, *args: str, stdin: str = "") -> str:
+    code, out = capture_now(["git", *args], cwd=root, env=for_git(os.environ), stdin=stdin.encode())
+    if code:
+        raise _UnknownAnswer
+    return out.decode(errors="replace").strip()
