@@ -58,6 +58,7 @@ STARTS = [
     ("plan", "auth", "More of it"),
     ("prd", "auth", "--yes"),
     ("session", "Build a page"),
+    ("start", "plan"),
     ("doctor", "--probe"),
 ]
 
