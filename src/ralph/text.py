@@ -106,13 +106,3 @@ class PlainStream:
         self._held = text[end:]
         text = text[:end].replace("\r\n", "\n").replace("\r", f"{OVERWRITTEN}\n")
         return plain(text).encode()
-
-
-def join_lines(ours: bytes, before: bytes, theirs: bytes) -> bytes:
-    """Return a file of notes after two wrote to it: `ours`, with the lines that `theirs` added and removed since."""
-    if ours == before:
-        return theirs
-    known, wanted, there = (frozenset(text.splitlines()) for text in (before, theirs, ours))
-    kept = [line for line in ours.splitlines() if line in wanted or line not in known]
-    added = [line for line in theirs.splitlines() if line not in known and line not in there]
-    return b"".join(line + b"\n" for line in (*kept, *added))

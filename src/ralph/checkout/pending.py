@@ -24,8 +24,9 @@ async def follow(branch: TargetBranch, own: OwnFiles) -> None:
 
     Such a line is merged when it ends, and an agent resolves the conflicts.
     """
-    base = await branch.tip()
-    for ref, tip in (await branch.lines()).items():
+    lines = await branch.lines()
+    base = await branch.tip() if lines else ""
+    for ref, tip in lines.items():
         if not await branch.repo.is_ancestor(base, tip):
             fork = await branch.repo.merge_base(base, tip)
             made = await _remade(branch.repo, own, (fork, tip), base, lambda _: False)

@@ -29,6 +29,7 @@ Examples:
   ralph add "export the report as CSV"
   ralph add work.md
   ralph add work.md --model opus
+
 \b
 Tasks that are done move to .ralph/prd_archive.json, and long learnings are compacted. If the agent gives no
 valid answer, nothing changes.""",

@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 
 from ralph.config import Allowance
+from ralph.engine.artifacts import take_artifacts
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.host import LocalHost
 from ralph.engine.landing import land, take_turn
@@ -200,7 +201,7 @@ def attempt_of(run: Run, work: Work, record: Record) -> Attempt:
         number=record.number,
         base=record.base,
         work=work,
-        task=task,
+        task=about,
         gates=run.gates(about),
         ui_gates=run.ui_gates(about),
         is_ui=workflow.is_ui(run.plan, about),
@@ -241,7 +242,7 @@ async def close(
         if winner:
             outcome = beaten(outcome, winner)
         elif host and host.copy:
-            run.take_artifacts(host.copy, _artifacts(work, outcome))
+            take_artifacts(run, host.copy, _artifacts(work, outcome))
         if outcome.verdict is Verdict.PASSED and work.lands and outcome.commit:
             outcome = await land(run, host, work, record, outcome, resumed=resumed)
             if outcome.verdict is Verdict.INTERRUPTED:

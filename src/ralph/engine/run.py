@@ -7,9 +7,10 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,14 +37,14 @@ from ralph.process.clock import stood
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
-from ralph.stores import atomic, records
+from ralph.stores import records
 from ralph.stores.lock import Owner
-from ralph.text import join_lines
 from ralph.verify.gate_list import waived
 from ralph.workspace import Workspace
 
 if TYPE_CHECKING:  # methods import what only attempts need: a plan that is complete starts without it
     from ralph.checkout.working_copy import WorkingCopy
+    from ralph.engine.acceptance import AcceptanceDesk
     from ralph.engine.verification import Verifier
     from ralph.protect.guard import Guard
     from ralph.provision.destination import Destination
@@ -138,6 +139,13 @@ class Run:
             self._verifier = Verifier(self, self.jobs)
         return self._verifier
 
+    @cached_property
+    def acceptance(self) -> AcceptanceDesk:
+        """The acceptance tests of the plan's tasks, read on first use."""
+        from ralph.engine.acceptance import AcceptanceDesk
+
+        return AcceptanceDesk(self)
+
     async def aclose(self) -> None:
         """Stop all services."""
         if self._verifier:
@@ -145,7 +153,8 @@ class Run:
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
         """Return the gates that run now: for a task, or without one for all that has passed."""
-        return self._in_force(task, self.workflow.gates(task))
+        gates, settings = self._in_force(task, self.workflow.gates(task)), self.config.acceptance
+        return (*gates, *self.acceptance.gates(task)) if settings.enabled and settings.held_out else gates
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
         """Return the gates that need services and pages, in the same way."""
@@ -264,20 +273,6 @@ class Run:
         plan = self.plans.shown() if self.plans and self.own.held else None
         await copy.reset(commit, tree, plan=plan)
 
-    def take_artifacts(self, copy: WorkingCopy, paths: Iterable[str]) -> None:
-        """Copy the files that a call may write from its working copy to the plan."""
-        for path in paths if self.plans and self.own.held else ():
-            source, target = copy.project / path, self.project / path
-            data, known = safe_files.read(source), safe_files.read(target)
-            data = None if data is None else self.secrets.data(data)
-            if data is not None and self.is_parallel:
-                data = join_lines(known or b"", copy.shown.get(path, b""), data)
-            if data is not None and known != data:
-                atomic.write(target, data)
-            elif not self.is_parallel and target.is_file() and not source.exists():
-                target.unlink()
-        self._expect_plan()
-
     @property
     def is_parallel(self) -> bool:
         """Whether several attempts may run at the same time."""
@@ -323,9 +318,9 @@ class Run:
             if self.shares_plan:
                 self.marks.note(self.workflow, self.plan, safe_files.read(self.project / self.workflow.plan_paths[0]))
             self.plan = self.workflow.store.save(plan) or plan
-            self._expect_plan()
+            self.expect_plan()
 
-    def _expect_plan(self) -> None:
+    def expect_plan(self) -> None:
         """Tell the active guards that Ralph wrote the plan."""
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
             self._expect(self.project / path)

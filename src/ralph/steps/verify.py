@@ -8,7 +8,7 @@ from ralph.journal.events import Audited
 from ralph.plan.attempt import StepResult
 from ralph.plan.evidence import Evidence, Proof
 from ralph.plan.model import GateResult, Need, NeedKind
-from ralph.plan.work import Verdict, WorkKind, listed
+from ralph.plan.work import Verdict, listed
 from ralph.steps.base import Context, Step
 from ralph.steps.way_out import dispute_in, judge_dispute
 from ralph.steps.weakened import Weakened, sort_by_consequence
@@ -27,7 +27,7 @@ class VerifyStep(Step):
         host, attempt = context.host, context.attempt
         commit = await context.work_commit()
         tree = await host.tree_of(commit)
-        known = host.known_green(tree) if context.work.kind is WorkKind.FINISH and not attempt.is_ui else None
+        known = host.known_green(tree) if context.work.closes and not attempt.is_ui else None
         if known is not None:
             return replace(self.passed(), gates=known, commit=commit, verified_tree=tree)
         said = dispute_in(context.record.steps)
@@ -36,7 +36,7 @@ class VerifyStep(Step):
             checked = await host.verify(attempt, commit)
             weakened = await self._audit(context, commit, checked.results)
             is_green = not checked.reason and not weakened.reason
-            is_weighed = is_green and context.work.kind is WorkKind.TASK and not said
+            is_weighed = is_green and context.task and not said
             proof = await host.evidence(attempt, commit, checked.results) if is_weighed else None
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: the work is unverified.", warning=True)
@@ -57,7 +57,7 @@ class VerifyStep(Step):
 
     async def _audit(self, context: Context, commit: str, results: tuple[GateResult, ...]) -> Weakened:
         """Find out what the work may have weakened about the checks, and what follows from that."""
-        if context.work.kind is not WorkKind.TASK:
+        if context.task is None:
             return Weakened()
         found = await context.host.audit(context.attempt, commit, results)
         if not found:
@@ -83,10 +83,11 @@ class VerifyStep(Step):
         `by_gates`: if the work fails, it fails by these gates alone.
         """
         bad = red(results) if by_gates else ()
-        why = judge_dispute(said, results, frozenset(result.name for result in bad)) if said else ""
+        names = frozenset(result.name for result in bad)
+        why = judge_dispute(said, results, names, context.attempt.acceptance) if said else ""
         if why and said:
             return StepResult(step=self.spec.label, verdict=Verdict.BLOCKED, reason=why, need=said.need)
-        is_unchanged = context.work.kind is WorkKind.TASK and context.host.fails_as_before(results)
+        is_unchanged = context.task and context.host.fails_as_before(results)
         if not is_unchanged or not bad:
             return None
         why = explain(bad)
@@ -113,7 +114,7 @@ class VerifyStep(Step):
         return UNPROVEN
 
     def _say_unseen(self, context: Context) -> str:
-        task = context.task if context.work.kind is WorkKind.TASK and context.attempt.is_ui else None
+        task = context.task if context.attempt.is_ui else None
         why = why_unseen(task.criteria, context.host.config) if task else ""
         if why:
             text = f"{context.work.id} is a UI task, but Ralph opened no page: {why}."

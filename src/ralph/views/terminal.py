@@ -52,6 +52,8 @@ class TerminalView:
             e.GateEnded: self._gate_ended,
             e.Confided: self._confided,
             e.Reviewed: self._reviewed,
+            e.AcceptanceReady: self._acceptance_ready,
+            e.Ruled: self._ruled,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
@@ -228,6 +230,13 @@ class TerminalView:
             self._line(f"    ✓ {text}", fg="green")
         else:
             self._line(f"    {text}", dim=True)
+
+    def _acceptance_ready(self, event: e.AcceptanceReady) -> None:
+        text = words.cut(words.acceptance(event.files, event.red, event.agent, is_new=event.is_new), 300)
+        self._line(f"    ✓ {text}", fg="green")
+
+    def _ruled(self, event: e.Ruled) -> None:
+        self._line(f"    ↺ the acceptance tests are {event.tests}: {words.cut(event.reason, 200)}", fg="yellow")
 
     def _reviewed(self, event: e.Reviewed) -> None:
         good = event.verdict == "qualified"
