@@ -12,6 +12,7 @@ from bench import (
     audit,
     browser,
     dialects,
+    guard,
     iteration,
     journal,
     output,
@@ -41,6 +42,7 @@ GROUPS = {
     "journal": journal.rows,
     "receipts": receipts.rows,
     "audit": audit.rows,
+    "guard": guard.rows,
 }
 
 INTEGRITY = "`python -m bench integrity --help`: the integrity benchmark, which measures verdicts and not times."

@@ -95,6 +95,7 @@ def environment(folder: Path) -> dict[str, str]:
         "LANG": "C.UTF-8",
         "TMPDIR": str(folder),
         "GIT_CONFIG_NOSYSTEM": "1",
+        "RALPH_TRUST": "1",  # `guard` measures the question
     }
 
 

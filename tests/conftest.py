@@ -54,6 +54,7 @@ class Project:
             "TMPDIR": str(folder),
             "GIT_CONFIG_NOSYSTEM": "1",
             "RALPH_NO_PROBE": "1",  # a new agent would be called once more, in every test
+            "RALPH_TRUST": "1",  # test_trust.py tests the question
         }
         if template:
             shutil.copytree(template, folder, symlinks=True, dirs_exist_ok=True)

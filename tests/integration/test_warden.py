@@ -167,21 +167,20 @@ def test_it_costs_next_to_nothing_and_holds_nothing_open(tmp_path: Path) -> None
 
 
 def test_a_brand_stays_whatever_a_program_does_to_its_environment_and_session(tmp_path: Path) -> None:
-    number = brand.new_brand()
-    with brand.branding(number):
-        assert brand.brand_of(os.getpid()) == number
+    with brand.branding(brand.brand_for(str(tmp_path))):
+        assert brand.brand_of(os.getpid()) == brand.brand_for(str(tmp_path))
         subprocess.run(["/bin/sh", "-c", UNKNOWN], cwd=tmp_path, check=True)
     (pid,) = numbers(wait_until_written(tmp_path / "pids"))
     try:
         assert brand.brand_of(os.getpid()) == 0
-        assert sweep.started_by(number, "no-such-run.") == {pid}
-        assert sweep.started_by(number + 1, "no-such-run.") == set()
+        assert sweep.started_by(str(tmp_path)) == {pid}
+        assert sweep.started_by(f"{tmp_path}2") == set()
     finally:
         os.kill(pid, signal.SIGKILL)
 
 
 def test_where_a_control_group_can_be_made_the_kernel_ends_what_has_no_brand_either(tmp_path: Path) -> None:
-    if not (group := cgroup.made(brand.new_brand())):
+    if not (group := cgroup.made(brand.brand_for(str(tmp_path)))):
         pytest.skip("no control group can be made here")
     cgroup.end(group)
     assert not group.exists()

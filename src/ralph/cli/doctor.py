@@ -22,6 +22,7 @@ from ralph.agent.isolated import opened
 from ralph.agent.probe.remembered import is_probed
 from ralph.cli.checks import show
 from ralph.cli.probing import ProbeCheck, probed
+from ralph.cli.trusting import approval_check, load_trusted, trust_option
 from ralph.config import ROLES, Config, Provider
 from ralph.errors import EXIT_ERROR, EXIT_LIMIT, RalphError
 from ralph.git import read as git_read
@@ -52,6 +53,7 @@ Examples:
 Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is a problem.""",
 )
 @click.option("--probe", is_flag=True, help="Call each configured agent to find out whether it works here.")
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: bool, as_json: bool) -> int:
     """Check that Ralph has everything it needs: git, the repository, the configuration, the agent, the gates."""
@@ -72,11 +74,11 @@ def command(probe: bool, as_json: bool) -> int:
 
 def _probe(tell: Callable[[Check], object]) -> list[Check]:
     try:
-        root = workspaces.find(Path.cwd()).root
-        config = configuration.load(root)
+        workspace = workspaces.find(Path.cwd())
+        configuration.load(workspace.root)
     except RalphError:
         return []  # examine has said why
-    return probed(map(config.provider_for, ROLES), root, tell)
+    return probed(map(load_trusted(workspace).provider_for, ROLES), workspace.root, tell)
 
 
 def examine(*, probe: bool = False) -> Iterator[Check]:
@@ -97,6 +99,7 @@ def examine(*, probe: bool = False) -> Iterator[Check]:
         yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
         return
     yield Check("good", configuration.NAME)
+    yield approval_check(workspace, config)
     yield from _agents(workspace, config, probe=probe)
     if noted := opened(map(config.provider_for, ROLES)):
         yield Check("note", noted)

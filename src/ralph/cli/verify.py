@@ -11,10 +11,10 @@ from pathlib import Path
 
 import click
 
-from ralph import config as configuration
 from ralph import safe_files
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets, tasks
+from ralph.cli.trusting import load_trusted, trust_option
 from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.orphans import end_verifying, verifying
@@ -28,6 +28,7 @@ from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
+from ralph.trust.programs import CHECKS
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gate_list import red
@@ -58,6 +59,7 @@ Examples:
 @click.option("--story", "--task", shell_complete=tasks, help="Only the gates and pages of this task.")
 @click.option("--headed", is_flag=True, help="Show the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@trust_option
 @click.option("--stop-hook", "is_hook", is_flag=True, hidden=True, help="Answer Claude Code's Stop hook.")
 def command(target: str | None, story: str | None, headed: bool, as_json: bool, is_hook: bool) -> int:
     """Run the gates and check the pages of UI tasks, on the files as they are in this checkout. This calls no
@@ -65,7 +67,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     if is_hook and "RALPH_RUN" in os.environ:
         return 0  # an agent of a run: its work is verified when it has ended
     workspace = workspaces.find(Path.cwd())
-    config = configuration.load(workspace.root)
+    config = load_trusted(workspace, kinds=CHECKS)
     if headed:
         config = replace(config, browser=replace(config.browser, headless=False))
     if story and not target:
