@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph.process import brand, cgroup, sweep
+from ralph.process import brand, cgroup, sweep, warden
 from tests.conftest import wait_for, warden_of
 from tests.integration.conftest import FOREVER, alive, executable, in_the_background, numbers, wait_until_written
 
@@ -192,3 +193,23 @@ def test_where_a_control_group_can_be_made_the_kernel_ends_what_has_no_brand_eit
         process.kill()
         all_gone(tmp_path)
     wait_for(lambda: not group.exists())
+
+
+def test_a_warden_that_cannot_wait_is_not_started_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "warden.sh"
+    script.write_text(f"echo started >> {tmp_path}/starts\n")
+    monkeypatch.setattr(warden, "SCRIPT", script)
+
+    def starts() -> int:
+        return len((tmp_path / "starts").read_text().splitlines())
+
+    async def run() -> None:
+        with warden.guarding("run"):
+            for _ in range(1000):  # until no more are started for a while
+                before = starts()
+                await asyncio.sleep(0.1)
+                if before == starts():
+                    break
+
+    asyncio.run(run())
+    assert starts() == warden.MAX_REPLACED + 1

@@ -20,6 +20,8 @@ from ralph.process.table import MARK
 
 SCRIPT = Path(__file__).with_suffix(".sh")
 OVER = b"over\n"
+MAX_REPLACED = 10
+"""Wardens of one run that are replaced: where a shell cannot wait, one after the other would end at once."""
 INIT = 1  # the first process of a container
 SWEEP = "import sys; sys.path.insert(0, sys.argv[1]); from ralph.process.sweep import main; main(*sys.argv[2:])"
 
@@ -47,6 +49,7 @@ class _Pipe:
         self._owner = owner
         self._group = cgroup.made(brand_for(owner))
         self._descriptor = -1
+        self._replaced = 0
 
     def open(self) -> None:
         tree.adopt_orphans(False)  # otherwise the warden would be Ralph's child in the end
@@ -69,7 +72,9 @@ class _Pipe:
 
     def _reopen(self) -> None:
         self.close()
-        self.open()
+        self._replaced += 1
+        if self._replaced <= MAX_REPLACED:
+            self.open()
 
     def _to_a_warden(self) -> int:
         theirs, ours = os.pipe()
