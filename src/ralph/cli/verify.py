@@ -14,6 +14,7 @@ import click
 from ralph import config as configuration
 from ralph import safe_files
 from ralph import workspace as workspaces
+from ralph.agent.state import every_state
 from ralph.cli.complete import targets, tasks
 from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
@@ -26,8 +27,10 @@ from ralph.integrations import stop_hook
 from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
+from ralph.sandbox.sandbox import Sandbox, opened
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gate_list import red
@@ -41,7 +44,7 @@ from ralph.views.terminal import TerminalView
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
 from ralph.workflows.target import Target
-from ralph.workspace import Workspace
+from ralph.workspace import RALPH, Workspace
 
 
 @click.command(
@@ -168,7 +171,12 @@ async def _check(
     )
     await end_verifying(workspace.records)
     with guarding(run_id), interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
-        async with services, Browser(config.browser, run_id, noted) as browser:
+        async with (
+            opened(config, workspace, every_state(os.environ), lambda _: None) as sandbox,
+            services,
+            Browser(config.browser, run_id, noted) as browser,
+        ):
+            bench = replace(bench, within=_enclose(folder, services, browser, sandbox))
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(wanted, bench, ui))
             with interrupt.scope(work):
@@ -177,6 +185,14 @@ async def _check(
                         return secrets.clean(await work)
                 except asyncio.CancelledError:
                     raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
+
+
+def _enclose(folder: Path, services: Services, browser: Browser, sandbox: Sandbox) -> Enclosure | None:
+    """Enclose all that runs here: it writes the person's own files, but not the repository or what is Ralph's."""
+    kept = tuple(folder / name for name in (".git", RALPH, configuration.NAME)) if sandbox.has_exceptions else ()
+    services.within = sandbox.around_setup(folder, read_only=kept)
+    browser.enclose = sandbox.around_browser
+    return sandbox.around_gate(folder, services=services.ports, read_only=kept)
 
 
 def _ui_work(

@@ -38,6 +38,8 @@ class TerminalView:
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
+            e.SandboxChosen: self._sandbox_chosen,
+            e.HostRefused: self._host_refused,
             e.BaselineStarted: self._baseline_started,
             e.BaselineEnded: self._baseline_ended,
             e.AttemptStarted: self._attempt_started,
@@ -121,6 +123,20 @@ class TerminalView:
             self._line(f"  ! {event.text}", always=True, fg="yellow")
         else:
             self._line(f"  {event.text}", fg="cyan")
+
+    def _sandbox_chosen(self, event: e.SandboxChosen) -> None:
+        if event.about:
+            network = "" if event.network == "full" else f" · network {event.network}"
+            self._line(f"  sandbox {event.kind} · {event.about}{network}", dim=True)
+        elif event.wanted == "none":
+            self._line("  no sandbox, as configured: agents and gates can do what you can", dim=True)
+        else:
+            text = "No sandbox works here: agents and gates can do what you can. `ralph doctor` says why."
+            self._line(f"  ! {text}", always=True, fg="yellow")
+
+    def _host_refused(self, event: e.HostRefused) -> None:
+        text = f"The sandbox refused a connection to {event.host}. To allow it, add it to sandbox.network."
+        self._line(f"  ! {text}", always=True, fg="yellow")
 
     def _baseline_started(self, event: e.BaselineStarted) -> None:
         self._line(f"\n▶ Before the first attempt: {words.count(len(event.gates), 'gate')}", bold=True)
