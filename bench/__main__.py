@@ -18,6 +18,7 @@ from bench import (
     parallel,
     probe,
     receipts,
+    sandbox,
     size,
     start,
     table,
@@ -41,6 +42,7 @@ GROUPS = {
     "journal": journal.rows,
     "receipts": receipts.rows,
     "audit": audit.rows,
+    "sandbox": sandbox.rows,
 }
 
 INTEGRITY = "`python -m bench integrity --help`: the integrity benchmark, which measures verdicts and not times."
