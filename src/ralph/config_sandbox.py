@@ -39,6 +39,8 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     settings = given if isinstance(given, dict) else {}
     for key in ("network", "gateNetwork"):
         hosts = settings.get(key)
+        if settings.get("use") == "none" and hosts not in (None, "full"):
+            yield f"sandbox.{key}: without a sandbox (use is none), nothing closes the network"
         for index, host in enumerate(hosts if isinstance(hosts, list) else ()):
             port = host.rpartition(":")[2] if isinstance(host, str) else ""
             if isinstance(host, str) and (not HOST.fullmatch(host) or (port.isdigit() and int(port) > MAX_PORT)):

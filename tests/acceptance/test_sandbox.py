@@ -182,12 +182,15 @@ def test_without_any_sandbox_a_run_warns_and_require_refuses(boxed: Project) -> 
     boxed.config("test -f one.txt", sandbox="require")
     refused = boxed.run("run", "auth", before=without)
     assert "ralph/auth" not in boxed.git("branch"), "it was refused before it began"
+    boxed.config("test -f one.txt", sandbox={"network": "none"})
+    cannot_close = boxed.run("run", "auth", before=without)
     boxed.config("test -f one.txt")
     done = boxed.run("run", "auth", before=without)
 
     assert done.returncode == 0
     assert "! No sandbox works here: agents and gates can do what you can. `ralph doctor` says why." in done.stdout
-    assert refused.returncode == 1
+    assert refused.returncode == 1 == cannot_close.returncode
+    assert "the network cannot be closed without one" in cannot_close.stderr
     assert 'No sandbox works here, and "sandbox" is "require".' in refused.stderr and "→ Install" in refused.stderr
 
 
@@ -247,6 +250,7 @@ def test_verify_runs_the_gates_in_the_sandbox(boxed: Project) -> None:
         ({"use": "auto", "nets": 1}, "sandbox.nets"),
         ({"network": ["*.example.com"]}, "sandbox.network[0]: '*.example.com' is not a host; wildcards do not work"),
         ({"network": "some"}, "sandbox.network"),
+        ({"use": "none", "gateNetwork": "none"}, "sandbox.gateNetwork: without a sandbox"),
         ({"caches": ["relative/path"]}, "sandbox.caches[0]: 'relative/path' is neither absolute nor below ~/"),
     ],
 )

@@ -22,7 +22,7 @@ NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgro
 WITH_RALPH = ("--die-with-parent", "--new-session")  # a program that signals its own group does not reach bwrap
 
 
-def is_present() -> bool:
+def is_present(closes: bool) -> bool:
     return sys.platform.startswith("linux") and shutil.which(PROGRAM) is not None
 
 

@@ -29,8 +29,8 @@ def version() -> int:
     return max(0, found)
 
 
-def is_present() -> bool:
-    return version() >= MIN_VERSION
+def is_present(closes: bool) -> bool:
+    return version() >= (NETWORK_VERSION if closes else MIN_VERSION)
 
 
 def command(given: Permissions, argv: Sequence[str], cwd: Path) -> list[str]:

@@ -134,7 +134,7 @@ class Sandbox(Frozen):
 def prepared(config: Config, workspace: Workspace, states: Sequence[Path]) -> Sandbox:
     """Choose a sandbox and check its settings; `states` is where agents keep their state."""
     settings, home = config.sandboxing, Path.home()
-    backend = choose(settings.use)
+    backend = choose(settings.use, closes=(settings.network, settings.gate_network) != ("full", "full"))
     if backend is None:
         return Sandbox()
     kept = (workspace.root, data_folder(), cache_folder())

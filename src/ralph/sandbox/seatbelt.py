@@ -20,7 +20,7 @@ RULES = {
 }
 
 
-def is_present() -> bool:
+def is_present(closes: bool) -> bool:
     return sys.platform == "darwin" and shutil.which(PROGRAM) is not None
 
 
