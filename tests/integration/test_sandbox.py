@@ -49,6 +49,7 @@ class Box:
         (self.home / ".netrc").write_text("machine example.com password hunter2")
         (self.home / ".bashrc").write_text("# mine\n")
         self.refused: list[str] = []
+        self.told = lambda _, host: self.refused.append(host)
         monkeypatch.setenv("HOME", str(self.home))
         monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
         monkeypatch.delenv("RALPH_SANDBOX", raising=False)
@@ -60,7 +61,7 @@ class Box:
 
         async def within() -> str:
             wanted = configured(use=kind, **settings)
-            async with opened(wanted, Workspace(root=self.root), (self.home / ".agent",), self.refused.append) as box:
+            async with opened(wanted, Workspace(root=self.root), (self.home / ".agent",), self.told) as box:
                 return (await self.started(self.agent(box), command))[1]
 
         return asyncio.run(within())
@@ -75,7 +76,7 @@ class Box:
 
         async def within() -> str:
             wanted = configured(use=kind, **settings)
-            async with opened(wanted, Workspace(root=self.root), (), self.refused.append) as box:
+            async with opened(wanted, Workspace(root=self.root), (), self.told) as box:
                 made = box.around_gate(self.copy, temporary=self.temporary, services=services)
                 assert made
                 return (await self.started(made, command))[1]
@@ -237,7 +238,7 @@ def test_agents_and_gates_can_have_different_networks(box: Box, kind: str) -> No
 def test_the_browser_opens_pages_of_this_machine_and_reads_no_credentials(box: Box) -> None:
     async def opens(url: str) -> str:
         async with (
-            opened(configured(use="bubblewrap"), Workspace(root=box.root), (), box.refused.append) as made,
+            opened(configured(use="bubblewrap"), Workspace(root=box.root), (), box.told) as made,
             Browser(BrowserSettings(), "test", enclose=made.around_browser) as browser,
         ):
             await browser.ensure()
@@ -260,7 +261,7 @@ def test_a_program_that_signals_its_own_group_does_not_end_the_sandbox(box: Box)
 @bubblewrap
 def test_the_signal_that_ends_a_program_is_what_ended_it(box: Box) -> None:
     async def ended() -> ProcessEnd:
-        async with opened(configured(use="bubblewrap"), Workspace(root=box.root), (), box.refused.append) as made:
+        async with opened(configured(use="bubblewrap"), Workspace(root=box.root), (), box.told) as made:
             return (await box.started(box.agent(made), "kill -SEGV $$"))[0]
 
     assert asyncio.run(ended()).code == -signal.SIGSEGV
@@ -282,7 +283,7 @@ def test_a_program_gets_its_time_to_end_before_its_sandbox_is_killed(box: Box) -
 
     async def ended() -> ProcessEnd:
         settings = configured(use="bubblewrap")
-        async with opened(settings, Workspace(root=box.root), (), box.refused.append) as made:
+        async with opened(settings, Workspace(root=box.root), (), box.told) as made:
             return (await box.started(box.agent(made), command, Limits(total=1.5, grace=5)))[0]
 
     asyncio.run(ended())
@@ -296,7 +297,7 @@ def test_the_sandbox_dies_with_the_process_that_started_it(box: Box) -> None:
 
     async def argv() -> list[str]:
         settings = configured(use="bubblewrap")
-        async with opened(settings, Workspace(root=box.root), (), box.refused.append) as made:
+        async with opened(settings, Workspace(root=box.root), (), box.told) as made:
             return box.agent(made).command(["/bin/sh", "-c", "touch begun; exec sleep 4321.5"], box.copy)
 
     started = asyncio.run(argv())
@@ -314,7 +315,7 @@ def test_the_sandbox_dies_with_the_process_that_started_it(box: Box) -> None:
 def test_it_works_for_an_ordinary_user(box: Box) -> None:
     async def argv() -> list[str]:
         settings = configured(use="bubblewrap")
-        async with opened(settings, Workspace(root=box.root), (), box.refused.append) as made:
+        async with opened(settings, Workspace(root=box.root), (), box.told) as made:
             line = box.agent(made).command(["/bin/sh", "-c", "id -u; echo x > /etc/x || echo refused"], Path("/"))
             return [word for word in line if not word.startswith("CAP_") and word not in ("--cap-add", "--cap-drop")]
 
@@ -342,7 +343,7 @@ def test_an_unknown_kind_in_the_environment_is_refused(monkeypatch: pytest.Monke
 
 def test_a_sandbox_that_is_switched_off_encloses_nothing(box: Box) -> None:
     async def none() -> Sandbox:
-        async with opened(configured(use="none"), Workspace(root=box.root), (), box.refused.append) as made:
+        async with opened(configured(use="none"), Workspace(root=box.root), (), box.told) as made:
             return made
 
     assert asyncio.run(none()).around_gate(box.copy, temporary=None) is None

@@ -50,7 +50,7 @@ class ProbeCheck(Check):
 @asynccontextmanager
 async def _enclosing(workspace: Workspace, config: Config) -> AsyncIterator[Enclose]:
     """Open the sandbox in which the agents of a run would work."""
-    async with opened(config, workspace, every_state(os.environ), lambda _: None) as sandbox:
+    async with opened(config, workspace, every_state(os.environ), lambda *_: None) as sandbox:
 
         def enclose(provider: Provider, copy: Path, temporary: Path, private: Path) -> Enclosure | None:
             state = state_of(provider, os.environ)

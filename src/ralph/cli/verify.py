@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -24,13 +25,13 @@ from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import read as git_read
 from ralph.integrations import stop_hook
-from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
+from ralph.journal.events import Event, GateEnded, GateStarted, HostRefused, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
 from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
-from ralph.sandbox.sandbox import Sandbox, opened
+from ralph.sandbox.sandbox import opened
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gate_list import red
@@ -172,11 +173,11 @@ async def _check(
     await end_verifying(workspace.records)
     with guarding(run_id), interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
         async with (
-            opened(config, workspace, every_state(os.environ), lambda _: None) as sandbox,
             services,
             Browser(config.browser, run_id, noted) as browser,
+            _enclosed(config, workspace, folder, services, browser, emit) as within,
         ):
-            bench = replace(bench, within=_enclose(folder, services, browser, sandbox))
+            bench = replace(bench, within=within)
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(wanted, bench, ui))
             with interrupt.scope(work):
@@ -187,12 +188,25 @@ async def _check(
                     raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
 
 
-def _enclose(folder: Path, services: Services, browser: Browser, sandbox: Sandbox) -> Enclosure | None:
+@asynccontextmanager
+async def _enclosed(
+    config: Config,
+    workspace: Workspace,
+    folder: Path,
+    services: Services,
+    browser: Browser,
+    emit: Callable[[Event], None],
+) -> AsyncIterator[Enclosure | None]:
     """Enclose all that runs here: it writes the person's own files, but not the repository or what is Ralph's."""
-    kept = tuple(folder / name for name in (".git", RALPH, configuration.NAME)) if sandbox.has_exceptions else ()
-    services.within = sandbox.around_setup(folder, read_only=kept)
-    browser.enclose = sandbox.around_browser
-    return sandbox.around_gate(folder, services=services.ports, read_only=kept)
+
+    def refused(setting: str, host: str) -> None:
+        emit(HostRefused(host=host, setting=setting))
+
+    async with opened(config, workspace, every_state(os.environ), refused) as sandbox:
+        kept = tuple(folder / name for name in (".git", RALPH, configuration.NAME)) if sandbox.has_exceptions else ()
+        services.within = sandbox.around_setup(folder, read_only=kept)
+        browser.enclose = sandbox.around_browser
+        yield sandbox.around_gate(folder, services=services.ports, read_only=kept)
 
 
 def _ui_work(

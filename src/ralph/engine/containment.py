@@ -33,8 +33,8 @@ async def contained(run: Run) -> AsyncIterator[None]:
 
     settings = run.config.sandboxing
 
-    def refused(host: str) -> None:
-        run.emit(HostRefused(host=host))
+    def refused(setting: str, host: str) -> None:
+        run.emit(HostRefused(host=host, setting=setting))
 
     async with opened(run.config, run.workspace, every_state(os.environ), refused) as sandbox:
         run.sandbox = sandbox
@@ -67,7 +67,7 @@ def around_agent(
     """Enclose an agent: it writes its working copy, its state, and files of the plan that are outside of the copy."""
     if run.sandbox is None or run.sandbox.backend is None:
         return None
-    state = state_of(provider, os.environ)
+    state, outside = state_of(provider, os.environ), in_their_places(outside, run.workspace.root)
     # programs replace a file by a new one, so they need its folder
     folders = {path.parent for path in outside} if run.sandbox.has_exceptions else set()
     return run.sandbox.around_agent(
@@ -79,6 +79,12 @@ def around_agent(
         state=state.writable,
         read_only=(*state.fixed, *_beside(outside, folders)),
     )
+
+
+def in_their_places(files: tuple[Path, ...], root: Path) -> tuple[Path, ...]:
+    """Return the files that no link leads to: a link could make anything writable, and an agent can leave one here."""
+    real = root.resolve()
+    return tuple(path for path in files if path.resolve() == real / path.relative_to(root))
 
 
 def _beside(files: tuple[Path, ...], folders: set[Path]) -> Iterator[Path]:

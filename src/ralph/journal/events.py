@@ -61,6 +61,7 @@ class HostRefused(Event):
     """A program in the sandbox wanted to talk to a host that the configuration does not name."""
 
     host: str
+    setting: str = "sandbox.network"  # where it would have to be named
 
 
 class BaselineStarted(Event):

@@ -44,13 +44,23 @@ def _refusal(path: Path, home: Path, kept: tuple[Path, ...]) -> str:
     real = path.resolve()
     if is_below(home.resolve(), (real,)):
         return "it contains your home folder"
-    for secret in (*credentials(home), *(home / name for name in START_UP)):
-        if _overlap(real, secret.resolve()):
-            return f"it reaches {secret}, which runs as you or holds credentials"
+    reached = _reached(real, home)
+    if reached:
+        return f"it reaches {reached}, which runs as you or holds credentials"
     for folder in kept:
         if _overlap(real, folder.resolve()):
             return f"it reaches {folder}, which only Ralph and you may write"
     return ""
+
+
+def leads_astray(path: Path, home: Path) -> bool:
+    """Return whether an agent's state leads to credentials or to what runs as the person: a link can."""
+    return path.is_symlink() and _reached(path.resolve(), home) is not None
+
+
+def _reached(real: Path, home: Path) -> Path | None:
+    kept = (*credentials(home), *(home / name for name in START_UP))
+    return next((path for path in kept if _overlap(real, path.resolve())), None)
 
 
 def _overlap(one: Path, two: Path) -> bool:

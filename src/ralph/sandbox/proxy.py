@@ -35,6 +35,7 @@ class Proxy:
 
     allowed: set[tuple[str, int]]  # port 0: every port
     refused: Callable[[str], None]  # hears of each refused host once
+    setting: str = "sandbox.network"  # where a person can add a host
     parent: SplitResult | None = None  # the person's own proxy, through which connections go
     port: int = 0
     _told: set[str] = field(default_factory=set)
@@ -87,7 +88,7 @@ class Proxy:
         if name not in self._told and len(self._told) < MAX_TOLD:
             self._told.add(name)
             self.refused(name)
-        text = f"Ralph's sandbox does not allow {name}. The person can add it to sandbox.network.\n".encode()
+        text = f"Ralph's sandbox does not allow {name}. The person can add it to {self.setting}.\n".encode()
         head = f"HTTP/1.1 403 Forbidden\r\nConnection: close\r\nContent-Length: {len(text)}\r\n\r\n"
         writer.write(head.encode() + text)
 
@@ -149,12 +150,15 @@ def persons_proxy() -> str:
 
 
 @asynccontextmanager
-async def serving(names: Iterable[str], socket: Path, refused: Callable[[str], None]) -> AsyncIterator[Proxy]:
+async def serving(
+    names: Iterable[str], socket: Path, refused: Callable[[str], None], setting: str = "sandbox.network"
+) -> AsyncIterator[Proxy]:
     """Serve on a socket in the file system and on a free port of loopback, until the block ends."""
     parent = persons_proxy()
     proxy = Proxy(
         allowed={host_and_port(name) for name in names},
         refused=refused,
+        setting=setting,
         parent=urlsplit(parent if "//" in parent else f"//{parent}") if parent else None,
     )
     by_socket = await asyncio.start_unix_server(proxy.serve, str(socket), limit=MAX_HEAD)

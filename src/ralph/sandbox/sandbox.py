@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 
 from ralph.config import Config
@@ -18,13 +19,15 @@ from ralph.sandbox.backends import Backend, choose
 from ralph.sandbox.caches import known_caches
 from ralph.sandbox.credentials import credentials
 from ralph.sandbox.forwarder import PORT
-from ralph.sandbox.paths import expanded, writable
+from ralph.sandbox.paths import expanded, leads_astray, writable
 from ralph.sandbox.permissions import Network, Permissions
 from ralph.sandbox.proxy import Proxy, host_and_port, persons_proxy, serving
 from ralph.workspace import Workspace, cache_folder, data_folder
 
 TAKEN_AWAY = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "GIT_TRACE2_EVENT")
 """Variables that name what cannot be reached from inside; git's trace tells of changes that are impossible there."""
+Refused = Callable[[str, str], None]
+"""Hears of a host that a proxy refused: the setting that does not name it, and the host."""
 PROXY_VARIABLES = ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy")
 NO_PROXY = ("NO_PROXY", "no_proxy")
 
@@ -82,7 +85,7 @@ class Sandbox(Frozen):
         read_only: tuple[Path, ...] = (),
     ) -> SandboxedProgram | None:
         """Enclose an agent that may write these paths and its own state."""
-        return self._around((*paths, *state), temporary, self.agents, state, read_only)
+        return self._around(paths, temporary, self.agents, state, read_only)
 
     def around_gate(
         self,
@@ -119,9 +122,10 @@ class Sandbox(Frozen):
     ) -> SandboxedProgram | None:
         if self.backend is None:
             return None
+        state = tuple(path for path in state if not leads_astray(path, Path.home()))
         theirs = {path.resolve() for path in state}
         permissions = Permissions(
-            writable=(*self.caches, *paths),
+            writable=(*self.caches, *paths, *state),
             read_only=read_only,
             hidden=tuple(path for path in self.hidden if path.resolve() not in theirs) if theirs else self.hidden,
             shown=self.shown,
@@ -154,14 +158,14 @@ def prepared(config: Config, workspace: Workspace, states: Sequence[Path]) -> Sa
 
 @asynccontextmanager
 async def opened(
-    config: Config, workspace: Workspace, states: Sequence[Path], refused: Callable[[str], None]
+    config: Config, workspace: Workspace, states: Sequence[Path], refused: Refused
 ) -> AsyncIterator[Sandbox]:
     """Open a sandbox with its proxies; `refused` hears of each host that one of them refuses."""
     sandbox, settings = prepared(config, workspace, states), config.sandboxing
     async with AsyncExitStack() as stack:
         if sandbox.backend:
-            agents, _ = await _network(stack, settings.network, refused)
-            gates, proxy = await _network(stack, settings.gate_network, refused)
+            agents, _ = await _network(stack, "sandbox.network", settings.network, refused)
+            gates, proxy = await _network(stack, "sandbox.gateNetwork", settings.gate_network, refused)
             sandbox = replace(sandbox, agents=agents, gates=gates, proxy=proxy)
         yield sandbox
 
@@ -174,13 +178,13 @@ def _needed(workspace: Workspace, home: Path) -> tuple[Path, ...]:
 
 
 async def _network(
-    stack: AsyncExitStack, wanted: str | tuple[str, ...], refused: Callable[[str], None]
+    stack: AsyncExitStack, where: str, wanted: str | tuple[str, ...], refused: Refused
 ) -> tuple[Network, Proxy | None]:
     if wanted == "full":
         return Network(), None
     names = () if isinstance(wanted, str) else wanted
     folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ralph-proxy-")))
-    proxy = await stack.enter_async_context(serving(names, folder / "socket", refused))
+    proxy = await stack.enter_async_context(serving(names, folder / "socket", partial(refused, where), where))
     return Network(is_open=False, socket=folder / "socket", port=proxy.port, has_hosts=bool(names)), proxy
 
 

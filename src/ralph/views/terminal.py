@@ -135,7 +135,7 @@ class TerminalView:
             self._line(f"  ! {text}", always=True, fg="yellow")
 
     def _host_refused(self, event: e.HostRefused) -> None:
-        text = f"The sandbox refused a connection to {event.host}. To allow it, add it to sandbox.network."
+        text = f"The sandbox refused a connection to {event.host}. To allow it, add it to {event.setting}."
         self._line(f"  ! {text}", always=True, fg="yellow")
 
     def _baseline_started(self, event: e.BaselineStarted) -> None:
