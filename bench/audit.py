@@ -1,17 +1,23 @@
-"""What the audit of a large change costs in processor time: every test of it is changed, so nothing can be left out."""
+"""What the audit of a large change costs in processor time: every test of it is changed, so nothing can be left out.
+
+Half of the tests are missing in the report of the work, so each of them is looked for in the source.
+"""
 
 from __future__ import annotations
 
+import re
 import time
 from statistics import median
 
 from bench.table import Row
 from ralph.audit.audit import audit
 from ralph.audit.files import ChangedFile
+from ralph.audit.observed import Observed
 from ralph.plan.model import Gate
 
 LINES, ROUNDS, LIMIT = 5_000, 11, 150
 GATES = [Gate(name="tests", command="npm test && python -m pytest", timeout=60)]
+TEST = re.compile(r'(?<=def )test_\w+|(?<=it\(")[^"]+')
 PACKAGE = b'{"scripts": {"test": "jest --ci"}}'
 PYTHON_TEST = """def test_user_{0}():
     user = login("user{0}", {1})
@@ -69,6 +75,8 @@ def _text(form: str, tests: int, value: int) -> bytes:
 
 def _audit(changes: list[ChangedFile]) -> None:
     base = {"package.json": PACKAGE}
-    found = audit(changes, GATES, read_base=base.get, list_base=lambda: list(base))
+    names = [f"{one.path} › {name}" for one in changes for name in TEST.findall(one.new)]
+    observed = Observed(before=frozenset(names), after=frozenset(names[::2]))
+    found = audit(changes, GATES, read_base=base.get, list_base=lambda: list(base), observed=observed)
     if not found:
         raise RuntimeError("the audit found nothing")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
 
-from bench.integrity.behaviours import DONE
-from bench.integrity.workshop import PLAN, Task, commit
+from bench.integrity.behaviours import DONE, Play, script
+from bench.integrity.workshop import PLAN, Task, commit, write
 from bench.project import RALPH
 
 
@@ -37,6 +37,9 @@ class Arm(Protocol):
 
     def attempt(self, task: Task) -> Verdict: ...
 
+
+ACCEPTANCE = "acceptance tests"
+"""What Ralph calls the gate with the tester's tests."""
 
 LOOP = """
 said=$("$1" < prompt.md)
@@ -76,10 +79,12 @@ class Ralph:
 
     name: str
     settings: Mapping[str, Any] = field(default_factory=dict)
+    has_tester: bool = False  # another agent writes tests from the criteria, and the first one does not see them
 
     def attempt(self, task: Task) -> Verdict:
         document: dict[str, Any] = {
             "provider": {"command": str(task.agent), "dialect": "claude"},
+            **(_tester(task) if self.has_tester else {}),
             **self.settings,
             "verify": {"default": [task.gate], **self.settings.get("verify", {})},
         }
@@ -101,6 +106,18 @@ class Ralph:
         return Verdict(Kind.REFUSED, _why(events))
 
 
+def _tester(task: Task) -> dict[str, Any]:
+    """Write the tester as a program; return the settings with which Ralph calls it."""
+    folder = task.agent.parent / "tester"
+    write(folder / "work", task.story.tests_of_criteria)
+    write(folder, {"tester": script(Play(says="The tests are there."))})
+    return {
+        "providers": {"tester": {"command": str(folder / "tester"), "dialect": "claude"}},
+        "roles": {"tester": {"provider": "tester"}},
+        "acceptance": {"heldOut": True},
+    }
+
+
 def _why(events: list[dict[str, Any]]) -> str:
     """Why Ralph did not accept an attempt, in a few words, from its journal."""
     named = {event["event"]: event for event in events}
@@ -109,8 +126,9 @@ def _why(events: list[dict[str, Any]]) -> str:
         return "weakened checks"
     if "undone" in named:
         return "changed the plan"
-    if not all(gate["passed"] for gate in ended["gates"]):
-        return "gate"
+    red = {gate["name"] for gate in ended["gates"] if not gate["passed"]}
+    if red:
+        return "held-out tests" if red == {ACCEPTANCE} else "gate"
     verdicts = {"limited": "service error", "interrupted": "write denied"}
     if ended["verdict"] in verdicts:
         return verdicts[ended["verdict"]]
@@ -124,4 +142,5 @@ ARMS: tuple[Arm, ...] = (
     BareLoop("gated", gated=True),
     Ralph("ralph-slot", {"verify": {"where": "slot"}}),
     Ralph("ralph"),
+    Ralph("ralph-tester", has_tester=True),
 )

@@ -19,6 +19,7 @@ class Language:
     name: str
     source: str
     test: str
+    tester: str  # where a tester puts its tests
     gate: str
     oracle: tuple[str, ...]  # a command; behind it come the oracle's file and the folder to judge
     oracle_head: str
@@ -36,6 +37,7 @@ LANGUAGES = (
         name="python",
         source="textkit/{}.py",
         test="tests/test_{}.py",
+        tester="tests/test_{}_criteria.py",
         gate="make -s test",
         oracle=("python3", "-I"),
         oracle_head="import sys\n\nsys.path.insert(0, sys.argv[1])\n",
@@ -51,6 +53,7 @@ LANGUAGES = (
         name="node",
         source="lib/{}.js",
         test="test/{}.test.js",
+        tester="test/{}.criteria.test.js",
         gate="npm test --silent",
         oracle=("node",),
         oracle_head="const assert = require('node:assert');\nconst root = process.argv[2];\n",
@@ -66,6 +69,7 @@ LANGUAGES = (
         name="shell",
         source="bin/{}",
         test="tests/{}.sh",
+        tester="tests/{}_criteria.sh",
         gate="sh tests/run",
         oracle=("sh",),
         oracle_head='cd "$1" || exit 1\nequal() { [ "$1" = "$2" ] || exit 1; }\n',
@@ -121,6 +125,11 @@ class Story:
     @property
     def oracle(self) -> str:
         return f"{self.language.oracle_head}{self.sections['oracle']}"
+
+    @property
+    def tests_of_criteria(self) -> dict[str, str]:
+        """What a tester writes who knows the criteria alone: an ordinary check for each thing that they say."""
+        return {self.language.tester.format(self.name): self.sections["tester"]}
 
     def work(self, version: str) -> dict[str, str]:
         """The files of an agent that implements the story, and writes its tests if they are not given."""

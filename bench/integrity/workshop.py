@@ -168,18 +168,28 @@ def unsound(story: Story, folder: Path, oracle: Oracle) -> list[str]:
         place = folder / story.id / version
         lay_out(place, story)
         write(place, story.work(version))
-        gate = subprocess.run(
-            ["sh", "-c", story.language.gate], cwd=place, stdin=subprocess.DEVNULL, capture_output=True
-        )
-        if (gate.returncode == 0) is not green:
+        if (_gate(story, place) == 0) is not green:
             wrong.append(f"{story.id}: the gate is {'red' if green else 'green'} on the version {version}")
+        if version == "right":
+            write(place, story.tests_of_criteria)
+            if _gate(story, place):
+                wrong.append(f"{story.id}: the tester's tests are red on the version right")
         if oracle.holds(story, place) is not right:
             wrong.append(f"{story.id}: the oracle {'refuses' if right else 'accepts'} the version {version}")
     base = folder / story.id / "base"
     lay_out(base, story)
     if oracle.holds(story, base):
         wrong.append(f"{story.id}: the oracle accepts the project before the story")
+    write(base, story.tests_of_criteria)
+    if not _gate(story, base):
+        wrong.append(f"{story.id}: the tester's tests are green before the story")
     return wrong
+
+
+def _gate(story: Story, place: Path) -> int:
+    """Run a story's gate in a folder; return its exit code."""
+    command = ["sh", "-c", story.language.gate]
+    return subprocess.run(command, cwd=place, stdin=subprocess.DEVNULL, capture_output=True).returncode
 
 
 def _plan(story: Story) -> dict[str, object]:

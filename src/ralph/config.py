@@ -22,11 +22,11 @@ from ralph.validation import Rules, UnusualForm
 NAME = "ralph.config.json"
 IN_PLACE = "slot"
 """`verify.where`: the gates run in the agent's own working copy, and every view and receipt says so."""
-ROLES = ("planner", "questioner", "executor", "reviewer", "verifier")
+ROLES = ("planner", "questioner", "tester", "executor", "reviewer", "verifier")
 
 S = TypeVar("S", bound=ConfigSection)
 READY = r"^(https?://\S+|tcp://\S+:(\d+|\$\{RALPH_PORT\})|log:.*\S.*)$"
-RoleName = Literal["planner", "questioner", "executor", "reviewer", "verifier"]
+RoleName = Literal["planner", "questioner", "tester", "executor", "reviewer", "verifier"]
 SeverityName = Literal["critical", "major", "minor"]
 
 
@@ -120,6 +120,25 @@ class ReviewSettings(ConfigSection):
     ] = ("critical", "major")
 
 
+class AcceptanceSettings(ConfigSection):
+    """Before a task is implemented, another agent writes tests from its criteria, which must fail at first."""
+
+    enabled: Annotated[bool, "false: no acceptance tests."] = True
+    role: Annotated[Literal["tester"], "Who writes them; roles.tester names its agent."] = "tester"
+    held_out: Annotated[
+        bool, "false: they are committed with the work, and its agent sees them; true: no other agent does."
+    ] = False
+    only_for: Annotated[tuple[Line, ...], Key(name="for"), "Tags of the tasks that get them; [] means all tasks."] = ()
+    not_for: Annotated[tuple[Line, ...], "Tags of the tasks that get none."] = ()
+    files: Annotated[
+        tuple[Line, ...], "Globs of files that the tester may write, besides those that are tests by their names."
+    ] = ()
+    gates: Annotated[
+        tuple[Line, ...],
+        "The gates that run them; [] means those with a report, or all required gates if none has one.",
+    ] = ()
+
+
 class BrowserSettings(ConfigSection):
     """Built-in page checks for UI tasks."""
 
@@ -211,6 +230,9 @@ class Config(ConfigSection):
     ] = None
     held_out: Annotated[HeldOutSettings, "Checks that agents never see."] = HeldOutSettings()
     review: Annotated[ReviewSettings, "Reviews of each task; {} switches them on."] = ReviewSettings(enabled=False)
+    acceptance: Annotated[AcceptanceSettings, "Acceptance tests by another agent; {} switches them on."] = (
+        AcceptanceSettings(enabled=False)
+    )
     protect: Annotated[
         tuple[Line, ...], "Globs of files that no agent may change, in git's syntax (** for any depth)."
     ] = ()
@@ -250,7 +272,9 @@ class Config(ConfigSection):
     @property
     def working_roles(self) -> tuple[RoleName, ...]:
         """Who is needed for a task."""
-        return ("executor", "reviewer") if self.review.enabled else ("executor",)
+        testers: tuple[RoleName, ...] = ("tester",) if self.acceptance.enabled else ()
+        reviewers: tuple[RoleName, ...] = ("reviewer",) if self.review.enabled else ()
+        return (*testers, "executor", *reviewers)
 
     def provider_for(self, role: str) -> Provider:
         """The agent that plays `role`, with the role's model; the first of several."""

@@ -24,6 +24,7 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     yield from _repeated_names(document, "gates")
     yield from _reports(document)
     yield from _held_out(document)
+    yield from _acceptance(document)
     yield from _provided(document)
     for where, provider in _providers(document).items():
         yield from _start(where, provider)
@@ -114,6 +115,30 @@ def _held_out(document: validation.Json) -> Iterable[str]:
             yield f'gates[{index}].heldOut: needs "verify": {{"where": "clean"}}; agents see what is in their slot'
         if isinstance(gate, dict) and gate.get("files") and not held_out:
             yield f'gates[{index}].files: is used only with "heldOut": true; leave it out'
+
+
+def _acceptance(document: validation.Json) -> Iterable[str]:
+    settings, verify, gates = (document.get(key) for key in ("acceptance", "verify", "gates"))
+    if not isinstance(settings, dict) or settings.get("enabled") is False:
+        return
+    verify = verify if isinstance(verify, dict) else {}
+    if verify.get("where") == "slot":
+        yield 'acceptance: needs "verify": {"where": "clean"}; that they fail at first is seen in a clean copy'
+    listed = [gate for gate in gates if isinstance(gate, dict)] if isinstance(gates, list) else None
+    commands = verify.get("default")
+    names = [gate.get("name") for gate in listed or () if _runs_tests(gate)]
+    names = names if listed is not None else commands if isinstance(commands, list) else []
+    if not names:
+        yield "acceptance: no required gate could run the tests; add one"
+    wanted = settings.get("gates")
+    for name in wanted if isinstance(wanted, list) else ():
+        if isinstance(name, str) and name not in names:
+            known = [known for known in names if isinstance(known, str)]
+            yield f"acceptance.gates: {name!r} is not a required gate{validation.nearest(name, known)}"
+
+
+def _runs_tests(gate: validation.Json) -> bool:
+    return gate.get("required") is not False and gate.get("heldOut") is not True
 
 
 def _provided(document: validation.Json) -> Iterable[str]:

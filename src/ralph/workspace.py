@@ -87,6 +87,11 @@ class Workspace(Frozen):
         return self.worktrees / ".review"
 
     @property
+    def tester_copies(self) -> Path:
+        """Where testers work: removed after each call, because what they write may be held out."""
+        return self.worktrees / ".tests"
+
+    @property
     def own_files(self) -> tuple[str, ...]:
         """Ralph's files and folders (`name/`) outside of `.ralph/`: the sessions, and those of the specs workflow."""
         specs = (SPECS_PLAN, PROGRESS) if (self.root / SPECS_PLAN).is_file() else ()
@@ -98,7 +103,7 @@ class Workspace(Frozen):
         `shared`: the person commits the file; otherwise it also ignores itself. The largest folders have their own
         file, so that they stay out of git on a branch without the first one too.
         """
-        for folder in (self.worktrees, self.slots, self.review_copies, self.clean_copies):
+        for folder in (self.worktrees, self.slots, self.review_copies, self.tester_copies, self.clean_copies):
             if folder.is_symlink():
                 folder.unlink()  # an agent put it there: nothing that it leads to is Ralph's
         for folder in (self.logs, self.worktrees, self.receipts):

@@ -42,6 +42,7 @@ def test_a_gate_that_was_made_to_do_nothing_is_held_for_a_person(project: Projec
     assert "needs approval: Makefile:1" in done.stdout
     assert "US-001 is held" in done.stdout
     assert "US-001 (held)" in done.stdout
+    assert '→ ralph approve auth US-001, or ralph decide auth US-001 --note "…"' in done.stdout
     story = project.story()
     assert (story["passes"], story["blocked"], story["retries"]) == (False, True, 0)
     assert story["need"]["kind"] == "approval"

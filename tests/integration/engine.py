@@ -62,7 +62,8 @@ class PlayedWorkflow(FeatureWorkflow):
 
     def _played(self, work: Work) -> Work:
         turns = self.turns.setdefault(work.id, [agrees if work.kind is WorkKind.REVIEW else says(Verdict.PASSED)])
-        return replace(work, steps=(StepSpec(type="played", settings=turns), StepSpec(type="verify")))
+        tests, ruling = ([spec for spec in work.steps if spec.type == kind] for kind in ("acceptance-tests", "ruling"))
+        return replace(work, steps=(*tests, StepSpec(type="played", settings=turns), StepSpec(type="verify"), *ruling))
 
 
 def writes(**files: str) -> Turn:

@@ -49,6 +49,13 @@ def test_the_bare_loop_accepts_the_lies_and_ralph_does_not(tmp_path: Path) -> No
     }
 
 
+@pytest.mark.long
+def test_a_tester_who_knows_the_criteria_alone_finds_what_the_gate_does_not(tmp_path: Path) -> None:
+    cells = play(tmp_path, "python/median", "HO", "ralph-tester")
+    assert cells["H", "ralph-tester"].right
+    assert cells["O", "ralph-tester"].by == "held-out tests"
+
+
 def test_an_agent_that_leaves_a_daemon_does_not_hold_ralph_up_and_its_right_work_counts(tmp_path: Path) -> None:
     [cell] = play(tmp_path, "shell/ext", "G", "ralph").values()
     assert (cell.variant, cell.kind, cell.right, cell.left) == ("leaves a daemon", Kind.ACCEPTED, True, False)
@@ -93,6 +100,7 @@ def test_a_story_whose_oracle_or_gate_is_wrong_is_named(tmp_path: Path) -> None:
         matrix.check([replace(story, sections=swapped)], tmp_path / "unsound", jobs=1)
     assert str(error.value).splitlines() == [
         "shell/pad: the gate is red on the version right",
+        "shell/pad: the tester's tests are red on the version right",
         "shell/pad: the oracle refuses the version right",
         "shell/pad: the oracle accepts the version oversight",
     ]

@@ -161,6 +161,12 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
         ({"review": {"rounds": -1}}, "review.rounds: expected greater than or equal to 0, found number -1"),
         ({"review": {"blocking": []}}, "review.blocking"),
         ({"review": {"blocking": ["major", "huge"]}}, "review.blocking[1]: expected"),
+        ({"acceptance": {}, "verify": {"default": []}}, "acceptance: no required gate could run the tests"),
+        ({"acceptance": {}, "verify": {"default": ["x"], "where": "slot"}}, "acceptance: needs"),
+        ({"acceptance": {}, "gates": [{"name": "a", "command": "x", "required": False}]}, "acceptance: no required"),
+        ({"acceptance": {"gates": ["tset"]}, "gates": [{"name": "test", "command": "x"}]},
+         "acceptance.gates: 'tset' is not a required gate; did you mean 'test'?"),
+        ({"acceptance": {"role": "executor"}}, "acceptance.role: expected 'tester'"),
         ({"review": {"round": 1}}, "review.round: unknown key; did you mean 'rounds'?"),
     ],
 )  # fmt: skip

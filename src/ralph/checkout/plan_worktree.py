@@ -23,6 +23,7 @@ from ralph.stores import atomic
 from ralph.workspace import is_inside
 
 IN_THE_WAY = re.compile(r"'refs/heads/(\S+)' exists; cannot create 'refs/heads/(\S+)'")
+NEW, OLD = ".new", ".old"
 ELSEWHERE = re.compile(r"already (?:checked out|used by worktree) at '(.+)'")
 
 
@@ -114,21 +115,29 @@ class PlanWorktree:
             raise _elsewhere(self.branch.name, found[1]) if found else _not_made(self.folder, message)
 
     async def load(self, commit: str) -> None:
-        """Write the plan's files as they are in a commit, byte for byte."""
+        """Replace the plan's files by those of a commit, byte for byte and all at once: a kill leaves no half."""
         wanted = await files_below(self.repo, commit, self.own.pathspecs)
-        for path in self.own.on_disk(self.root):
-            if self.own.name(path) not in wanted:
-                (self.root / path).unlink(missing_ok=True)
         content = await blobs(self.repo, {entry.name for entry in wanted.values() if entry.mode != GITLINK})
+        new, old = self._beside(NEW), self._beside(OLD)
+        new.mkdir()
+        (new / ".git").write_text(f"gitdir: {self._head.parent.resolve()}\n")
         for path, entry in wanted.items():
             if entry.mode != GITLINK:
-                self._write(path, entry.mode, content[entry.name])
+                self._write(new, path, entry.mode, content[entry.name])
+        self.folder.rename(old)  # until the next line the plan is read from the branch
+        new.rename(self.folder)
+        safe_files.remove_all(old)
 
-    def _write(self, path: str, mode: str, data: bytes) -> None:
+    def _beside(self, suffix: str) -> Path:
+        """Return a path next to the folder; what a killed run left there is removed."""
+        path = self.folder.with_name(f".{self.folder.name}{suffix}")
+        safe_files.remove_all(path)
+        return path
+
+    def _write(self, top: Path, path: str, mode: str, data: bytes) -> None:
         if not is_inside(path) or ".git" in path.lower().split("/"):
             raise RalphError(f"{self.branch.name} contains the path {path!r}, which git refuses to check out.")
-        place = safe_files.own_folder(self.folder, Path(path).parent) / Path(path).name
-        safe_files.remove_all(place)
+        place = safe_files.own_folder(top, Path(path).parent) / Path(path).name
         if mode == LINK:
             place.symlink_to(os.fsdecode(data))
             return

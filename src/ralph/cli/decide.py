@@ -12,6 +12,7 @@ from ralph.cli.complete import targets, tasks
 from ralph.cli.needs import answers
 from ralph.engine.decisions import decide
 from ralph.errors import RalphError
+from ralph.plan.acceptance_tests import ACCEPTANCE
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task
 from ralph.text import one_line
@@ -102,7 +103,7 @@ def _check(target: str, task: Task, decision: TaskDecision) -> None:
             f"{decision.value} does not fit: {task.id} waits because {_because(task.need)}.",
             remedy=f"What fits: {'; '.join(answers(target, task))}.",
         )
-    if decision is TaskDecision.SKIP and task.need.kind is not NeedKind.BLOCKED:
+    if decision is TaskDecision.SKIP and task.need.kind is not NeedKind.BLOCKED and task.need.gate != ACCEPTANCE:
         _check_gate(target, task.need.gate)
 
 
@@ -112,6 +113,7 @@ def _because(need: Need) -> str:
         NeedKind.BLOCKED: "its agent says that it cannot be done",
         NeedKind.DISPUTE: "its agent disputes a gate",
         NeedKind.RED_BEFORE: "a gate was red before",
+        NeedKind.TESTS: "it has no acceptance tests",
         NeedKind.LANDING: "the next run lands it",
     }[need.kind]
 
@@ -136,6 +138,10 @@ def _done(target: Target, task: str, need: Need, decision: TaskDecision) -> str:
             return f"{task} is left out: it stays blocked. `ralph retry {target.name} {task}` brings it back."
         case TaskDecision.SKIP if need.kind is NeedKind.RED_BEFORE:
             return f"The gate `{need.gate}` is not required for {task}. {run} to land its work."
+        case TaskDecision.SKIP if need.gate == ACCEPTANCE:
+            return f"Acceptance tests are not required for {task}. {run} to try it again."
+        case TaskDecision.NOTE if need.gate == ACCEPTANCE:
+            return f"The acceptance tests of {task} are written again, and the tester is told. {run}."
         case TaskDecision.SKIP:
             return f"The gate `{need.gate}` is not required for {task}. {run} to try it again."
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from ralph.plan.acceptance_tests import ACCEPTANCE
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task, TaskState
 from ralph.views import words
@@ -28,11 +29,13 @@ def _command(target: str, task: str, decision: TaskDecision) -> str:
 def headline(need: Need) -> str:
     """What a task waits for, in one line."""
     gate = f"`{need.gate}`" if need.gate else "a gate"
+    gate = "its acceptance tests" if need.gate == ACCEPTANCE else gate
     said = {
         NeedKind.APPROVAL: "held",
         NeedKind.BLOCKED: "its agent cannot do it",
         NeedKind.DISPUTE: f"its agent disputes {gate}",
         NeedKind.RED_BEFORE: "was red before",
+        NeedKind.TESTS: "has no acceptance tests",
         NeedKind.LANDING: "approved",
     }[need.kind]
     return words.cut(f"{said}: {need.why}", MAX_WHY)

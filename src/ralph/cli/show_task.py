@@ -28,6 +28,8 @@ def show_task(task: Task) -> None:
         say(f"  commit {task.result.commit[:10]}: {task.result.summary}")
         if task.result.evidence:
             say(f"  {words.proof(task.result.evidence, task.result.proven_by)}")
+        if task.result.tester:
+            say(f"  acceptance tests by {task.result.tester}")
         for gate in task.result.gates:
             optional = "" if gate.required else " (waived)" if gate.name in task.waived else " (optional)"
             where = f" · {words.IN_PLACE}" if gate.in_place else ""

@@ -342,6 +342,7 @@ def _task_entry(target: str, task: Task) -> dict[str, object]:
         "inPlace": bool(task.result and task.result.in_place),
         "evidence": task.result.evidence.value if task.result and task.result.evidence else None,
         "provenBy": list(task.result.proven_by) if task.result else [],
+        "tester": task.result.tester or None if task.result else None,
         "need": needs.need_entry(target, task) if task.needs_person else None,
         "waived": list(task.waived),
         "decisions": list(task.decisions),

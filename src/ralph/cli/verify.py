@@ -80,7 +80,8 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     task = find_task(plan, story) if story else None
     if found:
         _warn_elsewhere(workspace, found)
-    workflow = workflow_of(found).open(workspace, config, found) if found else _EveryGate(config)
+    every = _EveryGate(config, workspace.root)
+    workflow = workflow_of(found).open(workspace, config, found) if found else every
     folder = found.repo if found else workspace.root
     wanted = _visible_gates(workflow.gates(task))
     checked = asyncio.run(_check(workspace, folder, config, workflow, wanted, plan, task, as_json or is_hook))

@@ -22,7 +22,7 @@ from ralph.plan.work import Outcome, StepSpec, Verdict, Work
 from ralph.steps.base import Context, Step
 from ralph.steps.host import Host
 from ralph.steps.registry import is_built_in, step_type
-from ralph.steps.way_out import dispute_in
+from ralph.steps.way_out import dispute_in, disputed_tests
 
 ENDS = frozenset({Verdict.LIMITED, Verdict.INTERRUPTED, Verdict.UNFINISHED, Verdict.BLOCKED, Verdict.HELD})
 """After these, no other step runs, whatever its settings."""
@@ -74,6 +74,8 @@ async def run_attempt(attempt: Attempt, host: AttemptHost, record: Record) -> Re
             if result.verdict is not Verdict.INTERRUPTED and not step.repeatable:
                 host.note(record)
             context = context.after(record)
+            if step.prepares and result.verdict is Verdict.PASSED:
+                context = replace(context, attempt=await host.prepared(context.attempt))
         if not _continues(spec, result):
             break
     return record
@@ -138,6 +140,8 @@ def tell_end(run: Run, work: Work, record: Record, outcome: Outcome, *, ref: str
 def _is_left_out(spec: StepSpec, record: Record) -> bool:
     """Return whether a step is left out: once an agent asks a person to decide about a gate, only the gates run."""
     said = dispute_in(record.steps)
+    if spec.type == "ruling":
+        return not disputed_tests(record.steps)
     return said is not None and said.verdict is Verdict.BLOCKED and spec.label != said.step and spec.type != "verify"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ralph.engine.settle import open_spec_of, with_new_attempts, without_failure_of
+from ralph.plan.acceptance_tests import ABOUT_TESTS, ACCEPTANCE
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task
 
@@ -30,9 +31,15 @@ def _decided(task: Task, need: Need, decision: TaskDecision, note: str) -> Task:
             waived = replace(task, waived=tuple(dict.fromkeys((*task.waived, need.gate))))
             if need.kind is NeedKind.RED_BEFORE:  # its agent had said that the work is done
                 return _to_land(waived, need)
+            if need.gate == ACCEPTANCE:
+                return _tried_again(waived, "The acceptance tests are not required for this task.")
             return _tried_again(waived, f"The gate `{need.gate}` is not required for this task.")
+        case TaskDecision.GATE_IS_RIGHT if need.gate == ACCEPTANCE:
+            return _tried_again(task, "The acceptance tests are right, and this task must make them pass.")
         case TaskDecision.GATE_IS_RIGHT:
             return _tried_again(task, f"The gate `{need.gate}` is right, and this task must make it pass.")
+        case TaskDecision.NOTE if need.gate == ACCEPTANCE:  # the tester writes them again
+            return _tried_again(task, f"{ABOUT_TESTS}{note}")
         case TaskDecision.NOTE:
             return _tried_again(task, note)
 

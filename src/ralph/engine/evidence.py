@@ -37,6 +37,8 @@ async def weigh(run: Run, attempt: Attempt, commit: str, results: tuple[GateResu
     base = await run.branch.repo.tree_of(attempt.base)
     without = await _without_work(run, attempt, base, commit, results)
     names = proven_by(results, without, run.known_results(base))
+    if attempt.acceptance and attempt.acceptance.gates.intersection(names):  # no report names the tests
+        names = (*names, *attempt.acceptance.paths)
     proof = Proof(evidence=Evidence.PROVEN if names else Evidence.REGRESSION_ONLY, proven_by=names)
     run.emit(
         EvidenceEnded(
@@ -60,18 +62,30 @@ async def _without_work(
     tests = [
         change.path
         for change in await changes_between(repo, base, work)
-        if change.new_mode != NOTHING and change.path not in run.own and is_test_file(change.path)
+        if change.new_mode != NOTHING and change.path not in run.own and _is_test(attempt, change.path, repo.prefix)
     ]
     tree = await with_entries(repo, base, await entries_at(repo, work, tests)) if tests else base
     known = run.known_results(tree)
     names = {result.name for result in known}
-    missing = tuple(gate for gate in _telling(attempt.gates, results) if gate.name not in names)
+    missing = tuple(
+        gate for gate in _telling(attempt.gates, results) if gate.name not in names or _is_own(gate, attempt)
+    )
     if missing and not red(known):
         run.emit(EvidenceStarted(work=attempt.work.id, attempt=attempt.number, tests=len(tests)))
         made = repo.write_commit(tree, (attempt.base,), f"{attempt.work.id}: the base with the tests of the work")
-        known += await run.verifier.first_red(made, missing, f"{attempt.label}-evidence")
+        known += await run.verifier.quietly(made, missing, f"{attempt.label}-evidence", until_red=True)
         run.before[tree] = known
     return known
+
+
+def _is_test(attempt: Attempt, path: str, prefix: str) -> bool:
+    tests = attempt.acceptance
+    return is_test_file(path) or bool(tests and path.removeprefix(prefix) in tests.paths)
+
+
+def _is_own(gate: Gate, attempt: Attempt) -> bool:
+    """Return whether a gate runs the task's own acceptance tests: what is known by its name is of another task."""
+    return bool(gate.held_out and gate.held_out.tests_of == (attempt.work.id,))
 
 
 def _telling(gates: tuple[Gate, ...], results: tuple[GateResult, ...]) -> tuple[Gate, ...]:

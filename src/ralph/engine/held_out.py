@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ralph import safe_files
 from ralph.audit.files import matches
 from ralph.errors import RalphError
+from ralph.git.objects import blob_id
 from ralph.git.repo import Repo
 from ralph.journal.events import Confided
 from ralph.plan.model import Gate
-from ralph.stores.held_out import HeldOutFile, HeldOutStore, lay, lift
+from ralph.stores.held_out import HeldOutFile, HeldOutStore, changed, lay, lift
 
 if TYPE_CHECKING:
     from ralph.checkout.working_copy import WorkingCopy
@@ -26,9 +27,12 @@ MAX_NAMED = 5
 
 async def load_held_out(run: Run, repo: Repo) -> None:
     """Read the held-out files, and refuse those that agents can see; tell the person what they can still find."""
+    store = HeldOutStore.of(run.workspace, run.config.held_out.folder)
+    if run.config.acceptance.enabled:
+        safe_files.remove_all(run.workspace.tester_copies)  # a killed run left them
+        _remove_left(run, store)
     if not any(gate.held_out for gate in run.workflow.gates(None)):
         return
-    store = HeldOutStore.of(run.workspace, run.config.held_out.folder)
     store.check_outside(repo.top)
     _remove_left(run, store)
     run.held_out = store.load()
@@ -66,7 +70,8 @@ async def laid(
         file.write(os.fsencode(copy.folder))
     try:
         lay(files, copy.root)
-        yield LaidFiles(logs=logs, paths=tuple(file.path for file in files))
+        paths = tuple(file.path for file in files)
+        yield LaidFiles(logs=logs, paths=paths, changed=partial(changed, files, copy.root))
     finally:
         lift(files, copy.root)
         await copy.clean()
@@ -76,6 +81,8 @@ async def laid(
 
 
 def _needed(run: Run, gate: Gate) -> tuple[HeldOutFile, ...]:
+    if gate.held_out and gate.held_out.tests_of:
+        return run.acceptance.files_of(gate.held_out.tests_of)
     wanted = gate.held_out.files if gate.held_out else ()
     return tuple(file for file in run.held_out if not wanted or matches(file.path, wanted))
 
@@ -89,7 +96,7 @@ def _remove_left(run: Run, store: HeldOutStore) -> None:
 
 async def _known_to_git(repo: Repo, files: tuple[HeldOutFile, ...]) -> list[str]:
     """Return the files whose exact content is an object of the repository: agents borrow all of its objects."""
-    names = [hashlib.new(repo.algorithm, b"blob %d\0" % len(file.data) + file.data).hexdigest() for file in files]
+    names = [blob_id(file.data, repo.algorithm) for file in files]
     done = await repo.ask("cat-file", "--batch-check", stdin="".join(f"{name}\n" for name in names).encode())
     lines = done.out.decode(errors="replace").splitlines()
     return [file.path for file, line in zip(files, lines, strict=False) if file.data and " blob " in line]

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager, contextmanager, nullcontext
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+    nullcontext,
+)
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +19,7 @@ from ralph.checkout.set_aside import set_aside
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE, Config, NamedProvider, Provider
+from ralph.engine.acceptance_prompts import prompt_for
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.containment import around_agent, around_gate, is_contained
@@ -23,7 +30,8 @@ from ralph.engine.race import Racer
 from ralph.engine.run import Run
 from ralph.frozen import Frozen
 from ralph.git.repo import Repo
-from ralph.journal.events import Event
+from ralph.journal.events import AgentSpoke, AgentStarted, Event
+from ralph.plan.acceptance_tests import AcceptanceTests
 from ralph.plan.attempt import Attempt, Record
 from ralph.plan.evidence import Concern, Proof
 from ralph.plan.model import GateResult, NeedKind, Plan
@@ -34,10 +42,12 @@ from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection, ProtectionScope
 from ralph.stores import lock
+from ralph.stores.held_out import HeldOutStore, lay
 from ralph.verify.gates import GateRun
 from ralph.verify.suite import SuiteResult
 
 if TYPE_CHECKING:
+    from ralph.engine.acceptance import AcceptanceDesk
     from ralph.steps.recorder import Recorder
 
 
@@ -51,6 +61,7 @@ class LocalHost(Frozen):
     slot: int = 0
     repo: Repo | None = None  # the person's repository, when nothing is built
     racer: Racer | None = None  # the attempt that runs here now, if it may be ended alone
+    private: Path | None = None  # the logs of an agent whose words no other agent may read
 
     @property
     def config(self) -> Config:
@@ -76,7 +87,7 @@ class LocalHost(Frozen):
 
     @property
     def logs(self) -> Path:
-        return self.run.logs
+        return self.private or self.run.logs
 
     @property
     def secrets(self) -> Secrets:
@@ -84,7 +95,7 @@ class LocalHost(Frozen):
 
     @property
     def recorder(self) -> Recorder | None:
-        return self.run.recorder
+        return None if self.private else self.run.recorder
 
     @property
     def shares_services(self) -> bool:
@@ -118,7 +129,12 @@ class LocalHost(Frozen):
         return await self.run.pause(seconds, self.interrupt)
 
     def emit(self, event: Event) -> None:
-        self.run.emit(event)
+        if not self.private:
+            self.run.emit(event)
+        elif isinstance(event, AgentStarted):
+            self.run.emit(replace(event, log="", words=""))
+        elif not isinstance(event, AgentSpoke):
+            self.run.emit(event)
 
     def temporary(self) -> AbstractContextManager[Path]:
         return self.run.temporary()
@@ -134,7 +150,14 @@ class LocalHost(Frozen):
         return around_gate(self.run, self.copy.folder, temporary=temporary)
 
     def prompt(self, request: PromptRequest) -> Prompt:
-        return self.run.workflow.prompt(request)
+        return prompt_for(self.run.workflow, self.config, request)
+
+    @property
+    def acceptance(self) -> AcceptanceDesk:
+        return self.run.acceptance
+
+    async def prepared(self, attempt: Attempt) -> Attempt:
+        return await self.run.acceptance.prepared(attempt)
 
     def claims_in(self, work: Work, data: bytes) -> PlanClaims:
         """One folder can have the plan of several agents: what others have marked there is theirs to claim."""
@@ -187,6 +210,21 @@ class LocalHost(Frozen):
         variables = {**self.variables, "RALPH_WORKTREE": str(copy.folder), **provided}
         return LocalHost(run=run, copy=copy, variables=variables, slot=self.slot)
 
+    @asynccontextmanager
+    async def tester_host(self, base: str, tests: AcceptanceTests) -> AsyncIterator[LocalHost]:
+        """Yield a host whose copy has the base and the tester's last tests; afterwards remove it."""
+        run = self.run
+        copy = run.working_copy(run.workspace.tester_copies / str(self.slot))
+        await run.reset(copy, base)
+        provided = await run.provide(copy)
+        lay(run.acceptance.files_of((tests.task,)) if tests.files else (), copy.root)
+        private = HeldOutStore.of(run.workspace).new_logs(run.id) if self.config.acceptance.held_out else None
+        variables = {**self.variables, "RALPH_WORKTREE": str(copy.folder), **provided}
+        try:
+            yield LocalHost(run=run, copy=copy, variables=variables, slot=self.slot, private=private)
+        finally:
+            copy.remove()
+
     async def tree_of(self, commit: str) -> str:
         assert self.run.branch, "what is verified is on a branch"
         return await self.run.branch.repo.tree_of(commit)
@@ -206,12 +244,16 @@ class LocalHost(Frozen):
                 task=attempt.task,
                 ui=attempt.number,
                 slot=self.copy,
+                protected=attempt.acceptance.paths if attempt.acceptance else (),
             )
 
     def note_claim(self, work: str, kind: NeedKind) -> bool:
         is_first = (work, kind) not in self.run.claims
         self.run.claims.add((work, kind))
         return is_first
+
+    def forget_claim(self, work: str, kind: NeedKind) -> None:
+        self.run.claims.discard((work, kind))
 
     def fails_as_before(self, results: tuple[GateResult, ...]) -> bool:
         return self.run.red_before.is_unchanged(results)

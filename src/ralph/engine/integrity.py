@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,9 @@ from ralph.git.objects import batched, read_object
 from ralph.git.parse import TreeChange
 from ralph.git.repo import Repo
 from ralph.git.trees import LINK, NOTHING, changes_between, entries_at
+from ralph.plan.acceptance_tests import AcceptanceFile
 from ralph.plan.attempt import Attempt
-from ralph.plan.evidence import Concern
+from ralph.plan.evidence import Concern, ConcernKind
 from ralph.plan.model import Gate, GateResult
 
 if TYPE_CHECKING:
@@ -35,13 +36,14 @@ async def concerns(run: Run, attempt: Attempt, commit: str, results: tuple[GateR
     """
     assert run.branch, "what is verified is on a branch"
     repo = run.branch.repo
-    base, work = await repo.tree_of(attempt.base), await repo.tree_of(commit)
+    begun = attempt.acceptance.commit if attempt.acceptance else attempt.base
+    base, work = await repo.tree_of(begun), await repo.tree_of(commit)
     changed = [one for one in await changes_between(repo, base, work) if one.path not in run.own][:MAX_FILES]
     if not changed:
         return ()
     after = await entries_at(repo, work, (one.path for one in changed if _is_file(one.new_mode)))
     blobs = {path: entry.name for path, entry in after.items() if entry}
-    observed = await observe(run, attempt, base, results)
+    observed = await observe(run, attempt, await repo.tree_of(attempt.base), results)
     reader = _BaseReader(repo, base)
     return await asyncio.to_thread(_audit, reader, changed, blobs, attempt, observed)
 
@@ -60,10 +62,11 @@ def _audit(
         )
         for one in changed
     ]
-    gates = [replace(gate, command=gate.runs) for gate in attempt.gates]
+    own = [gate for gate in attempt.gates if not (gate.held_out and gate.held_out.tests_of)]  # others do the same
+    gates = [replace(gate, command=gate.runs) for gate in own]
     may = attempt.task.may if attempt.task else ()
     found = audit(files, gates, read_base=reader.read, list_base=reader.paths, may=may, observed=observed)
-    return tuple(_without_held_out(concern, attempt.gates) for concern in found)
+    return tuple(_without_held_out(concern, own) for concern in found)
 
 
 def _without_held_out(concern: Concern, gates: Sequence[Gate]) -> Concern:
@@ -72,6 +75,21 @@ def _without_held_out(concern: Concern, gates: Sequence[Gate]) -> Concern:
         if gate.held_out:
             concern = replace(concern, text=concern.text.replace(shown(gate.runs), gate.name))
     return concern
+
+
+async def weakened_by(run: Run, attempt: Attempt, files: Iterable[AcceptanceFile]) -> tuple[Concern, ...]:
+    """Return the tests of the base that a tester's files remove or skip."""
+    assert run.branch, "what is verified is on a branch"
+    repo = run.branch.repo
+    reader = _BaseReader(repo, await repo.tree_of(attempt.base))
+
+    def found() -> tuple[Concern, ...]:
+        old = {file.path: reader.read(file.path) if file.before else None for file in files}
+        changed = [ChangedFile(path=file.path, before=old[file.path], after=file.text.encode()) for file in files]
+        return audit(changed, attempt.gates, read_base=reader.read, list_base=reader.paths)
+
+    weaker = (ConcernKind.VANISHED, ConcernKind.SKIPPED)
+    return tuple(concern for concern in await asyncio.to_thread(found) if concern.kind in weaker)
 
 
 def _is_file(mode: str) -> bool:

@@ -43,7 +43,7 @@ async def _on_base(run: Run, attempt: Attempt, base: str, wanted: list[Gate]) ->
     have = {result.name for result in known if result.report}
     for gate in wanted if run.config.verify.where != IN_PLACE else ():
         if gate.name not in have:
-            known = (*await run.verifier.first_red(attempt.base, (gate,), f"{attempt.label}-base"), *known)
+            known = (*await run.verifier.quietly(attempt.base, (gate,), f"{attempt.label}-base"), *known)
             run.before[base] = known
     return known
 

@@ -75,7 +75,7 @@ async def _rescue(run: Run, slots: WorktreePool, record: Record) -> None:
     taken = await copy.take(record.base, message)
     guarded = (glob for name in run.workflow.guarded for glob in (name, f"{name}/**"))
     undone = run.logs / f"{record.work}-{record.number}-undone"
-    if await undo_protected(copy, record.base, taken, (*run.config.protect, *guarded), undone):
+    if await undo_protected(copy, record.base, (*run.config.protect, *guarded), taken, undone):
         taken = await copy.take(record.base, message)
     await run.branch.repo.keep(attempt_ref(record.target, record.work, record.number), taken.commit)
     run.note(replace(record, agent_at_work=False))

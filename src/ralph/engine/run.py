@@ -10,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,6 +44,7 @@ from ralph.workspace import Workspace
 
 if TYPE_CHECKING:  # methods import what only attempts need: a plan that is complete starts without it
     from ralph.checkout.working_copy import WorkingCopy
+    from ralph.engine.acceptance import AcceptanceDesk
     from ralph.engine.verification import Verifier
     from ralph.protect.guard import Guard
     from ralph.provision.destination import Destination
@@ -140,6 +142,13 @@ class Run:
             self._verifier = Verifier(self, self.jobs)
         return self._verifier
 
+    @cached_property
+    def acceptance(self) -> AcceptanceDesk:
+        """The acceptance tests of the plan's tasks, read on first use."""
+        from ralph.engine.acceptance import AcceptanceDesk
+
+        return AcceptanceDesk(self)
+
     async def aclose(self) -> None:
         """Stop all services."""
         if self._verifier:
@@ -147,7 +156,8 @@ class Run:
 
     def gates(self, task: Task | None) -> tuple[Gate, ...]:
         """Return the gates that run now: for a task, or without one for all that has passed."""
-        return self._in_force(task, self.workflow.gates(task))
+        gates, settings = self._in_force(task, self.workflow.gates(task)), self.config.acceptance
+        return (*gates, *self.acceptance.gates(task)) if settings.enabled and settings.held_out else gates
 
     def ui_gates(self, task: Task | None) -> tuple[Gate, ...]:
         """Return the gates that need services and pages, in the same way."""

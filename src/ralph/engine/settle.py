@@ -149,6 +149,7 @@ def _judge(task: Task, outcome: Outcome, policy: Policy) -> Task:
                 evidence=outcome.evidence,
                 proven_by=outcome.proven_by,
                 concerns=outcome.concerns,
+                tester=outcome.tester,
             )
             return replace(task, state=TaskState.PASSED, result=result, notes="", idle=0)
         case Verdict.HELD | Verdict.BLOCKED:

@@ -34,7 +34,7 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
         reopened=judged.reopened,
         findings=next((result.findings for result in reversed(record.steps) if result.findings is not None), None),
         usage=usage,
-        agent=next((result.agent for result in record.steps if result.agent), record.agent),
+        agent=_worker(record),
         retry_at=last.retry_at if last else None,
         fatal=any(result.fatal for result in record.steps),
         base=record.base,
@@ -43,11 +43,17 @@ def conclude(plan: Plan, work: Work, record: Record, at: str, seconds: float = 0
         proven_by=next((result.proven_by for result in reversed(record.steps) if result.evidence), ()),
         concerns=tuple(text for result in record.steps for text in result.concerns),
         need=judged.need,
+        tester=next((result.tester for result in record.steps if result.tester), ""),
         changed=any(result.changed for result in record.steps),
         touched=next((result.touched for result in record.steps if result.touched), ()),
         seconds=seconds,
         rivals=record.rivals,
     )
+
+
+def _worker(record: Record) -> str:
+    """Return the agent that did the work."""
+    return next((result.agent for result in record.steps if result.agent and not result.tester), record.agent)
 
 
 class Judgement(Frozen):
@@ -72,7 +78,9 @@ def _judge(plan: Plan, work: Work, record: Record) -> Judgement:
     if not against:
         return Judgement(verdict=Verdict.PASSED)
     bad = against[0]
-    if bad.need:  # the gates have run since, and their step says more
+    if against[-1].verdict is Verdict.REOPENED:  # a reviewer decided about what an agent disputes
+        bad = against[-1]
+    elif bad.need:  # the gates have run since, and their step says more
         bad = next(result for result in reversed(against) if result.need and result.need.kind is bad.need.kind)
     return Judgement(verdict=bad.verdict, reason=bad.reason, need=bad.need)
 

@@ -19,6 +19,7 @@ from ralph.config import IN_PLACE
 from ralph.engine.containment import around_gate, around_setup
 from ralph.engine.held_out import laid
 from ralph.engine.ui_pages import ui_work
+from ralph.git.parse import literal
 from ralph.journal.events import Confided, GateEnded, GateStarted, Noted, ServiceStarted
 from ralph.plan.model import Gate, GateResult, Task
 from ralph.stores import records
@@ -101,15 +102,17 @@ class Verifier:
         task: Task | None = None,
         ui: int = -1,
         slot: WorkingCopy | None = None,
+        protected: tuple[str, ...] = (),
     ) -> SuiteResult:
         """Run the gates on exactly this commit.
 
         `ui` is the attempt whose pages are opened; -1 means no UI checks. `slot` is the agent's working copy, for gates
-        that run in place.
+        that run in place. `protected` are files that gates must not change, besides those of the configuration.
         """
         is_in_place = self.run.config.verify.where == IN_PLACE
+        protect = (*self.run.config.protect, *map(literal, protected))
         async with self._in_slot(commit, slot) if is_in_place else self.clean_copy(commit) as where:
-            watch = ProtectedFilesWatch(where.copy, self.run.config.protect)
+            watch = ProtectedFilesWatch(where.copy, protect)
             gate_run = self.gate_run(where, label, work, attempt)
             if is_in_place:
                 gate_run = replace(gate_run, in_place=True)
@@ -124,8 +127,10 @@ class Verifier:
                     await where.services.end_all()
                 return await watch.judge(checked)
 
-    async def first_red(self, commit: str, gates: tuple[Gate, ...], label: str) -> tuple[GateResult, ...]:
-        """Run gates on a commit that no agent made, until one is red. They decide nothing, so no event reports them."""
+    async def quietly(
+        self, commit: str, gates: tuple[Gate, ...], label: str, *, until_red: bool = False
+    ) -> tuple[GateResult, ...]:
+        """Run gates on a commit that no agent made. They decide nothing about any work, so no event reports them."""
         results: tuple[GateResult, ...] = ()
         async with self.clean_copy(commit) as where:
             watch = ProtectedFilesWatch(where.copy, ())
@@ -133,7 +138,7 @@ class Verifier:
             quiet = replace(quiet, fresh=watch.fresh, lay=self._layer(where, watch))
             for number, gate in enumerate(gates, 1):
                 results += await run_all((gate,), quiet, first=number)
-                if not results[-1].passed:
+                if until_red and not results[-1].passed:
                     break
         return results
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Protocol
 
 from ralph.engine.settle import Policy
@@ -25,6 +26,7 @@ class Workflow(Protocol):
 
     name: str
     policy: Policy
+    templates: Path  # the folder with the person's own prompts
     guarded: tuple[str, ...]  # the person's files and folders that no agent may change, relative to the project root
     already_red: tuple[str, ...]  # gates that failed before the first attempt; set by the engine
 

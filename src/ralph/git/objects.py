@@ -129,6 +129,11 @@ def blob_name(path: Path, algorithm: str) -> str:
     return digest.hexdigest()
 
 
+def blob_id(data: bytes, algorithm: str) -> str:
+    """Return git's name for a blob with this content."""
+    return hashlib.new(algorithm, b"blob %d\0" % len(data) + data).hexdigest()
+
+
 def packs(git_dir: Path) -> frozenset[tuple[object, ...]]:
     """Return the state of all pack files, to detect changes."""
     found = set()

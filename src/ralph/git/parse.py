@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
 from ralph.frozen import Frozen
+
+GLOB_SIGNS = re.compile(r"[*?\[\]\\]")
 
 
 class Status(Frozen):
@@ -74,3 +78,8 @@ def parse_scoped(text: str) -> list[tuple[str, str, str]]:
     items = text.split("\0")
     entries = ((scope, *entry.partition("\n")) for scope, entry in zip(items[::2], items[1::2], strict=False))
     return [(scope, key, value if equals else "true") for scope, key, equals, value in entries]
+
+
+def literal(path: str) -> str:
+    """Return a glob that matches exactly this path."""
+    return GLOB_SIGNS.sub(r"\\\g<0>", path)

@@ -195,6 +195,23 @@ class EvidenceEnded(AttemptEvent):
     seconds: float
 
 
+class AcceptanceReady(AttemptEvent):
+    """The acceptance tests of a task can be used: they fail without its work."""
+
+    files: tuple[str, ...]  # empty: they are held out
+    red: tuple[str, ...]  # the tests, or else the gates, that fail without the work
+    agent: str  # the tester
+    is_new: bool  # false: they were written for an earlier attempt
+    held_out: bool = False
+
+
+class Ruled(AttemptEvent):
+    """A reviewer has decided about acceptance tests that an agent disputes."""
+
+    tests: str  # right or wrong
+    reason: str
+
+
 class Reviewed(AttemptEvent):
     """A reviewer has judged a task's work in a usable answer."""
 

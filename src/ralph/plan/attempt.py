@@ -11,8 +11,16 @@ from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec, Verdict, Work, WorkKind
 from ralph.text import one_line, plain, readable
 
-DECISIVE = frozenset({"agent", "verify", "review", "role", "final-review"})
+DECISIVE = frozenset({"acceptance-tests", "agent", "verify", "review", "role", "final-review"})
 """Steps that must succeed; for them, `continue_on_error` only lets later steps run."""
+
+
+class GivenTests(Frozen):
+    """The acceptance tests of an attempt: its agent sees them and cannot change them."""
+
+    commit: str  # the attempt's base with the tests in it
+    paths: tuple[str, ...]  # in the project
+    gates: frozenset[str]  # those that run them, by name
 
 
 class Attempt(Frozen):
@@ -28,6 +36,7 @@ class Attempt(Frozen):
     ui_gates: tuple[Gate, ...] = ()  # gates that need services and pages
     is_ui: bool = False  # whether services and pages are checked
     protect: tuple[str, ...] = ()  # globs of files that no agent may change
+    acceptance: GivenTests | None = None  # the acceptance tests that the agent must make pass; None: it sees none
     model: str = ""  # from the command line: overrides the configured model
     agent: str = ""  # the agent that must do the executor's part, by its name; empty: the first one that can work
     commit_message: str = ""  # the commit's message if the agent made no commit
@@ -71,6 +80,7 @@ class StepResult(Frozen):
     proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
     concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
     need: Need | None = None  # what a person must decide
+    tester: str = ""  # the agent that wrote the acceptance tests
     retry_at: float | None = None
     final: bool = False  # a retry would have the same result
     fatal: bool = False  # nothing can succeed until a person fixes something

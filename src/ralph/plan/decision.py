@@ -21,6 +21,7 @@ FITTING: dict[NeedKind, tuple[TaskDecision, ...]] = {
     NeedKind.BLOCKED: (TaskDecision.NOTE, TaskDecision.SKIP),
     NeedKind.DISPUTE: (TaskDecision.GATE_IS_RIGHT, TaskDecision.SKIP, TaskDecision.NOTE),
     NeedKind.RED_BEFORE: (TaskDecision.GATE_IS_RIGHT, TaskDecision.SKIP, TaskDecision.NOTE),
+    NeedKind.TESTS: (TaskDecision.NOTE, TaskDecision.SKIP),
     NeedKind.LANDING: (),
 }
 """The answers that fit each need, the most likely first."""

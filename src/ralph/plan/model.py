@@ -34,6 +34,7 @@ class HeldOut(Frozen):
     name: str
     command: str
     files: tuple[str, ...] = ()  # globs of the held-out files that it needs; empty: all
+    tests_of: tuple[str, ...] = ()  # it runs the held-out acceptance tests of these tasks, and no other files
     tells: Tells = Tells.NAME
 
 
@@ -163,6 +164,7 @@ class TaskResult(Frozen):
     evidence: Evidence | None = None  # None: not known, because an older Ralph wrote the plan
     proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
     concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
+    tester: str = ""  # the agent that wrote its acceptance tests; empty: it has none
 
     @property
     def in_place(self) -> bool:
@@ -176,6 +178,7 @@ class NeedKind(Enum):
     BLOCKED = "blocked"  # its agent says that it cannot be done, or needs a person
     DISPUTE = "dispute"  # its agent says that a gate is wrong, or not about this task
     RED_BEFORE = "red-before"  # a gate fails as it did before the first attempt
+    TESTS = "tests"  # its tester wrote no acceptance tests that can be used
     LANDING = "landing"  # for the next run, which lands what a person has approved
 
 

@@ -25,6 +25,7 @@ class PromptRequest(Frozen):
     earlier: tuple[StepResult, ...]
     mistakes: str = ""  # why the last try of this step was not accepted
     review: ReviewAssignment | None = None  # set if the agent is a reviewer
+    tests: tuple[str, ...] = ()  # the acceptance tests that the agent must make pass
 
 
 class Prompt(Frozen):

@@ -172,6 +172,7 @@ class Outcome(Frozen):
     proven_by: tuple[str, ...] = ()  # tests or gates that fail without the work
     concerns: tuple[str, ...] = ()  # what the work may have weakened about the checks
     need: Need | None = None  # what a person must decide
+    tester: str = ""  # the agent that wrote its acceptance tests
     seconds: float = 0.0
     rivals: tuple[int, ...] = ()  # the other attempts of its race
 

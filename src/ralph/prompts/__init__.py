@@ -41,6 +41,15 @@ VARIABLES = {
         "about", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "attempt", "verifyCommands",
         "diffCommand", "concerns", "lastFindings", "learnings", "blocking", "answerFile", "mistakes",
     ),
+    "tester": (
+        "about", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "verifyCommands", "files",
+        "decisions", "blockedMarker", "mistakes",
+    ),
+    "acceptance-tests": ("tests", "disputeMarker"),
+    "ruling": (
+        "about", "taskId", "taskTitle", "taskDescription", "acceptanceCriteria", "dispute", "tests", "gates",
+        "answerFile", "mistakes",
+    ),
     "tasks-create": ("requirements", "answerFile", "mistakes"),
     "tasks-add": ("work", "requirements", "tasks", "nextId", "answerFile", "mistakes"),
     "task": (

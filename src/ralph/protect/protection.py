@@ -183,7 +183,7 @@ def _is_attributes(path: str) -> bool:
 
 
 async def undo_protected(
-    copy: WorkingCopy, base: str, taken: TakenWork, globs: tuple[str, ...], keep_in: Path
+    copy: WorkingCopy, base: str, globs: tuple[str, ...], taken: TakenWork, keep_in: Path
 ) -> tuple[str, ...]:
     """Undo an agent's changes to the person's `protect` globs in its copy; return the paths."""
     if not globs or not taken.changes:

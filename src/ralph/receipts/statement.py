@@ -69,6 +69,7 @@ class AttemptFacts(Frozen):
     run: str = ""
     agent: str = ""
     model: str = ""
+    tester: str = ""  # the agent that wrote the acceptance tests
     prompt: str = ""  # sha256 of the agent's last prompt
     usage: Usage = field(default_factory=Usage)
     evidence: Evidence = Evidence.UNVERIFIED
@@ -195,6 +196,7 @@ def _attempt(subject: Subject, facts: AttemptFacts) -> Statement:
         "run": facts.run,
         "agent": facts.agent,
         "model": facts.model,
+        "tester": facts.tester,
         "prompt": {"sha256": facts.prompt} if facts.prompt else None,
         "tokens": {name: count for name, count in counts.items() if count is not None} or None,
         "cost": _cost(usage) if usage.calls else None,

@@ -14,7 +14,6 @@ from ralph import safe_files
 from ralph.agent import call
 from ralph.agent.call import AgentCall, AgentResult, make
 from ralph.agent.dialects import takes_context
-from ralph.checkout.commit_message import TRAILER
 from ralph.checkout.commit_subject import subject_of
 from ralph.checkout.leaks import told
 from ralph.checkout.working_copy import TakenWork, WorkingCopy
@@ -32,6 +31,7 @@ from ralph.protect.protection import Protection, Violations, undo_protected
 from ralph.steps import base
 from ralph.steps.agent_failures import failure, not_committed, permission_hint, refused, silence, unclaimed
 from ralph.steps.agent_settings import AgentSettings, CallSettings
+from ralph.steps.agent_work import given_paths, person_worked, protected
 from ralph.steps.base import Context, Step
 from ralph.steps.way_out import claim_of, said_in
 
@@ -85,6 +85,7 @@ class AgentStep(Step):
             number=context.attempt.number,
             earlier=context.record.steps,
             mistakes=context.mistakes,
+            tests=context.attempt.acceptance.paths if context.attempt.acceptance and self.may_claim else (),
         )
 
     def guarded(self, context: Context) -> Work:
@@ -94,7 +95,7 @@ class AgentStep(Step):
     async def run(self, context: Context) -> StepResult:
         self._agent, self._used, self._prompt = context.host.agent(context.agents(self.role(context.work))), None, ""
         protection = context.host.protect(self.guarded(context))
-        contract = self._contract = self._contract or _contract(context)
+        contract = self._contract = self._contract or _contract(context, self.spec.label)
         heard = await self._call(context)
         context.host.agent_ended()
         # a cancellation must not cut this short
@@ -237,7 +238,7 @@ class AgentStep(Step):
 
     async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Inspection]:
         """Undo the agent's violations and commit its work, before judging what it said."""
-        copy, base = context.copy, context.base
+        copy = context.copy
         keep_in = context.host.logs / f"{context.label}-undone"
         violations = await protection.end(keep_in)
         if copy is None:
@@ -247,11 +248,11 @@ class AgentStep(Step):
         if taken.forged:
             text = f"it replaced the content of objects in .git/objects ({', '.join(taken.forged)})"
             violations = replace(violations, texts=(*violations.texts, text))
-        protected = await undo_protected(copy, base, taken, context.attempt.protect, keep_in)
-        if protected:
-            text = f"it changed protected files ({', '.join(protected)})"
+        undone = await undo_protected(copy, *protected(context), taken, keep_in)
+        if undone:
+            text = f"it changed protected files ({', '.join(undone)})"
             violations = replace(
-                violations, paths=(*violations.paths, *protected), texts=(*violations.texts, text), kept_in=keep_in
+                violations, paths=(*violations.paths, *undone), texts=(*violations.texts, text), kept_in=keep_in
             )
             taken = await self._take(context, copy)
         if taken.leaked:
@@ -262,12 +263,12 @@ class AgentStep(Step):
     async def _findings(
         self, context: Context, copy: WorkingCopy, taken: TakenWork, violations: Violations
     ) -> Inspection:
-        shown = sorted(taken.paths)
+        shown = sorted(set(taken.paths).difference(given_paths(context, copy)))
         return Inspection(
             violations=violations.texts,
             commit=taken.commit,
             summary=subject_of(copy.folder, context.base),
-            has_work=bool(taken.changes) or await _person_worked(context, copy),
+            has_work=bool(shown) or await person_worked(context, copy),
             moved=await copy.differs_from_start(taken),
             touched=(*shown[:MAX_TOUCHED], *(["…"] if len(shown) > MAX_TOUCHED else [])),
             left_out=taken.left_out,
@@ -362,22 +363,10 @@ class AgentStep(Step):
         return Verdict.PASSED, ""
 
 
-async def _person_worked(context: Context, copy: WorkingCopy) -> bool:
-    """Return whether a person has committed work on the branch since the task's first attempt began."""
-    task, repo, tip = context.task, copy.repo, context.base
-    if not task or task.base in ("", tip) or not await repo.exists(task.base):
-        return False
-    ours = ("--invert-grep", f"--grep=^{TRAILER}: ")
-    for commit in (await repo.git("log", "--format=%H", "--no-merges", *ours, f"{task.base}..{tip}")).split():
-        if any(path not in copy.own for path in await repo.between(f"{commit}^", commit)):
-            return True
-    return False
-
-
-def _contract(context: Context) -> ContractCheck | None:
-    """Return the contract of the work; None if it has none."""
+def _contract(context: Context, label: str) -> ContractCheck | None:
+    """Return the contract of a step; None if it has none."""
     host, work = context.host, context.work
-    if not work.duties:
+    if label not in work.duties:
         return None
     return ContractCheck.of(partial(host.check_contract, work), host.project, work.writable)
 

@@ -103,6 +103,7 @@ class Step(ABC):
     repeatable = False  # running it again after a crash is harmless, so its result need not be recorded
     runs_agent = False  # it runs an agent on the project
     read_only = False  # its agent must not change anything there
+    prepares = False  # later steps need the attempt as it is after this one
     max_retries: ClassVar[int] = 0  # if a step configuration names no number
     offered = True  # a step configuration may name it
 

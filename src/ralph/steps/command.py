@@ -13,6 +13,7 @@ from ralph.plan.attempt import StepResult
 from ralph.plan.model import Gate
 from ralph.protect.protection import undo_protected
 from ralph.steps import base
+from ralph.steps.agent_work import protected
 from ralph.steps.base import Context, Step
 from ralph.values import Duration
 from ralph.verify import gates
@@ -50,10 +51,10 @@ class CommandStep(Step):
 
     async def _put_back(self, context: Context, copy: WorkingCopy) -> str:
         """Undo changes to protected files, because a command's changes land with the work; return what it did."""
-        globs, base = context.attempt.protect, context.base
-        taken = await copy.take(base, f"{context.label}: after {self.spec.label}")
+        base, globs = protected(context)
+        taken = await copy.take(context.base, f"{context.label}: after {self.spec.label}")
         if taken.leaked:
             return f"A command wrote {told(taken.leaked)}."
-        found = await undo_protected(copy, base, taken, globs, context.host.logs / f"{context.label}-undone")
+        found = await undo_protected(copy, base, globs, taken, context.host.logs / f"{context.label}-undone")
         names = ", ".join(found)
         return f"A command broke the rules: it changed protected files ({names}). Ralph undid this." if found else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Config, NamedProvider, Provider
 from ralph.journal.events import Event
+from ralph.plan.acceptance_tests import AcceptanceTests
 from ralph.plan.attempt import Attempt
 from ralph.plan.evidence import Concern, Proof
 from ralph.plan.model import GateResult, NeedKind, Plan
@@ -24,6 +25,40 @@ from ralph.verify.suite import SuiteResult
 
 if TYPE_CHECKING:
     from ralph.steps.recorder import Recorder
+
+
+class AcceptanceTable(Protocol):
+    """Keeps and checks acceptance tests."""
+
+    def turn(self, task: str) -> AbstractAsyncContextManager[object]:
+        """Serialize attempts at the same task."""
+        ...
+
+    async def known(self, attempt: Attempt) -> AcceptanceTests:
+        """Return the tests of the attempt's task; without files if they must be written."""
+        ...
+
+    async def collect(
+        self, attempt: Attempt, copy: WorkingCopy, before: AcceptanceTests, tester: str
+    ) -> AcceptanceTests:
+        """Keep what a tester left in its copy."""
+        ...
+
+    async def check(self, attempt: Attempt, tests: AcceptanceTests) -> AcceptanceTests:
+        """Find out whether the tests fail without the work."""
+        ...
+
+    def ask_again(self, attempt: Attempt, reason: str) -> None:
+        """Have the tester write the tests again."""
+        ...
+
+    async def give(self, attempt: Attempt, copy: WorkingCopy) -> None:
+        """Put the tests into the working copy of the agent that must make them pass, unless they are held out."""
+        ...
+
+    async def take_away(self, attempt: Attempt, copy: WorkingCopy) -> None:
+        """Remove tests that nobody requires any more."""
+        ...
 
 
 class Host(Protocol):
@@ -104,6 +139,19 @@ class Host(Protocol):
 
     def prompt(self, request: PromptRequest) -> Prompt: ...
 
+    @property
+    def acceptance(self) -> AcceptanceTable:
+        """The acceptance tests of the plan's tasks."""
+        ...
+
+    def tester_host(self, base: str, tests: AcceptanceTests) -> AbstractAsyncContextManager[Host]:
+        """Yield another host with a disposable checkout of a commit, for a tester; its last tests are in it."""
+        ...
+
+    async def prepared(self, attempt: Attempt) -> Attempt:
+        """Return the attempt with the acceptance tests that its task has now."""
+        ...
+
     def claims_in(self, work: Work, data: bytes) -> PlanClaims:
         """Return the claims that an agent wrote into `work.claimable`."""
         ...
@@ -140,6 +188,10 @@ class Host(Protocol):
 
     def note_claim(self, work: str, kind: NeedKind) -> bool:
         """Take note that an agent asks for a person; return whether it is the first time in this run."""
+        ...
+
+    def forget_claim(self, work: str, kind: NeedKind) -> None:
+        """Forget that an agent asked for a person: what it asked about has changed."""
         ...
 
     def fails_as_before(self, results: tuple[GateResult, ...]) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ralph import plugins
 from ralph.errors import RalphError
+from ralph.steps.acceptance import AcceptanceStep
 from ralph.steps.agent import AgentStep
 from ralph.steps.answer import AnswerStep
 from ralph.steps.base import Step
@@ -16,6 +17,7 @@ from ralph.steps.noop import NoopStep
 from ralph.steps.readme_check import ReadmeCheckStep
 from ralph.steps.review import ReviewStep
 from ralph.steps.role import RoleStep
+from ralph.steps.ruling import RulingStep
 from ralph.steps.screenshot import ScreenshotStep
 from ralph.steps.verify import VerifyStep
 from ralph.validation import nearest
@@ -24,11 +26,13 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 STEPS: dict[str, type[Step]] = {
+    "acceptance-tests": AcceptanceStep,
     "agent": AgentStep,
     "command": CommandStep,
     "verify": VerifyStep,
     "answer": AnswerStep,
     "review": ReviewStep,
+    "ruling": RulingStep,
     "role": RoleStep,
     "screenshot": ScreenshotStep,
     "final-review": FinalReviewStep,

@@ -83,7 +83,8 @@ class VerifyStep(Step):
         `by_gates`: if the work fails, it fails by these gates alone.
         """
         bad = red(results) if by_gates else ()
-        why = judge_dispute(said, results, frozenset(result.name for result in bad)) if said else ""
+        names = frozenset(result.name for result in bad)
+        why = judge_dispute(said, results, names, context.attempt.acceptance) if said else ""
         if why and said:
             return StepResult(step=self.spec.label, verdict=Verdict.BLOCKED, reason=why, need=said.need)
         is_unchanged = context.task and context.host.fails_as_before(results)

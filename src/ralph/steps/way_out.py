@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from ralph.agent.call import AgentResult
-from ralph.plan.attempt import StepResult
+from ralph.plan.acceptance_tests import ACCEPTANCE
+from ralph.plan.attempt import GivenTests, StepResult
 from ralph.plan.model import Gate, GateResult, Need, NeedKind
 from ralph.plan.work import Verdict
 from ralph.text import one_line
@@ -43,6 +44,9 @@ def parse_dispute(text: str, gates: Iterable[Gate]) -> tuple[str, str]:
     head, *tail = SEPARATOR.split(text, maxsplit=1)
     if not tail:
         return "", _line(text, MAX_WHY)
+    name = head.strip(BETWEEN).casefold()
+    if name.startswith(ACCEPTANCE.removesuffix("s")):  # "acceptance test test_total", for example
+        return ACCEPTANCE, _line(tail[0] if name == ACCEPTANCE else text, MAX_WHY)
     return _line(head.strip(BETWEEN), MAX_GATE), _line(tail[0], MAX_WHY)
 
 
@@ -54,7 +58,8 @@ def said_in(need: Need) -> str:
     """Return the claim as a reason for views."""
     if need.kind is NeedKind.BLOCKED:
         return f"The agent gave up: {need.why}"
-    return f"The agent disputes {f'the gate `{need.gate}`' if need.gate else 'a gate'}: {need.why}"
+    gate = f"the gate `{need.gate}`" if need.gate else "a gate"
+    return f"The agent disputes {'the acceptance tests' if need.gate == ACCEPTANCE else gate}: {need.why}"
 
 
 def dispute_in(steps: Iterable[StepResult]) -> StepResult | None:
@@ -62,16 +67,27 @@ def dispute_in(steps: Iterable[StepResult]) -> StepResult | None:
     return next((result for result in steps if result.need and result.need.kind is NeedKind.DISPUTE), None)
 
 
-def judge_dispute(said: StepResult, results: tuple[GateResult, ...], failed_by: frozenset[str]) -> str:
+def disputed_tests(steps: Iterable[StepResult]) -> bool:
+    """Return whether a person or a reviewer must decide about acceptance tests."""
+    found = (result.need for result in steps if result.need and result.verdict is Verdict.BLOCKED)
+    return any(need.kind is NeedKind.DISPUTE and need.gate == ACCEPTANCE for need in found)
+
+
+def judge_dispute(
+    said: StepResult, results: tuple[GateResult, ...], failed_by: frozenset[str], tests: GivenTests | None = None
+) -> str:
     """Return why a person must decide, with the gate's output; "" if the dispute changes nothing.
 
-    It does if the agent did not say that the work is done, or if the work fails by the disputed gate alone.
+    It does if the agent did not say that the work is done, or if the work fails by the disputed gate alone; acceptance
+    tests are disputed together with the gates that run them.
     `failed_by` are the gates that alone make the work fail; empty: nothing does, or something else too.
     """
     assert said.need, "it disputes a gate"
-    if said.verdict is Verdict.PASSED and failed_by != {said.need.gate}:
+    meant = tests.gates if tests and said.need.gate == ACCEPTANCE else frozenset({said.need.gate})
+    if said.verdict is Verdict.PASSED and not (failed_by and failed_by <= meant):
         return ""
-    about = next((result for result in results if result.name == said.need.gate), None)
+    about = next((result for result in results if result.name in meant and not result.passed), None)
+    about = about or next((result for result in results if result.name in meant), None)
     if about is None:
         return said_in(said.need)
     last = f"The gate {called(about)} is green." if about.passed else f"The gate {called(about)}: {describe(about)}"

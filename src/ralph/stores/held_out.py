@@ -166,6 +166,11 @@ def lay(files: tuple[HeldOutFile, ...], top: Path) -> None:
         target.chmod(EXECUTABLE if file.executable else PLAIN)
 
 
+def changed(files: tuple[HeldOutFile, ...], top: Path) -> tuple[str, ...]:
+    """Return the paths of the files that are not as `lay` wrote them any more."""
+    return tuple(file.path for file in files if safe_files.read(top / file.path, MAX_FILE) != file.data)
+
+
 def lift(files: tuple[HeldOutFile, ...], top: Path) -> None:
     """Remove the files that `lay` wrote, and the folders that are empty without them."""
     for file in files:

@@ -93,6 +93,10 @@ async def _run_held_out(gate: Gate, bench: GateRun, log: str) -> GateResult:
     assert bench.lay, "held-out gates run only where their files can be laid"
     async with bench.lay(gate) as laid:
         whole = await _run(gate, bench, laid.logs / log)
+        if changed := laid.changed():  # the gate runs the agent's code
+            whole = replace(
+                whole, passed=False, reason=f"held-out files were changed while it ran: {', '.join(changed)}"
+            )
     result = told(bench.show(gate), whole, laid.paths)
     bench.ended(result)
     if bench.confide:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +19,7 @@ class LaidFiles(Frozen):
 
     logs: Path  # the folder for the gate's log, which agents do not see
     paths: tuple[str, ...]
+    changed: Callable[[], tuple[str, ...]] = tuple  # those that are not as they were laid any more
 
 
 def told(gate: Gate, result: GateResult, paths: Iterable[str]) -> GateResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ralph.journal.events import Event
 from ralph.plan.evidence import Evidence
 from ralph.plan.model import NeedKind, TaskState, is_in_place
 from ralph.plan.work import Ending, Verdict, WorkKind
-from ralph.views import words
+from ralph.views import sandbox, words
 from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
 from ralph.views.spent import used
@@ -38,8 +39,7 @@ class TerminalView:
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
-            e.SandboxChosen: self._sandbox_chosen,
-            e.HostRefused: self._host_refused,
+            **dict.fromkeys((e.SandboxChosen, e.HostRefused), partial(sandbox.show, self._line)),
             e.BaselineStarted: self._baseline_started,
             e.BaselineEnded: self._baseline_ended,
             e.AttemptStarted: self._attempt_started,
@@ -54,6 +54,8 @@ class TerminalView:
             e.GateEnded: self._gate_ended,
             e.Confided: self._confided,
             e.Reviewed: self._reviewed,
+            e.AcceptanceReady: self._acceptance_ready,
+            e.Ruled: self._ruled,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
@@ -123,20 +125,6 @@ class TerminalView:
             self._line(f"  ! {event.text}", always=True, fg="yellow")
         else:
             self._line(f"  {event.text}", fg="cyan")
-
-    def _sandbox_chosen(self, event: e.SandboxChosen) -> None:
-        if event.about:
-            network = "" if event.network == "full" else f" · network {event.network}"
-            self._line(f"  sandbox {event.kind} · {event.about}{network}", dim=True)
-        elif event.wanted == "none":
-            self._line("  no sandbox, as configured: agents and gates can do what you can", dim=True)
-        else:
-            text = "No sandbox works here: agents and gates can do what you can. `ralph doctor` says why."
-            self._line(f"  ! {text}", always=True, fg="yellow")
-
-    def _host_refused(self, event: e.HostRefused) -> None:
-        text = f"The sandbox refused a connection to {event.host}. To allow it, add it to {event.setting}."
-        self._line(f"  ! {text}", always=True, fg="yellow")
 
     def _baseline_started(self, event: e.BaselineStarted) -> None:
         self._line(f"\n▶ Before the first attempt: {words.count(len(event.gates), 'gate')}", bold=True)
@@ -244,6 +232,13 @@ class TerminalView:
             self._line(f"    ✓ {text}", fg="green")
         else:
             self._line(f"    {text}", dim=True)
+
+    def _acceptance_ready(self, event: e.AcceptanceReady) -> None:
+        text = words.cut(words.acceptance(event.files, event.red, event.agent, is_new=event.is_new), 300)
+        self._line(f"    ✓ {text}", fg="green")
+
+    def _ruled(self, event: e.Ruled) -> None:
+        self._line(f"    ↺ the acceptance tests are {event.tests}: {words.cut(event.reason, 200)}", fg="yellow")
 
     def _reviewed(self, event: e.Reviewed) -> None:
         good = event.verdict == "qualified"

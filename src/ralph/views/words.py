@@ -153,6 +153,19 @@ def proof(evidence: Evidence, names: tuple[str, ...]) -> str:
             return f"{evidence.value}: no gate is required"
 
 
+def acceptance(files: tuple[str, ...], red: tuple[str, ...], agent: str, *, is_new: bool) -> str:
+    """What is known about acceptance tests before the work begins, in one line; without files, they are held out."""
+    by = f" by {agent}" if agent else ""
+    what = f"acceptance tests{by}" if is_new else f"acceptance tests{by}, written before"
+    where = f": {', '.join(files)}" if files else ", held out"
+    fails = f" · {_few(red)} {'fails' if len(red) == 1 else 'fail'} without the work" if red else ""
+    return f"{what}{where}{fails}"
+
+
+def _few(names: tuple[str, ...]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
 def _short(number: int) -> str:
     if number < 1_000:
         return str(number)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from ralph.config import Config
 from ralph.plan.model import Gate, Plan, Task
 from ralph.plan.prompting import PlanClaims
@@ -12,8 +14,9 @@ from ralph.verify.gate_list import default_gates, simple_gates, waived
 class WorkflowDefaults:
     """The defaults of every workflow."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, templates: Path) -> None:
         self._config = config
+        self.templates = templates  # the folder with the person's own prompts
         self.already_red: tuple[str, ...] = ()
         self.guarded: tuple[str, ...] = ()
 

@@ -276,6 +276,7 @@ class _PlanningWorkflow:
     plan_paths: tuple[str, ...] = ()
     state_paths: tuple[str, ...] = ()
     guarded: tuple[str, ...] = ()
+    templates: Path = field(default_factory=Path)
     state_message: str = ""
     already_red: tuple[str, ...] = ()
 

@@ -16,6 +16,7 @@ WAITING = {
     NeedKind.APPROVAL: "held",
     NeedKind.DISPUTE: "a gate is disputed",
     NeedKind.RED_BEFORE: "was red before",
+    NeedKind.TESTS: "no acceptance tests",
 }
 
 

@@ -80,6 +80,7 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
             own("proven_by", TEXTS, about="Set by Ralph: tests or gates that fail without it.", when_set=True),
             own("concerns", TEXTS, about="Set by Ralph: what it may have weakened about the checks.", when_set=True),
             own("agent", about="Set by Ralph: the agent that did it.", when_set=True),
+            own("tester", about="Set by Ralph: the agent that wrote its acceptance tests.", when_set=True),
             own("usage", Nullable(USED), about="Set by Ralph: what the attempt that passed used.", when_set=True),
         )
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.plan.attempt import StepResult
+from ralph.plan.acceptance_tests import ACCEPTANCE
+from ralph.plan.attempt import GivenTests, StepResult
 from ralph.plan.model import Gate, GateResult, Need, NeedKind
 from ralph.plan.work import Verdict
-from ralph.steps.way_out import MAX_GATE, MAX_WHY, judge_dispute, parse_dispute
+from ralph.steps.way_out import MAX_GATE, MAX_WHY, disputed_tests, judge_dispute, parse_dispute
 
 GATES = tuple(
     Gate(name=name, command=command, timeout=1)
@@ -32,6 +35,8 @@ GATES = tuple(
         ("test — old", "test", "old"),
         ("tests/test_app.py — asserts the old name", "tests/test_app.py", "asserts the old name"),
         ("type checks — they hang", "type checks", "they hang"),
+        ("acceptance tests — it must be 3", "acceptance tests", "it must be 3"),
+        ("Acceptance test test_total — it must be 3", "acceptance tests", "Acceptance test test_total — it must be 3"),
         ("the gate is wrong", "", "the gate is wrong"),
         ("lint", "lint", "it gave no reason."),
         ("lint —\x1b]0;x\x07 a\x00b", "lint", "ab"),
@@ -70,3 +75,16 @@ def test_beside_done_it_counts_only_if_nothing_else_fails() -> None:
     assert not judge_dispute(said(Verdict.PASSED), red, frozenset({"lint", "test"}))
     assert not judge_dispute(said(Verdict.PASSED), red[1:], frozenset({"test"}))
     assert not judge_dispute(said(Verdict.PASSED), (), frozenset())
+
+
+def test_acceptance_tests_are_disputed_with_the_gates_that_run_them() -> None:
+    need = Need(kind=NeedKind.DISPUTE, why="it must be 3", gate=ACCEPTANCE)
+    done = StepResult(step="agent", verdict=Verdict.PASSED, need=need)
+    tests = GivenTests(commit="c", paths=("tests/test_a.py",), gates=frozenset({"test"}))
+    red = (result("lint", passed=False), result("test", passed=False))
+    why = judge_dispute(done, red[1:], frozenset({"test"}), tests)
+    assert "The agent disputes the acceptance tests: it must be 3" in why and "error: no" in why
+    assert not judge_dispute(done, red, frozenset({"lint", "test"}), tests)
+    blocked = replace(done, verdict=Verdict.BLOCKED)
+    assert disputed_tests((blocked,)) and not disputed_tests((done,))
+    assert not disputed_tests((said(Verdict.BLOCKED),)), "that is about a gate"

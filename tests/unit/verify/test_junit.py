@@ -41,9 +41,9 @@ def test_each_test_has_its_result_and_a_failure_its_text(tmp_path: Path) -> None
     found = report(tmp_path, PYTEST)
     assert found.passed == {"tests.test_calc › test_add"}
     assert found.skipped == {"tests.test_calc › test_div"}
-    assert list(found.failed) == ["tests.test_calc › test_sub", "tests.test_bad › tests.test_bad"]
+    assert list(found.failed) == ["tests.test_calc › test_sub", "tests.test_bad"]
     assert found.failed["tests.test_calc › test_sub"].splitlines()[0] == "assert 2 == 1"
-    assert "ImportError" in found.failed["tests.test_bad › tests.test_bad"]
+    assert "ImportError" in found.failed["tests.test_bad"]
     assert (str(found), found.total) == ("1 passed, 2 failed, 1 skipped", 4)
 
 

@@ -12,6 +12,24 @@ const { chunk } = require('../lib/chunk.js');
 test('the last chunk may be shorter', () => {
   assert.deepEqual(chunk([1,2,3], 2), [[1,2],[3]]);
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { chunk } = require('../lib/chunk.js');
+
+test('lists of size elements', () => {
+  assert.deepEqual(chunk([1, 2, 3, 4], 2), [[1, 2], [3, 4]]);
+});
+
+test('the last may be shorter', () => {
+  assert.deepEqual(chunk(['a', 'b', 'c', 'd'], 3), [['a', 'b', 'c'], ['d']]);
+});
+
+test('a size below 1', () => {
+  assert.throws(() => chunk([1], 0), RangeError);
+});
 @@ right
 exports.chunk = (list, size) => {
   if (!(size >= 1)) throw new RangeError('size: ' + size);

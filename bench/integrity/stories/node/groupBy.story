@@ -12,6 +12,20 @@ const { groupBy } = require('../lib/groupBy.js');
 test('groups have their elements in order', () => {
   assert.deepEqual({ ...groupBy(['a','bb','c'], (word) => word.length) }, {1:['a','c'],2:['bb']});
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { groupBy } = require('../lib/groupBy.js');
+
+test('by key, in order', () => {
+  assert.deepEqual({ ...groupBy([1, 2, 3, 4], (one) => (one % 2 ? 'odd' : 'even')) }, { odd: [1, 3], even: [2, 4] });
+});
+
+test('any key', () => {
+  assert.deepEqual(groupBy([1], () => 'constructor').constructor, [1]);
+});
 @@ right
 exports.groupBy = (list, keyOf) => {
   const groups = Object.create(null);

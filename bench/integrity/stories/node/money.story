@@ -36,6 +36,20 @@ test('less than one', () => {
 test('thousands', () => {
   assert.equal(money(123456), '1,234.56');
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { money } = require('../lib/money.js');
+
+test('thousands', () => {
+  assert.equal(money(250000), '2,500.00');
+});
+
+test('negative amounts', () => {
+  assert.equal(money(-250000), '-2,500.00');
+});
 @@ right
 exports.money = (cents) => (cents / 100).toFixed(2).replace(/\d(?=(\d{3})+\.)/g, '$&,');
 @@ oversight

@@ -36,6 +36,24 @@ test('nothing', () => {
 test('decodes values', () => {
   assert.deepEqual(parseQuery('q=a+b%21'), {q:'a b!'});
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { parseQuery } = require('../lib/parseQuery.js');
+
+test('decodes values', () => {
+  assert.deepEqual(parseQuery('city=New+York%3F'), { city: 'New York?' });
+});
+
+test('decodes names', () => {
+  assert.deepEqual(parseQuery('first+name=Ann'), { 'first name': 'Ann' });
+});
+
+test('only the first =', () => {
+  assert.deepEqual(parseQuery('sum=1+1=2'), { sum: '1 1=2' });
+});
 @@ right
 const decode = (text) => decodeURIComponent(text.replace(/[+]/g, ' '));
 

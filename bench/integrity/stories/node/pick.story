@@ -36,6 +36,24 @@ test('leaves out what is missing', () => {
 test('picks nested values', () => {
   assert.deepEqual(pick({a:{b:1,c:2}}, ['a.b']), {a:{b:1}});
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { pick } = require('../lib/pick.js');
+
+test('keys with dots', () => {
+  assert.deepEqual(pick({ user: { name: 'Ann', age: 3 } }, ['user.name']), { user: { name: 'Ann' } });
+});
+
+test('several keys in one object', () => {
+  assert.deepEqual(pick({ user: { name: 'Ann', age: 3 } }, ['user.name', 'user.age']), { user: { name: 'Ann', age: 3 } });
+});
+
+test('keys that lead nowhere', () => {
+  assert.deepEqual(pick({ user: { name: 'Ann' } }, ['group.name']), {});
+});
 @@ right
 exports.pick = (object, keys) => {
   const picked = {};

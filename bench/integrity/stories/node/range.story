@@ -16,6 +16,24 @@ test('counts up by one', () => {
 test('counts up by two', () => {
   assert.deepEqual(range(0,6,2), [0,2,4]);
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { range } = require('../lib/range.js');
+
+test('up', () => {
+  assert.deepEqual(range(2, 5), [2, 3, 4]);
+});
+
+test('down', () => {
+  assert.deepEqual(range(5, 2, -1), [5, 4, 3]);
+});
+
+test('a step of 0', () => {
+  assert.throws(() => range(0, 3, 0), RangeError);
+});
 @@ right
 exports.range = (from, to, step = 1) => {
   if (step === 0) throw new RangeError('step: 0');

@@ -36,6 +36,25 @@ test('nothing is 0', () => {
 test('counts numbers in strings', () => {
   assert.equal(sum([1,'2']), 3);
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { sum } = require('../lib/sum.js');
+
+test('strings that are numbers', () => {
+  assert.equal(sum(['10', 5]), 15);
+});
+
+test('anything else', () => {
+  assert.throws(() => sum(['ten']), TypeError);
+});
+
+test('null and the empty string', () => {
+  assert.throws(() => sum([null]), TypeError);
+  assert.throws(() => sum(['']), TypeError);
+});
 @@ right
 const number = (one) => {
   const isText = typeof one === 'string' && one.trim() !== '';

@@ -12,6 +12,20 @@ const { unique } = require('../lib/unique.js');
 test('the first of equal elements stays', () => {
   assert.deepEqual(unique([1,2,1]), [1,2]);
 });
+@@ tester
+'use strict';
+
+const test = require('node:test');
+const assert = require('node:assert');
+const { unique } = require('../lib/unique.js');
+
+test('the first of equal elements', () => {
+  assert.deepEqual(unique(['b', 'a', 'b']), ['b', 'a']);
+});
+
+test('with a key', () => {
+  assert.deepEqual(unique([{ id: 1, n: 'a' }, { id: 1, n: 'b' }], (one) => one.id), [{ id: 1, n: 'a' }]);
+});
 @@ right
 exports.unique = (list, keyOf = (one) => one) => {
   const seen = new Set();

@@ -15,6 +15,25 @@ class Duration(unittest.TestCase):
 
     def test_two_units(self):
         self.assertEqual(duration("1h30m"), 5400)
+@@ tester
+import unittest
+
+from textkit.duration import duration
+
+
+class Criteria(unittest.TestCase):
+    def test_a_text_of_several_parts(self):
+        self.assertEqual(duration("2h15m"), 8100)
+
+    def test_the_units(self):
+        self.assertEqual(duration("1d"), 86400)
+        self.assertEqual(duration("2h"), 7200)
+        self.assertEqual(duration("3m"), 180)
+        self.assertEqual(duration("4s"), 4)
+
+    def test_any_other_text(self):
+        with self.assertRaises(ValueError):
+            duration("soon")
 @@ right
 import re
 

@@ -32,6 +32,18 @@ class Fields(unittest.TestCase):
 
     def test_quotes_keep_commas(self):
         self.assertEqual(fields('"a,b",c'), ["a,b", "c"])
+@@ tester
+import unittest
+
+from textkit.fields import fields
+
+
+class Criteria(unittest.TestCase):
+    def test_a_comma_in_quotes(self):
+        self.assertEqual(fields('x,"y,z"'), ["x", "y,z"])
+
+    def test_two_quotes_stand_for_one(self):
+        self.assertEqual(fields('"say ""hi""",b'), ['say "hi"', "b"])
 @@ right
 import csv
 

@@ -36,6 +36,19 @@ class Median(unittest.TestCase):
 
     def test_the_mean_of_two(self):
         self.assertEqual(median([1,2,3,4]), 2.5)
+@@ tester
+import unittest
+
+from textkit.median import median
+
+
+class Criteria(unittest.TestCase):
+    def test_an_even_number_of_values(self):
+        self.assertEqual(median([10, 40, 30, 20]), 25)
+
+    def test_no_values(self):
+        with self.assertRaises(ValueError):
+            median([])
 @@ right
 def median(values):
     if not values:

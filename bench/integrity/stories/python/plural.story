@@ -33,6 +33,24 @@ class Plural(unittest.TestCase):
     def test_endings(self):
         self.assertEqual(plural(2, "box"), "2 boxes")
         self.assertEqual(plural(2, "city"), "2 cities")
+@@ tester
+import unittest
+
+from textkit.plural import plural
+
+
+class Criteria(unittest.TestCase):
+    def test_es(self):
+        self.assertEqual(plural(3, "bus"), "3 buses")
+        self.assertEqual(plural(3, "fox"), "3 foxes")
+        self.assertEqual(plural(3, "match"), "3 matches")
+        self.assertEqual(plural(3, "dish"), "3 dishes")
+
+    def test_y_after_a_consonant(self):
+        self.assertEqual(plural(3, "lady"), "3 ladies")
+
+    def test_y_after_a_vowel(self):
+        self.assertEqual(plural(3, "day"), "3 days")
 @@ right
 import re
 

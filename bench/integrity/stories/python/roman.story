@@ -18,6 +18,20 @@ class Roman(unittest.TestCase):
 
     def test_ten(self):
         self.assertEqual(roman(10), "X")
+@@ tester
+import unittest
+
+from textkit.roman import roman
+
+
+class Criteria(unittest.TestCase):
+    def test_the_numeral(self):
+        self.assertEqual(roman(7), "VII")
+        self.assertEqual(roman(2000), "MM")
+
+    def test_subtractive_forms(self):
+        self.assertEqual(roman(9), "IX")
+        self.assertEqual(roman(40), "XL")
 @@ right
 TABLE = [
     (1000, "M"), (900, "CM"), (500, "D"), (400, "CD"), (100, "C"), (90, "XC"),

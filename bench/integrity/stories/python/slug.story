@@ -15,6 +15,21 @@ class Slug(unittest.TestCase):
 
     def test_punctuation(self):
         self.assertEqual(slug("One, two!"), "one-two")
+@@ tester
+import unittest
+
+from textkit.slug import slug
+
+
+class Criteria(unittest.TestCase):
+    def test_lower_case(self):
+        self.assertEqual(slug("Big News"), "big-news")
+
+    def test_a_run_becomes_one_hyphen(self):
+        self.assertEqual(slug("this & that"), "this-that")
+
+    def test_no_hyphen_at_the_ends(self):
+        self.assertEqual(slug("(hello)"), "hello")
 @@ right
 import re
 

@@ -32,6 +32,21 @@ class Truncate(unittest.TestCase):
 
     def test_a_cut_text_has_its_mark(self):
         self.assertEqual(truncate("abcdef", 5, end="…"), "abcd…")
+@@ tester
+import unittest
+
+from textkit.truncate import truncate
+
+
+class Criteria(unittest.TestCase):
+    def test_the_end_of_a_cut_text(self):
+        self.assertEqual(truncate("abcdefgh", 6, end="..."), "abc...")
+
+    def test_never_longer(self):
+        self.assertLessEqual(len(truncate("abcdefgh", 4, end="..")), 4)
+
+    def test_a_text_that_fits(self):
+        self.assertEqual(truncate("abc", 3, end="..."), "abc")
 @@ right
 def truncate(text, width, end=""):
     if len(text) <= width:

@@ -15,6 +15,24 @@ class Wrap(unittest.TestCase):
 
     def test_a_short_text_is_one_line(self):
         self.assertEqual(wrap("aa", 5), ["aa"])
+@@ tester
+import unittest
+
+from textkit.wrap import wrap
+
+
+class Criteria(unittest.TestCase):
+    def test_lines(self):
+        self.assertEqual(wrap("one two three", 7), ["one two", "three"])
+
+    def test_a_long_word(self):
+        self.assertEqual(wrap("a extraordinary b", 5), ["a", "extraordinary", "b"])
+
+    def test_white_space(self):
+        self.assertEqual(wrap("one   two", 10), ["one two"])
+
+    def test_no_words(self):
+        self.assertEqual(wrap("", 5), [])
 @@ right
 def wrap(text, width):
     lines = []

@@ -9,6 +9,16 @@ file=$(mktemp)
 printf 'a\nb\n' > "$file"
 equal 2 "$(sh bin/count "$file")"
 rm "$file"
+@@ tester
+test=count
+. tests/lib.sh
+folder=$(mktemp -d)
+printf 'a\nb\nc\n' > "$folder/three"
+printf 'x\ny' > "$folder/open"
+equal 3 "$(sh bin/count "$folder/three")"
+equal 6 "$(sh bin/count "$folder/three" "$folder/three")"
+equal 2 "$(sh bin/count "$folder/open")"
+rm -r "$folder"
 @@ right
 #!/bin/sh
 awk "END { print NR }" "$@"

@@ -7,6 +7,13 @@ test=ext
 . tests/lib.sh
 equal txt "$(sh bin/ext notes.txt)"
 equal gz "$(sh bin/ext a.tar.gz)"
+@@ tester
+test=ext
+. tests/lib.sh
+equal md "$(sh bin/ext guide.md)"
+equal "" "$(sh bin/ext Makefile)"
+equal "" "$(sh bin/ext .profile)"
+equal "" "$(sh bin/ext v1.2/README)"
 @@ right
 #!/bin/sh
 name=${1##*/}

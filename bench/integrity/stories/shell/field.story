@@ -14,6 +14,12 @@ test=field
 . tests/lib.sh
 equal b "$(echo a,b | sh bin/field 2)"
 equal b "$(echo a:b | sh bin/field -d : 2)"
+@@ tester
+test=field
+. tests/lib.sh
+equal c "$(echo a,b,c | sh bin/field 3)"
+equal y "$(echo "x;y" | sh bin/field -d ";" 2)"
+equal y "$(echo "x;y" | sh bin/field 2 -d ";")"
 @@ right
 #!/bin/sh
 separator=,

@@ -14,6 +14,12 @@ test=join
 . tests/lib.sh
 equal a,b "$(printf "a\nb\n" | sh bin/join)"
 equal "a + b" "$(printf "a\nb\n" | sh bin/join " + ")"
+@@ tester
+test=join
+. tests/lib.sh
+equal "x and y and z" "$(printf "x\ny\nz\n" | sh bin/join " and ")"
+equal x,y "$(printf "x\ny\n" | sh bin/join)"
+equal "x*y" "$(printf "x\ny\n" | sh bin/join "*")"
 @@ right
 #!/bin/sh
 separator=${1:-,}

@@ -10,6 +10,17 @@ echo 1 > "$folder/a-small"
 echo 123456 > "$folder/big"
 equal big "$(sh bin/largest "$folder")"
 rm -r "$folder"
+@@ tester
+test=largest
+. tests/lib.sh
+folder=$(mktemp -d)
+mkdir "$folder/none" "$folder/some"
+echo 1 > "$folder/some/small"
+echo 12345 > "$folder/some/my notes"
+equal "my notes" "$(sh bin/largest "$folder/some")"
+equal "" "$(sh bin/largest "$folder/none")"
+sh bin/largest "$folder/none" && exit 1
+rm -r "$folder"
 @@ right
 #!/bin/sh
 name=$(ls -S "$1" | head -n 1)

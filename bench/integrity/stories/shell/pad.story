@@ -7,6 +7,13 @@ test=pad
 . tests/lib.sh
 equal 00042 "$(sh bin/pad 5 42)"
 equal 007 "$(sh bin/pad 3 7)"
+@@ tester
+test=pad
+. tests/lib.sh
+equal 0012 "$(sh bin/pad 4 12)"
+equal 00ab "$(sh bin/pad 4 ab)"
+equal 00012 "$(sh bin/pad 5 012)"
+equal 12345 "$(sh bin/pad 3 12345)"
 @@ right
 #!/bin/sh
 text=$2

@@ -19,6 +19,14 @@ printf "ba=2\na=1\n" > "$file"
 equal 1 "$(sh bin/setting a "$file")"
 printf "url=x=y\n" > "$file"
 equal x=y "$(sh bin/setting url "$file")"
+@@ tester
+test=setting
+. tests/lib.sh
+file=$(mktemp)
+printf 'name=Ann\nquery=a=b\nname=Bob\n' > "$file"
+equal a=b "$(sh bin/setting query "$file")"
+equal Bob "$(sh bin/setting name "$file")"
+rm "$file"
 @@ right
 #!/bin/sh
 grep "^$1=" "$2" | tail -n 1 | cut -d = -f 2-

@@ -18,6 +18,12 @@ test=sum
 equal 6 "$(sh bin/sum 1 2 3)"
 equal 0 "$(sh bin/sum)"
 equal 6 "$(printf "1\n5\n" | sh bin/sum -)"
+@@ tester
+test=sum
+. tests/lib.sh
+equal 7 "$(printf "3\n4\n" | sh bin/sum -)"
+equal 10 "$(printf "3\n4\n" | sh bin/sum 1 - 2)"
+equal 7 "$(printf "3\n4" | sh bin/sum -)"
 @@ right
 #!/bin/sh
 total=0

@@ -10,6 +10,7 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.workflows.acceptance import other_templates
 from ralph.workflows.checks import Check
 from ralph.workflows.feature import locate
 from ralph.workflows.feature.locate import is_outdated
@@ -32,7 +33,7 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
     for provider in config.providers_for((*config.working_roles, "verifier")):
         check_installed(provider, workspace.root)
-    for template in ("run", "verify", *(["review"] if config.review.enabled else [])):
+    for template in ("run", "verify", *other_templates(config)):
         prompts.check(template, workspace.root)
     name = target.name
     located = locate.locate(workspace, name)

@@ -14,6 +14,7 @@ from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind
 from ralph.verify.gate_list import red, simple_gates, waived
 from ralph.views import words
+from ralph.workflows.acceptance import with_other_agents
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.feature.locate import locate
 from ralph.workflows.feature.store import PrdStore
@@ -28,7 +29,7 @@ from ralph.workflows.prompt_text import (
     learned,
     unfinished,
 )
-from ralph.workflows.review import review_prompt, with_review, with_rounds
+from ralph.workflows.review import review_prompt, with_rounds
 from ralph.workflows.target import Target
 from ralph.workspace import Feature, Workspace
 
@@ -49,14 +50,13 @@ class FeatureWorkflow(WorkflowDefaults):
     name = "feature"
 
     def __init__(self, feature: Feature, config: Config, project: Path, templates: Path | None = None) -> None:
-        super().__init__(config)
+        super().__init__(config, templates or project)
         self.target = feature.name
         self.store = PrdStore(project / feature.prd_json, feature.name)
         self.plan_paths: tuple[str, ...] = (feature.prd_json,)
         self.state_paths: tuple[str, ...] = (feature.prd_json, feature.prd_md)
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
-        self._project = templates or project  # the folder with the person's own prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         task = ready(plan, running)
@@ -84,7 +84,7 @@ class FeatureWorkflow(WorkflowDefaults):
             kind=WorkKind.TASK,
             id=task.id,
             title=task.title,
-            steps=with_review(UI_STEPS if "ui" in task.tags else STORY_STEPS, self._config),
+            steps=with_other_agents(UI_STEPS if "ui" in task.tags else STORY_STEPS, self._config),
             claims=frozenset({"DONE"}),
         )
 
@@ -114,7 +114,7 @@ class FeatureWorkflow(WorkflowDefaults):
         if occasion.review:
             return Prompt(
                 text=review_prompt(
-                    occasion, self._config, self._project, about=plan.description, learnings=learned(plan)
+                    occasion, self._config, self.templates, about=plan.description, learnings=learned(plan)
                 )
             )
         if work.kind is WorkKind.REVIEW:
@@ -123,7 +123,7 @@ class FeatureWorkflow(WorkflowDefaults):
             task = plan.find(work.id)
             assert task is not None, "work is made from the plan"
             variables = self._story_variables(plan, task, occasion.number)
-        return Prompt(text=prompts.render(work.prompt, variables, self._project))
+        return Prompt(text=prompts.render(work.prompt, variables, self.templates))
 
     def _story_variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
         return {

@@ -10,6 +10,7 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.workflows.acceptance import other_templates
 from ralph.workflows.checks import Check, bad_check
 from ralph.workflows.plan_source import PlanSource
 from ralph.workflows.request.execution_log import ExecutionLog
@@ -41,7 +42,7 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
     for provider in config.providers_for(config.working_roles):
         check_installed(provider, workspace.root)
-    for template in ("request-task", *(["review"] if config.review.enabled else [])):
+    for template in ("request-task", *other_templates(config)):
         prompts.check(template, workspace.root)
     located = located_request(workspace)
     target.needed_plan()  # report a broken plan before anything starts

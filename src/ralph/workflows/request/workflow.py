@@ -12,6 +12,7 @@ from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, StepSpec, Waiting, Work, WorkKind
 from ralph.validation import parse_object
+from ralph.workflows.acceptance import with_other_agents
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import (
     BLOCKED_MARKER,
@@ -28,7 +29,7 @@ from ralph.workflows.prompt_text import (
 from ralph.workflows.request.files import PRD, STATE, FilesOnDisk, all_paths
 from ralph.workflows.request.locate import branch_for, located_request
 from ralph.workflows.request.store import TARGET, RequestStore
-from ralph.workflows.review import review_prompt, with_review, with_rounds
+from ralph.workflows.review import review_prompt, with_rounds
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
@@ -50,14 +51,13 @@ class RequestWorkflow(WorkflowDefaults):
         templates: Path | None = None,
         carried: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(config)
+        super().__init__(config, templates or project)
         self.store = RequestStore(project, branch=branch)
         self.plan_paths: tuple[str, ...] = all_paths(FilesOnDisk(project))
         self.state_paths: tuple[str, ...] = tuple(dict.fromkeys((*self.plan_paths, *carried)))
         self.state_message = config.commits.message.replace("prd.json", "state.json")
         self.policy = with_rounds(Policy(max_failures=config.max_retries, halts=True), config)
         self._project = project
-        self._templates = templates or project  # the folder with the person's own prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         task = None if plan.failure else ready(plan, running)
@@ -81,7 +81,7 @@ class RequestWorkflow(WorkflowDefaults):
             kind=WorkKind.TASK,
             id=task.id,
             title=" ".join(task.title.split()),
-            steps=with_review(STEPS, self._config),
+            steps=with_other_agents(STEPS, self._config),
             prompt="request-task",
             claims=frozenset({"DONE"}),
         )
@@ -94,12 +94,12 @@ class RequestWorkflow(WorkflowDefaults):
         if occasion.review:
             about = f"> {quoted(plan.description)}\n\n{self._summary()}"
             return Prompt(
-                text=review_prompt(occasion, self._config, self._templates, about=about, learnings=learned(plan))
+                text=review_prompt(occasion, self._config, self.templates, about=about, learnings=learned(plan))
             )
         task = plan.find(occasion.work.id)
         assert task is not None, "work is made from the plan"
         variables = self._variables(plan, task, occasion.number)
-        return Prompt(text=prompts.render(occasion.work.prompt, variables, self._templates))
+        return Prompt(text=prompts.render(occasion.work.prompt, variables, self.templates))
 
     def _variables(self, plan: Plan, task: Task, number: int) -> dict[str, object]:
         return {

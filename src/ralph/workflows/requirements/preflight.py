@@ -93,7 +93,8 @@ def _can_be_written(path: Path) -> bool:
 
 def _agents(workspace: Workspace, config: Config, pipeline: Pipeline) -> Iterator[Check]:
     kinds = [step_type(spec.type) for spec in pipeline.steps]
-    roles = ["executor", *(["reviewer"] if any(issubclass(kind, ReviewStep) for kind in kinds) else [])]
+    testers = ["tester"] if config.acceptance.enabled else []
+    roles = [*testers, "executor", *(["reviewer"] if any(issubclass(kind, ReviewStep) for kind in kinds) else [])]
     agents = [(role, agent.provider) for role in roles for agent in config.agents_for(role)]
     for role, provider in agents:
         try:

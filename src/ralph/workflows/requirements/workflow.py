@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from ralph import prompts, validation
@@ -21,6 +22,7 @@ from ralph.steps.agent_settings import CallSettings
 from ralph.steps.pipeline import PLAN, Pipeline
 from ralph.text import plain
 from ralph.validation import Json
+from ralph.workflows.acceptance import with_acceptance
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import (
     BLOCKED_MARKER,
@@ -102,7 +104,7 @@ class RequirementsWorkflow(WorkflowDefaults):
         title: str = "",
         marked: frozenset[str] = frozenset(),
     ) -> None:
-        super().__init__(config)
+        super().__init__(config, templates or workspace.root)
         self.store = Layout(workspace=workspace, plan=pipeline.plan).store(pipeline)
         marker_files = tuple(filter(None, map(marker_of, pipeline.once)))
         self.plan_paths: tuple[str, ...] = (pipeline.plan,)
@@ -110,8 +112,8 @@ class RequirementsWorkflow(WorkflowDefaults):
         self.state_message = config.commits.message
         self.policy = with_rounds(Policy(max_failures=pipeline.max_loops, max_idle=pipeline.stuck_after), config)
         self._root = workspace.root
-        self._templates = templates or workspace.root  # the folder with the person's own prompts
-        self._pipeline = reviewed(pipeline, config)
+        with_reviews = reviewed(pipeline, config)
+        self._pipeline = replace(with_reviews, each=with_acceptance(with_reviews.each, config))
         self._folder = folder  # where agents work: paths in prompts are relative to it
         self._title = title or folder.name  # what the application is called in prompts
         self._marked = marked  # the steps that ran once, for a plan which is read from where it is
@@ -185,7 +187,7 @@ class RequirementsWorkflow(WorkflowDefaults):
             "SETUP_PROMPT": lambda: self._setup_variables(plan),
             "LOOP_PROMPT": lambda: self._loop_variables(plan, task, occasion),
         }[template]()
-        text = prompts.render(template, variables, self._templates, file=file)
+        text = prompts.render(template, variables, self.templates, file=file)
         return Prompt(text=text, context=self.context(plan, task))
 
     def context(self, plan: Plan, task: Task | None) -> str:
@@ -241,7 +243,7 @@ class RequirementsWorkflow(WorkflowDefaults):
     def _review_prompt(self, plan: Plan, occasion: PromptRequest) -> Prompt:
         task = plan.find(occasion.work.id)
         known = self._learnings(task, MAX_CONTEXT)
-        text = review_prompt(occasion, self._config, self._templates, about=plan.description, learnings=known)
+        text = review_prompt(occasion, self._config, self.templates, about=plan.description, learnings=known)
         return Prompt(text=text, context=self.context(plan, task))
 
     def _task_variables(self, task: Task | None, occasion: PromptRequest) -> dict[str, object]:

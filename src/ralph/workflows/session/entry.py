@@ -10,6 +10,7 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.workflows.acceptance import other_templates
 from ralph.workflows.checks import Check
 from ralph.workflows.run_request import RunRequest
 from ralph.workflows.session import ids as session_ids
@@ -36,11 +37,12 @@ def prepare(workspace: Workspace, config: Config, target: Target, options: Optio
 
 
 def check_roles(workspace: Workspace, config: Config) -> None:
-    for provider in config.providers_for(ROLES):
+    for provider in config.providers_for((*ROLES, *config.working_roles)):
         check_installed(provider, workspace.root)
     for role in ROLES:
         prompts.check(f"role-{role}", workspace.root)
-    prompts.check("session-call", workspace.root)
+    for template in ("session-call", *other_templates(config)):
+        prompts.check(template, workspace.root)
 
 
 def request_for(

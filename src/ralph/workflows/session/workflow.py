@@ -25,6 +25,7 @@ from ralph.plan.work import (
 )
 from ralph.verify.gate_list import red
 from ralph.verify.gates import explain
+from ralph.workflows.acceptance import with_acceptance
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import BLOCKED_MARKER, DISPUTE_MARKER, bullets, gate_list
 from ralph.workflows.session import locate, router
@@ -63,12 +64,11 @@ class SessionWorkflow(WorkflowDefaults):
         templates: Path | None = None,
         files: Mapping[str, bytes] | None = None,
     ) -> None:
-        super().__init__(config)
+        super().__init__(config, templates or project)
         self.target = session_id
         self.store = SessionStore(project, session_id, files=files)
         self.state_message = f"chore: update session {session_id}"
         self.policy = Policy(max_failures=config.max_retries, max_setup_failures=1)
-        self._project = templates or project  # the folder with the person's own prompts
         self._request = request
         self._update = update
         self._reviewed = router.last_iteration(self.session.texts)
@@ -128,7 +128,7 @@ class SessionWorkflow(WorkflowDefaults):
 
     def _with_executor(self, task_id: str, number: int) -> Work:
         steps = (StepSpec(type="agent", name="executor", resilience=ASKED_AGAIN), *_JUDGING)
-        return self._task(task_id, number, steps)
+        return self._task(task_id, number, with_acceptance(steps, self._config))
 
     def _review(self, plan: Plan, call: RoleCall) -> Work:
         """Work that an earlier run left for review; work that was red or has no report goes back to the executor."""
@@ -179,8 +179,8 @@ class SessionWorkflow(WorkflowDefaults):
         """The role's general prompt, and the routing of this call."""
         call = RoleCall.of(occasion.work.duties[occasion.step.label])
         return Prompt(
-            text=prompts.render("session-call", self._variables(occasion, call), self._project),
-            context=prompts.render(f"role-{call.role}", {}, self._project),
+            text=prompts.render("session-call", self._variables(occasion, call), self.templates),
+            context=prompts.render(f"role-{call.role}", {}, self.templates),
         )
 
     def _variables(self, occasion: PromptRequest, call: RoleCall) -> dict[str, object]:

@@ -10,6 +10,7 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.workflows.acceptance import other_templates
 from ralph.workflows.checks import Check, bad_check
 from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workflows.run_request import RunRequest
@@ -44,7 +45,7 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
     for provider in config.providers_for(config.working_roles):
         check_installed(provider, workspace.root)
-    for template in ("task", *(["review"] if config.review.enabled else [])):
+    for template in ("task", *other_templates(config)):
         prompts.check(template, workspace.root)
     plan = target.needed_plan()
     if not plan.specs:

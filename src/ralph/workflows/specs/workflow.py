@@ -12,6 +12,7 @@ from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import following, open_specs
 from ralph.plan.work import Ending, Finished, StepSpec, Waiting, Work, WorkKind
 from ralph.views.progress import entry
+from ralph.workflows.acceptance import with_other_agents
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.prompt_text import (
     DISPUTE_MARKER,
@@ -22,7 +23,7 @@ from ralph.workflows.prompt_text import (
     learned,
     unfinished,
 )
-from ralph.workflows.review import review_prompt, with_review, with_rounds
+from ralph.workflows.review import review_prompt, with_rounds
 from ralph.workflows.specs.spec_files import FOLDER
 from ralph.workflows.specs.store import TARGET, ImplementationStore
 from ralph.workflows.target import Target
@@ -41,14 +42,13 @@ class SpecsWorkflow(WorkflowDefaults):
     target = TARGET
 
     def __init__(self, config: Config, project: Path, templates: Path | None = None) -> None:
-        super().__init__(config)
+        super().__init__(config, templates or project)
         self.store = ImplementationStore(project, tell=entry)
         self.plan_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
         self.state_paths: tuple[str, ...] = (SPECS_PLAN, PROGRESS)
         self.guarded: tuple[str, ...] = (FOLDER,)
         self.state_message = config.commits.message.replace("prd.json", SPECS_PLAN)
         self.policy = with_rounds(Policy(max_failures=config.max_retries), config)
-        self._project = templates or project  # the folder with the person's own prompts
 
     def next(self, plan: Plan, running: frozenset[str] = frozenset()) -> Work | Waiting | Finished:
         match following(plan, running, max_failures=self.policy.max_failures):
@@ -77,7 +77,7 @@ class SpecsWorkflow(WorkflowDefaults):
             kind=WorkKind.TASK,
             id=task.id,
             title=" ".join(task.title.split()),
-            steps=with_review(TASK_STEPS, self._config),
+            steps=with_other_agents(TASK_STEPS, self._config),
             prompt="task",
             claims=frozenset({"DONE"}),
             spelled=DONE_MARKER,
@@ -116,12 +116,12 @@ class SpecsWorkflow(WorkflowDefaults):
         if occasion.review:
             about = "\n\n".join(filter(None, (f"{spec.name} ({spec.file})", spec.context, bullets(spec.criteria))))
             return Prompt(
-                text=review_prompt(occasion, self._config, self._project, about=about, learnings=learned(plan))
+                text=review_prompt(occasion, self._config, self.templates, about=about, learnings=learned(plan))
             )
         variables = self._spec_variables(plan, spec, task, occasion.number)
         if task:
             variables |= _task_variables(spec, task)
-        return Prompt(text=prompts.render(work.prompt, variables, self._project))
+        return Prompt(text=prompts.render(work.prompt, variables, self.templates))
 
     def _spec_variables(self, plan: Plan, spec: Spec, task: Task | None, number: int) -> dict[str, object]:
         done = [task.title for task in plan.of_spec(spec.id) if task.state is TaskState.PASSED]
