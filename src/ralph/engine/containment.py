@@ -62,7 +62,13 @@ def is_contained(run: Run) -> bool:
 
 
 def around_agent(
-    run: Run, provider: Provider, folder: Path, outside: tuple[Path, ...], temporary: Path, private: Path
+    run: Run,
+    provider: Provider,
+    folder: Path,
+    outside: tuple[Path, ...],
+    temporary: Path,
+    private: Path,
+    shown: tuple[Path, ...] = (),
 ) -> Enclosure | None:
     """Enclose an agent: it writes its working copy, its state, and files of the plan that are outside of the copy."""
     if run.sandbox is None or run.sandbox.backend is None:
@@ -77,6 +83,7 @@ def around_agent(
         *folders,
         temporary=temporary,
         state=state.writable,
+        shown=shown,
         read_only=(*state.fixed, *_beside(outside, folders)),
     )
 

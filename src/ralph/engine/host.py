@@ -143,7 +143,8 @@ class LocalHost(Frozen):
         folder = Path(self.variables.get("RALPH_WORKTREE", self.cwd))
         shared = () if self.project != self.root else (*work.writable, work.claimable)
         outside = tuple(self.root / path for path in shared if path)  # the plan is outside of the working copy
-        return around_agent(self.run, provider, folder, outside, temporary, private)
+        shown = (self.private,) if self.private else ()  # a long prompt is a file there
+        return around_agent(self.run, provider, folder, outside, temporary, private, shown)
 
     def enclose_hooks(self, temporary: Path) -> Enclosure | None:
         assert self.copy, "hooks run in a working copy"

@@ -83,9 +83,11 @@ class Sandbox(Frozen):
         temporary: Path,
         state: tuple[Path, ...] = (),
         read_only: tuple[Path, ...] = (),
+        shown: tuple[Path, ...] = (),
     ) -> SandboxedProgram | None:
-        """Enclose an agent that may write these paths and its own state."""
-        return self._around(paths, temporary, self.agents, state, read_only)
+        """Enclose an agent that may write these paths and its own state, and may read what is `shown`."""
+        around = replace(self, shown=(*self.shown, *shown))
+        return around._around(paths, temporary, self.agents, state, read_only)
 
     def around_gate(
         self,
