@@ -273,13 +273,12 @@ def project(tmp_path: Path, template: Path) -> Iterator[Project]:
 def processes_in(folder: Path) -> list[int]:
     """Living processes that work below a folder."""
     found = []
-    for entry in Path("/proc").iterdir() if Path("/proc/self").exists() else ():
-        if entry.name.isdigit():
-            try:
-                if (entry / "cwd").readlink().is_relative_to(folder):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
+    for pid in filter(str.isdigit, os.listdir("/proc") if os.path.exists("/proc/self") else ()):  # noqa: PTH110, PTH208
+        try:
+            if f"{os.readlink(f'/proc/{pid}/cwd')}/".startswith(f"{folder}/"):  # noqa: PTH115
+                found.append(int(pid))
+        except OSError:
+            continue
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, TypeVar
 
-from ralph import config_rules, validation
+from ralph import config_rules, limits, validation
 from ralph.config_agents import Allowance as Allowance
 from ralph.config_agents import Budget as Budget
 from ralph.config_agents import Line, RoleSettings, Seconds
@@ -335,7 +335,7 @@ def load(root: Path) -> Config:
     path = root / NAME
     if not path.is_file():
         raise RalphError(f"There is no {NAME} in {root}.", remedy="Run `ralph init` to write one.")
-    return parse(validation.read(path), name=NAME)
+    return parse(validation.read(path, limits.SETTINGS), name=NAME)
 
 
 def parse(data: bytes, *, name: str = NAME) -> Config:

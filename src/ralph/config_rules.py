@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
 from ralph import config_sandbox, validation
+from ralph.slow_patterns import why_slow
 from ralph.workspace import RALPH, is_inside
 
 DEFAULT = "default"
@@ -207,8 +208,12 @@ def _misplaced(path: str) -> str:
 def _pattern(where: str, text: str) -> Iterable[str]:
     try:
         re.compile(text)
-    except re.error as error:
-        yield f"{where}: {text!r} is not a regular expression ({error})"
+    except (re.error, RecursionError, OverflowError) as error:
+        yield f"{where}: {text[:100]!r} is not a regular expression ({error})"
+        return
+    why = why_slow(text)
+    if why:
+        yield f"{where}: {text[:100]!r} can take for ever to search: {why}"
 
 
 def _repeated_names(document: validation.Json, key: str) -> Iterable[str]:

@@ -280,6 +280,13 @@ def test_help_is_the_same_both_ways_and_names_sixteen_commands(project: Project)
     assert more and {"prd", "start", "session", "add"} <= set(re.split(r",\s+", more[1].strip()))
 
 
+def test_no_help_has_a_control_character(project: Project) -> None:
+    more = re.findall(r"[a-z-]+", project.ralph("--help").stdout.partition("More:\n")[2].partition(". See them")[0])
+    for name in ("init", "plan", "run", "status", "doctor", "clean", "worktrees", "hold-out", *more):
+        shown = project.ralph("help", name).stdout
+        assert not re.search(r"[^\n\x20-\x7e\x80-\uffff]", shown), name
+
+
 def test_the_help_of_a_session_shows_no_option_that_it_refuses(project: Project) -> None:
     shown = project.ralph("session", "--help").stdout
     assert "--once" in shown

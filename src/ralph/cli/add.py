@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
+from ralph import limits, validation
 from ralph import workspace as workspaces
 from ralph.errors import RalphError
 from ralph.journal.writer import Listener
@@ -29,6 +30,7 @@ Examples:
   ralph add "export the report as CSV"
   ralph add work.md
   ralph add work.md --model opus
+
 \b
 Tasks that are done move to .ralph/prd_archive.json, and long learnings are compacted. If the agent gives no
 valid answer, nothing changes.""",
@@ -76,7 +78,7 @@ def _text(work: str) -> str:
     path = Path(work) if len(work) <= MAX_NAME and "\n" not in work else None
     if path and path.is_file():
         try:
-            work = path.read_text(encoding="utf-8-sig")
+            work = validation.read(path, limits.NOTES).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise RalphError(f"{path} is not UTF-8 text.", remedy="Save it as UTF-8 Markdown.") from None
     elif path and path.suffix in (".md", ".txt") and " " not in work:

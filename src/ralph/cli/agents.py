@@ -18,6 +18,7 @@ from ralph.views.lines import say, say_json
 Examples:
   ralph agents          the agents, those that are installed first
   ralph agents --json   with how each is called and installed
+
 \b
 Any other command works as an agent too: set provider.command in ralph.config.json. Its output is then
 read as plain text.""",

@@ -42,6 +42,7 @@ Examples:
   ralph attempts auth                      all of them, with outcome and size
   ralph attempts auth US-002/1 --diff      what an attempt changed
   ralph attempts auth US-002/1 --restore   its files, back in this checkout, uncommitted
+
 \b
 US-002 alone means its last attempt. Attempts are ordinary git refs: refs/ralph/attempts/auth/US-002/1""",
 )

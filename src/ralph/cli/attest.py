@@ -33,10 +33,12 @@ Examples:
   ralph attest show ralph/auth --json                its statements, as JSON
   ralph attest verify origin/main..HEAD              every commit of a branch
   ralph attest verify main..HEAD --signers FILE      each signed by someone whom FILE lists
+
 \b
 Receipts are in refs/notes/ralph, which git neither pushes nor fetches by itself:
   git push origin refs/notes/ralph
   git fetch origin refs/notes/ralph:refs/notes/ralph
+
 \b
 Exit codes: 0 every commit has a valid receipt, 3 not every one. Without --signers, an unsigned receipt is
 valid, and the output says that it is unsigned.""",

@@ -31,6 +31,7 @@ Examples:
   ralph clean auth             only what one plan left
   ralph clean --older 30d      only what is older than that
   ralph clean --all            all of Ralph's files and refs; commits and branches stay
+
 \b
 Ralph keeps what has no other copy: attempts that never landed, files left in a working copy, plans that
 are in no commit. A branch that you squash-merged or rebased counts as a copy.""",

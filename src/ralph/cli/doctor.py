@@ -48,6 +48,7 @@ SHELL_WORDS = frozenset(("cd", "test", "[", "export", "set", "!", "true", "false
 Examples:
   ralph doctor           what is installed and configured; calls no agent
   ralph doctor --probe   also calls each configured agent twice, in a throw-away repository
+
 \b
 Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is a problem.""",
 )

@@ -27,6 +27,7 @@ Examples:
   ralph hold-out list                          what is held out, and which gates use it
   ralph hold-out show tests/test_login.py      print one file
   ralph hold-out remove tests/test_login.py    move it back into the checkout
+
 \b
 A gate with "heldOut": true runs with these files. They are in a clean copy only while it runs. Agents see
 neither the files nor the gate's output; heldOut.tells says what they learn. See docs/guides/held-out.md."""

@@ -43,9 +43,11 @@ Examples:
   ralph init --verify "make check" --protect
   ralph init --requirements requirements.md --verify "pytest -q"
   ralph init --specs --verify "pytest -q"
+
 \b
 With --requirements an agent turns the file into tasks, and `ralph run` works through them. In a git
 repository, that repository is the application. Elsewhere, Ralph creates a new one in its own folder.
+
 \b
 With --specs, Ralph creates specs/ for your specs, one Markdown file for each piece of work, and
 implementation.json for the tasks. `ralph plan --from specs/` makes the tasks, `ralph run specs` runs them.""",

@@ -21,6 +21,7 @@ Examples:
   ralph install copilot              Ralph and its four roles as agents in VS Code and Copilot CLI
   ralph install skill                a skill for Claude Code, Codex, Gemini, OpenCode and others that read skills
   ralph uninstall claude             remove what was written
+
 \b
 These commands call `ralph` and never edit its state. Files that you wrote or changed are not overwritten.""",
 )

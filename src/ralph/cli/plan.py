@@ -39,6 +39,7 @@ Examples:
   ralph plan --from requirements.md                     tasks from a file; the next time: more tasks
   ralph plan --from specs/                              tasks from the specs in specs/*.md
   ralph plan weather "A weather page" --style roles     planned and built by four roles
+
 \b
   ralph plan login                                      continue a feature: refine, finalize, edit
   ralph plan login "Also on phones"                     change its PRD
@@ -46,6 +47,7 @@ Examples:
   ralph plan "…" --yes                                  accept the recommended answers
   ralph plan "…" --answers answers.json                 {"answers": {"storage": "SQLite"}}
   ralph plan --show, --edit, --discard                  the request's plan: show, edit, archive it
+
 \b
 Planning builds nothing. Read the plan, then start it with `ralph run`."""
 

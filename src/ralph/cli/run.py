@@ -41,6 +41,7 @@ Examples:
   ralph run auth --once        one attempt, to try a configuration
   ralph run --config quick     requirements, with the steps of .ralph/configs/quick.json
   ralph run auth --json        events as JSON Lines on standard output
+
 \b
 Agents work in their own copies, and Ralph never touches your checkout. Work lands on ralph/<name>.
 Ctrl-C stops cleanly. Run the same command again to resume, also after a crash.

@@ -21,9 +21,11 @@ A script is a JSON file:
      "done": true},
     {"match": "Final Verification", "say": ["<ralph>VERIFIED</ralph>"]}
   ]}
+
 \b
 Use it as an agent:
   "provider": {"command": "ralph", "args": ["scripted", "agent.json"]}
+
 \b
 Use a recording as an agent; DIR/ralph.config.json has all it needs:
   "provider": {"command": "ralph", "dialect": "claude",

@@ -44,6 +44,7 @@ Examples:
   ralph session list                      all sessions
   ralph session show [ID]                 one session: its state, its tasks, what comes next
   ralph session "…" --json                its state at the end, as JSON (`ralph schema session`)
+
 \b
 Planner, questioner, executor and reviewer can each have their own agent and model (`roles` in
 ralph.config.json). Their artifacts are in .ralph-sessions/ID/. Ctrl-C stops cleanly. Run `ralph session`

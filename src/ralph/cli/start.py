@@ -36,6 +36,7 @@ Examples:
   ralph start build --jobs 2   two specs in parallel
   ralph start build --once     one attempt, to try a configuration
   ralph start --json           events as JSON Lines on standard output
+
 \b
 Plan the specs again when they have changed; completed tasks stay. A request halts at the first task that
 runs out of attempts; `ralph start` retries it. Ctrl-C stops cleanly. Run the same command again to resume,

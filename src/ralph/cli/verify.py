@@ -157,6 +157,7 @@ async def _check(
         logs=logs,
         owner=run_id,
         secrets=secrets,
+        environment=gates.gate_environment(config, {}),
         started=lambda service, s: emit(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
         noted=noted,
     )

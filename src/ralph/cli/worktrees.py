@@ -25,6 +25,7 @@ KEPT = "files with no other copy are in"
 Examples:
   ralph worktrees            their size on disk, and whether each can be removed
   ralph worktrees --prune    remove those that hold nothing unsaved
+
 \b
 A run recreates what it needs. If a slot has files with no other copy, --prune saves them under
 refs/ralph/strays before it removes the slot. Files that git ignores are not saved.""",
