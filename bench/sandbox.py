@@ -16,8 +16,8 @@ from ralph.process.spawn import capture
 from ralph.sandbox.sandbox import Sandbox, prepared
 from ralph.workspace import Workspace
 
-CALLS, GATES = 40, 9
-COMPUTES = [sys.executable, "-I", "-S", "-c", "sum(number * number for number in range(10_000_000))"]
+CALLS, GATES = 40, 7
+COMPUTES = [sys.executable, "-I", "-S", "-c", "sum(number * number for number in range(30_000_000))"]
 
 
 def rows() -> list[Row]:
