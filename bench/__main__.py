@@ -19,6 +19,7 @@ from bench import (
     parallel,
     probe,
     receipts,
+    sandbox,
     size,
     start,
     table,
@@ -43,6 +44,7 @@ GROUPS = {
     "receipts": receipts.rows,
     "audit": audit.rows,
     "guard": guard.rows,
+    "sandbox": sandbox.rows,
 }
 
 INTEGRITY = "`python -m bench integrity --help`: the integrity benchmark, which measures verdicts and not times."

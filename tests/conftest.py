@@ -46,7 +46,7 @@ class Project:
         self.path = folder / "project"
         self.home = folder / "home"
         self.script_file = folder / "agent.json"
-        self.state_file = folder / "agent.calls"
+        self.state_file = folder / "agent.calls/calls"  # in a folder of its own, which the sandbox lets the agent write
         self.env = {
             "PATH": f"{BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
@@ -55,6 +55,7 @@ class Project:
             "GIT_CONFIG_NOSYSTEM": "1",
             "RALPH_NO_PROBE": "1",  # a new agent would be called once more, in every test
             "RALPH_TRUST": "1",  # test_trust.py tests the question
+            "RALPH_SANDBOX": os.environ.get("RALPH_TEST_SANDBOX", "none"),
         }
         if template:
             shutil.copytree(template, folder, symlinks=True, dirs_exist_ok=True)
@@ -64,6 +65,7 @@ class Project:
     def _make(self) -> None:
         self.path.mkdir()
         self.home.mkdir()
+        self.state_file.parent.mkdir()
         (self.home / ".gitconfig").write_text(
             "[user]\n\tname = Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n"
         )
@@ -126,6 +128,7 @@ class Project:
         provider = {
             "command": str(RALPH),
             "args": ["scripted", str(self.script_file), "--state", str(self.state_file)],
+            "state": [str(self.state_file.parent)],
             **more.pop("provider", {}),
         }
         verify = {"default": list(gates), **more.pop("verify", {})}

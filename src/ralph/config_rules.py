@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
-from ralph import validation
+from ralph import config_sandbox, validation
 from ralph.slow_patterns import why_slow
 from ralph.workspace import RALPH, is_inside
 
@@ -30,8 +30,10 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     for where, provider in _providers(document).items():
         yield from _start(where, provider)
         yield from _protocol(where, provider)
+        yield from _state(where, provider)
     yield from _roles(document)
     yield from _race(document)
+    yield from config_sandbox.mistakes_in(document)
 
 
 def _roles(document: validation.Json) -> Iterable[str]:
@@ -162,6 +164,13 @@ def _start(where: str, provider: validation.Json) -> Iterable[str]:
     cwd = provider.get("cwd")
     if isinstance(cwd, str) and not is_inside(cwd):
         yield f"{where}.cwd: {cwd!r} is outside the project"
+
+
+def _state(where: str, provider: validation.Json) -> Iterable[str]:
+    state = provider.get("state")
+    for index, path in enumerate(state if isinstance(state, list) else ()):
+        if isinstance(path, str) and not path.startswith(("/", "~/")):
+            yield f"{where}.state[{index}]: {path!r} is neither absolute nor below ~/"
 
 
 def _protocol(where: str, provider: validation.Json) -> Iterable[str]:

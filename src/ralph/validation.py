@@ -19,6 +19,8 @@ M = TypeVar("M", bound="BaseModel")
 Json = dict[str, object]
 Rules = Callable[[Json], Iterable[str]]
 MAX_SHOWN = 50
+TEXT, OTHER = "(text)", "(other)"
+"""The two forms of a value that may be a text or something else; no part of a place in a file."""
 NUL = b"\\u0000"
 TOO_DEEP = "it is nested too deeply: it has more than 200 levels"
 EXACT = 1 << 53  # whole numbers up to here are exact as floats
@@ -189,7 +191,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _describe(error: ErrorDetails, model: type[BaseModel], where: tuple[int | str, ...]) -> str:
-    location = error["loc"]
+    location = tuple(part for part in error["loc"] if part not in (TEXT, OTHER))
     if location[-1:] == ("[key]",):
         known = re.findall(r"'([^']*)'", error["msg"])
         return f"{location_text((*where, *location[:-1]))}: unknown key{nearest(str(location[-2]), known)}"

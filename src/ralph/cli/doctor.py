@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import sys
@@ -78,7 +79,8 @@ def _probe(tell: Callable[[Check], object]) -> list[Check]:
         configuration.load(workspace.root)
     except RalphError:
         return []  # examine has said why
-    return probed(map(load_trusted(workspace).provider_for, ROLES), workspace.root, tell)
+    config = load_trusted(workspace)
+    return probed(map(config.provider_for, ROLES), workspace, config, tell)
 
 
 def examine(*, probe: bool = False) -> Iterator[Check]:
@@ -105,6 +107,7 @@ def examine(*, probe: bool = False) -> Iterator[Check]:
         yield Check("note", noted)
     yield from _gates(config)
     yield from _browser(config)
+    yield _sandbox(workspace, config)
     for target in targets:
         yield from workflow_of(target).entry.examine(workspace, config, target)
     owner = lock.holder(workspace.lock)
@@ -190,6 +193,24 @@ def _browser(config: Config) -> Iterator[Check]:
         yield Check("bad" if is_needed else "note", error.what, error.remedy)
         return
     yield Check("good", f"browser {path}, driven by Playwright {playwright_version()}")
+
+
+def _sandbox(workspace: Workspace, config: Config) -> Check:
+    """Says what encloses agents and gates here, or why nothing does."""
+    from ralph.sandbox.backends import BACKENDS, INSTALL, problem
+    from ralph.sandbox.sandbox import prepared
+
+    try:
+        sandbox = prepared(config, workspace, ())
+    except RalphError as error:
+        return Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
+    if sandbox.backend:
+        hidden = ", ".join(str(path).replace(str(Path.home()), "~", 1) for path in sandbox.hidden_from_all)
+        return Check("good", f"sandbox {sandbox.backend.name}: {sandbox.backend.about}\n    hidden: {hidden}")
+    if config.sandboxing.use == "none" or "RALPH_SANDBOX" in os.environ:
+        return Check("note", "the sandbox is switched off: agents and gates can do what you can")
+    why = "".join(f"\n    {one.name}: {problem(one)}" for one in BACKENDS)
+    return Check("note", f"no sandbox works here: agents and gates can do what you can{why}", f"{INSTALL}.")
 
 
 def _gates(config: Config) -> Iterator[Check]:

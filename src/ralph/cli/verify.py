@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import click
 
 from ralph import safe_files
 from ralph import workspace as workspaces
+from ralph.agent.state import every_state
 from ralph.cli.complete import targets, tasks
 from ralph.cli.trusting import load_trusted, trust_option
-from ralph.config import Config
+from ralph.config import NAME, Config
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.orphans import end_verifying, verifying
 from ralph.engine.ticking import ticking
@@ -23,11 +25,13 @@ from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import read as git_read
 from ralph.integrations import stop_hook
-from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
+from ralph.journal.events import Event, GateEnded, GateStarted, HostRefused, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
+from ralph.sandbox.sandbox import opened
 from ralph.trust.programs import CHECKS
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
@@ -42,7 +46,7 @@ from ralph.views.terminal import TerminalView
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
 from ralph.workflows.target import Target
-from ralph.workspace import Workspace
+from ralph.workspace import RALPH, Workspace
 
 
 @click.command(
@@ -172,7 +176,12 @@ async def _check(
     )
     await end_verifying(workspace.records)
     with guarding(run_id), interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
-        async with services, Browser(config.browser, run_id, noted) as browser:
+        async with (
+            services,
+            Browser(config.browser, run_id, noted) as browser,
+            _enclosed(config, workspace, folder, services, browser, emit) as within,
+        ):
+            bench = replace(bench, within=within)
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(wanted, bench, ui))
             with interrupt.scope(work):
@@ -181,6 +190,27 @@ async def _check(
                         return secrets.clean(await work)
                 except asyncio.CancelledError:
                     raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
+
+
+@asynccontextmanager
+async def _enclosed(
+    config: Config,
+    workspace: Workspace,
+    folder: Path,
+    services: Services,
+    browser: Browser,
+    emit: Callable[[Event], None],
+) -> AsyncIterator[Enclosure | None]:
+    """Enclose all that runs here: it writes the person's own files, but not the repository or what is Ralph's."""
+
+    def refused(setting: str, host: str) -> None:
+        emit(HostRefused(host=host, setting=setting))
+
+    async with opened(config, workspace, every_state(os.environ), refused) as sandbox:
+        kept = tuple(folder / name for name in (".git", RALPH, NAME)) if sandbox.has_exceptions else ()
+        services.within = sandbox.around_setup(folder, read_only=kept)
+        browser.enclose = sandbox.around_browser
+        yield sandbox.around_gate(folder, services=services.ports, read_only=kept)
 
 
 def _ui_work(
