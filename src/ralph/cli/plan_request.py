@@ -96,7 +96,8 @@ def _plan(
     located = locate(workspace)
     if request is None and located and located.phase not in UNPLANNED:
         return  # already planned: only show it
-    view, log = TerminalView(quiet=quiet, folder=workspace.root), ExecutionLog(workspace.root)
+    view = TerminalView(quiet=quiet, folder=workspace.root, err=deciding.silent)
+    log = ExecutionLog(workspace.root)
 
     def listen(event: Event, line: str) -> None:
         view(event, line)

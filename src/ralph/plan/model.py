@@ -344,11 +344,6 @@ class Plan(Frozen):
         return sum(bool(task.result and task.result.evidence is Evidence.PROVEN) for task in self.tasks)
 
     @property
-    def unrecorded(self) -> int:
-        """How many tasks passed in an earlier run whose files do not say how."""
-        return sum(task.state is TaskState.PASSED and not task.result for task in self.tasks)
-
-    @property
     def accepted(self) -> int:
         """How many tasks a person accepted."""
         return sum(task.acceptance is not None for task in self.tasks)

@@ -23,8 +23,10 @@ from ralph.views.spent import used
 class TerminalView:
     """Listens to a journal. Call `tick` once a second: it updates the live line, or prints a heartbeat elsewhere."""
 
-    def __init__(self, *, quiet: bool = False, folder: Path | None = None, clock: Clock | None = None) -> None:
-        self._quiet = quiet
+    def __init__(
+        self, *, quiet: bool = False, folder: Path | None = None, clock: Clock | None = None, err: bool = False
+    ) -> None:
+        self._quiet, self._err = quiet, err  # err: standard output is read by a program
         self._folder = folder or Path.cwd()
         self._clock = clock or Clock()
         self._living = LivingLine(quiet=quiet, clock=self._clock)
@@ -94,7 +96,8 @@ class TerminalView:
     def line(self, text: str = "", **style: Any) -> None:
         """A line that a quiet view shows too: wrapped on a terminal, with the time of day elsewhere."""
         self._living.clear()
-        say(text if sys.stdout.isatty() else stamped(text, self._clock.of_day()), **style)
+        is_plain = self._err or sys.stdout.isatty()
+        say(text if is_plain else stamped(text, self._clock.of_day()), err=self._err, **style)
 
     def _line(self, text: str = "", *, always: bool = False, **style: Any) -> None:
         if self._quiet and not always:
