@@ -44,6 +44,7 @@ class Reader(Empty):
         (self.path / "requirements.md").unlink()
         self.path.rmdir()
         self.path = folder
+        del self.env["RALPH_TRUST"]  # a reader has not set it
 
 
 @pytest.fixture
