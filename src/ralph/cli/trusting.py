@@ -132,7 +132,8 @@ def _question(
 ) -> tuple[str, list[str]]:
     if approval is None:
         return f"You have not approved {configuration.NAME} of this project yet.", listed(named)
-    what = "What this project starts has changed since you approved it, and not by an edit of yours."
+    who = ", and not by an edit of yours" if approval.origin.repository else ""  # without git, nothing tells
+    what = f"What this project starts has changed since you approved it{who}."
     lines = differences(approval, files)
     more = len(lines) - MAX_LINES
     hint = [f"… and {more} more lines; `ralph trust --show` shows all of them"] if more > 0 else []
