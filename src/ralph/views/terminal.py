@@ -23,8 +23,12 @@ from ralph.views.spent import used
 class TerminalView:
     """Listens to a journal. Call `tick` once a second: it updates the live line, or prints a heartbeat elsewhere."""
 
-    def __init__(self, *, quiet: bool = False, folder: Path | None = None, clock: Clock | None = None) -> None:
-        self._quiet = quiet
+    def __init__(
+        self, *, quiet: bool = False, as_json: bool = False, folder: Path | None = None, clock: Clock | None = None
+    ) -> None:
+        """`as_json`: standard output is for a document, so only warnings are printed, on standard error."""
+        self._quiet = quiet = quiet or as_json
+        self._errors_only = as_json
         self._folder = folder or Path.cwd()
         self._clock = clock or Clock()
         self._living = LivingLine(quiet=quiet, clock=self._clock)
@@ -94,7 +98,8 @@ class TerminalView:
     def line(self, text: str = "", **style: Any) -> None:
         """A line that a quiet view shows too: wrapped on a terminal, with the time of day elsewhere."""
         self._living.clear()
-        say(text if sys.stdout.isatty() else stamped(text, self._clock.of_day()), **style)
+        stream = sys.stderr if self._errors_only else sys.stdout
+        say(text if stream.isatty() else stamped(text, self._clock.of_day()), err=self._errors_only, **style)
 
     def _line(self, text: str = "", *, always: bool = False, **style: Any) -> None:
         if self._quiet and not always:

@@ -63,3 +63,13 @@ def test_an_agent_that_works_for_long_is_told_of_once_a_minute(capsys: pytest.Ca
     view(ended)
     assert capsys.readouterr().out == "12:34:56     agent says DONE · 1.0 s\n"
     assert said(600) == ""
+
+
+def test_a_warning_beside_a_document_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    view = TerminalView(as_json=True)
+    view(e.Noted(text="The disk is nearly full.", warning=True))
+    view(e.Noted(text="A detail."))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("  ! The disk is nearly full.\n")
+    assert "detail" not in said.err
