@@ -134,7 +134,7 @@ def test_with_optional_gates_only_everything_says_unverified(project: Project) -
     assert "specs: all passed, UNVERIFIED · no gate is required, so nothing was verified" in done.stdout
     assert "all gates green" not in done.stdout
     assert "✗ lint (optional) (none required: UNVERIFIED)" in progress(project)
-    assert "UNVERIFIED: no gates" in project.ralph("status").stdout
+    assert "UNVERIFIED: no required gates" in project.ralph("status").stdout
     assert json.loads(project.ralph("status", "specs", "--json").stdout)[0]["verified"] is False
     assert "no gate is required: nothing will be verified" in project.ralph("doctor").stdout
     checked = project.ralph("verify", "specs", code=3).stdout
