@@ -67,9 +67,7 @@ async def _without_work(
     work = await repo.tree_of(commit)
     changed = [change for change in await changes_between(repo, base, work) if change.path not in run.own]
     tests = [
-        change.path
-        for change in changed
-        if change.new_mode != NOTHING and _is_test(attempt, change.path, repo.prefix)
+        change.path for change in changed if change.new_mode != NOTHING and _is_test(attempt, change.path, repo.prefix)
     ]
     definitions = [change.path for change in changed if change.path.removeprefix(repo.prefix) in redefining]
     checks = {*tests, *definitions}
