@@ -394,6 +394,16 @@ def test_a_path_is_relative_to_where_one_is(project: Project) -> None:
     assert "did you mean 'tests/.hidden.sh'" in project.ralph("hold-out", "show", "tests/hidden.sh", code=1).stderr
 
 
+def test_a_name_that_several_checks_share_is_not_skipped_for_all_of_them(project: Project) -> None:
+    prepare(project, {"name": "second", "command": "true", "heldOut": True}, heldOut={"tells": "nothing"})
+    project.script(does("US-001", "two.txt", say=["<ralph>DISPUTE:held-out check — it is wrong</ralph>"]))
+    project.ralph("run", "auth", code=3)
+    said = project.ralph("decide", "auth", "US-001", "--skip", "--yes", code=1).stderr
+    assert "`held-out check` stands for 2 checks, second, hidden-suite: --skip would waive them all." in said
+    assert "waived" not in project.story()
+    project.ralph("decide", "auth", "US-001", "--gate-is-right", "--yes")
+
+
 def test_doctor_looks_for_the_program_of_its_command(project: Project) -> None:
     prepare(project)
     assert f"gate `{HELD_OUT['command']}`: program found" in project.ralph("doctor", code=None).stdout

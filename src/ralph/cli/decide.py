@@ -16,7 +16,7 @@ from ralph.plan.acceptance_tests import ACCEPTANCE
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task
 from ralph.text import one_line
-from ralph.verify.gate_list import default_gates, simple_gates
+from ralph.verify.gate_list import UNNAMED, default_gates, simple_gates
 from ralph.views.lines import say
 from ralph.workflows.manual_edits import change_plan, need_a_person
 from ralph.workflows.plan_rules import MAX_WHY
@@ -119,9 +119,19 @@ def _because(need: Need) -> str:
 
 
 def _check_gate(target: str, name: str) -> None:
-    """Only a configured gate can be skipped."""
+    """Only a configured gate can be skipped, and only if no other check has the same name."""
     config = configuration.load(workspaces.find(Path.cwd()).root)
-    known = [gate.name for gate in (*default_gates(config), *simple_gates(config.verify.ui, config))]
+    gates = (*default_gates(config), *simple_gates(config.verify.ui, config))
+    known = [gate.name for gate in gates]
+    same = [gate.held_out.name if gate.held_out else gate.name for gate in gates if gate.name == name]
+    if name == UNNAMED and config.acceptance.enabled and config.acceptance.held_out:
+        same.append(ACCEPTANCE)
+    if name in known and len(same) > 1:
+        raise RalphError(
+            f"`{name}` stands for {len(same)} checks, {', '.join(same)}: --skip would waive them all.",
+            remedy="The run's output says which one failed. Correct it (`ralph hold-out list` says where it is) or its "
+            "gate, and answer with --gate-is-right.",
+        )
     if name not in known:
         raise RalphError(
             f"There is no gate `{name}` to skip." if name else "The agent named no gate to skip.",
