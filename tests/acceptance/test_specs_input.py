@@ -185,9 +185,9 @@ def test_a_blocked_marker_may_have_no_reason_or_any_quotes_and_the_next_task_com
 
     assert project.calls() == 6
     assert {name: one["notes"] for name, one in tasks(project).items() if one["status"] == "blocked"} == {
-        name: f"The agent gave up: {reason}" for name, (_, reason) in said.items()
+        name: f"The agent says that it cannot be done: {reason}" for name, (_, reason) in said.items()
     }
-    assert 'a-3 cannot continue: The agent gave up: the "S3" key' in done.stdout
+    assert 'a-3 cannot continue: The agent says that it cannot be done: the "S3" key' in done.stdout
     assert subjects(project)[0] == "feat: A (partial)"
     assert plan(project)["specs"][0]["notes"] == "blocked: a-1, a-2, a-3, a-4, a-5"
 
