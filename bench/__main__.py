@@ -12,12 +12,14 @@ from bench import (
     audit,
     browser,
     dialects,
+    guard,
     iteration,
     journal,
     output,
     parallel,
     probe,
     receipts,
+    sandbox,
     size,
     start,
     table,
@@ -41,6 +43,8 @@ GROUPS = {
     "journal": journal.rows,
     "receipts": receipts.rows,
     "audit": audit.rows,
+    "guard": guard.rows,
+    "sandbox": sandbox.rows,
 }
 
 INTEGRITY = "`python -m bench integrity --help`: the integrity benchmark, which measures verdicts and not times."

@@ -92,9 +92,11 @@ def environment(folder: Path) -> dict[str, str]:
     return {
         "PATH": f"{BIN}:{os.environ['PATH']}",
         "HOME": str(home),
+        "RALPH_SANDBOX": "none",  # `bench sandbox` measures it; some agents here work together outside of their copies
         "LANG": "C.UTF-8",
         "TMPDIR": str(folder),
         "GIT_CONFIG_NOSYSTEM": "1",
+        "RALPH_TRUST": "1",  # `guard` measures the question
     }
 
 

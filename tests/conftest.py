@@ -46,7 +46,7 @@ class Project:
         self.path = folder / "project"
         self.home = folder / "home"
         self.script_file = folder / "agent.json"
-        self.state_file = folder / "agent.calls"
+        self.state_file = folder / "agent.calls/calls"  # in a folder of its own, which the sandbox lets the agent write
         self.env = {
             "PATH": f"{BIN}:{os.environ['PATH']}",
             "HOME": str(self.home),
@@ -54,6 +54,8 @@ class Project:
             "TMPDIR": str(folder),
             "GIT_CONFIG_NOSYSTEM": "1",
             "RALPH_NO_PROBE": "1",  # a new agent would be called once more, in every test
+            "RALPH_TRUST": "1",  # test_trust.py tests the question
+            "RALPH_SANDBOX": os.environ.get("RALPH_TEST_SANDBOX", "none"),
         }
         if template:
             shutil.copytree(template, folder, symlinks=True, dirs_exist_ok=True)
@@ -63,6 +65,7 @@ class Project:
     def _make(self) -> None:
         self.path.mkdir()
         self.home.mkdir()
+        self.state_file.parent.mkdir()
         (self.home / ".gitconfig").write_text(
             "[user]\n\tname = Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n"
         )
@@ -125,6 +128,7 @@ class Project:
         provider = {
             "command": str(RALPH),
             "args": ["scripted", str(self.script_file), "--state", str(self.state_file)],
+            "state": [str(self.state_file.parent)],
             **more.pop("provider", {}),
         }
         verify = {"default": list(gates), **more.pop("verify", {})}
@@ -270,13 +274,12 @@ def project(tmp_path: Path, template: Path) -> Iterator[Project]:
 def processes_in(folder: Path) -> list[int]:
     """Living processes that work below a folder."""
     found = []
-    for entry in Path("/proc").iterdir() if Path("/proc/self").exists() else ():
-        if entry.name.isdigit():
-            try:
-                if (entry / "cwd").readlink().is_relative_to(folder):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
+    for pid in filter(str.isdigit, os.listdir("/proc") if os.path.exists("/proc/self") else ()):  # noqa: PTH110, PTH208
+        try:
+            if f"{os.readlink(f'/proc/{pid}/cwd')}/".startswith(f"{folder}/"):  # noqa: PTH115
+                found.append(int(pid))
+        except OSError:
+            continue
     return found
 
 

@@ -30,7 +30,7 @@ COPIES = "/.ralph/worktrees/."
 """Working copies are made anew from commits, whatever is in them."""
 UNREAD = re.compile(
     r"/project/\.git/objects/(?!info)"
-    r"|/project/\.ralph/(logs/|receipts/|run/spending\.jsonl|run_state\.json|aggregate\.json|worktrees/.*\.used$)"
+    r"|/project/\.ralph/(logs/|receipts/|run/[^/]+/found/|run/spending\.jsonl|run_state\.json|aggregate\.json|worktrees/.*\.used$)"
 )
 """What the next run does not read: objects before something names them, and what was told to people."""
 TEMPORARY = re.compile(r"\.tmp$|\.lock$|/tmp_obj_|/ralph-index-|^/(?!project/|home/)")

@@ -19,6 +19,7 @@ import struct
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -177,10 +178,15 @@ def warm() -> None:
     import importlib
     import pkgutil
 
+    from pydantic import BaseModel
+
     import ralph
     from ralph import prompts
     from ralph.config import Config
+    from ralph.journal import decode, events
     from ralph.stores import records
+    from ralph.stores.task_codec import Format
+    from ralph.workflows import formats
 
     sys.path[0] = str(RALPH.parent)
     skipped = ("ralph.__main__", "ralph.demo.project")
@@ -193,12 +199,27 @@ def warm() -> None:
     for name in prompts.NAMES:
         prompts._checked(name, prompts.BUILT_IN / f"{name}.md", prompts.built_in(name))
     records._adapter()
+    for model in below(BaseModel):
+        if model.__module__.startswith("ralph."):
+            model.model_rebuild()
+    for event in events.EVENTS.values():
+        if event.kept:
+            decode._readers(event)
+    for found in filter(lambda value: isinstance(value, Format), vars(formats).values()):
+        for checked in (False, True):
+            found.codec._reader(found.part, checked)
     Config.read({"provider": {"command": "x"}, "verify": {"default": []}})
     sys.path.append(str(Path(__file__).parent.parent))
     importlib.import_module("tests.alike")  # runs that are recorded or resumed call it
     sys.path.pop()
     gc.collect()
     gc.freeze()
+
+
+def below(kind: type[Any]) -> Iterator[type[Any]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from below(one)
 
 
 def leave(code: object) -> None:

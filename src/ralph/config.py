@@ -6,13 +6,15 @@ from dataclasses import field, replace
 from pathlib import Path, PurePath
 from typing import Annotated, Literal, TypeVar
 
-from ralph import config_rules, validation
+from ralph import config_rules, limits, validation
 from ralph.config_agents import Allowance as Allowance
 from ralph.config_agents import Budget as Budget
 from ralph.config_agents import Line, RoleSettings, Seconds
 from ralph.config_agents import NamedProvider as NamedProvider
 from ralph.config_agents import Provider as Provider
 from ralph.config_agents import RaceSettings as RaceSettings
+from ralph.config_sandbox import Kind as SandboxKind
+from ralph.config_sandbox import SandboxSettings as SandboxSettings
 from ralph.config_section import Bounds, ConfigSection, Key
 from ralph.errors import RalphError
 from ralph.validation import Rules, UnusualForm
@@ -237,6 +239,9 @@ class Config(ConfigSection):
         tuple[Line, ...], "Globs of files that no agent may change, in git's syntax (** for any depth)."
     ] = ()
     integrity: Annotated[Integrity, "What follows if work weakens tests or gates."] = Integrity()
+    sandbox: Annotated[
+        SandboxKind | SandboxSettings, "What encloses agents, gates, hooks and services; a kind, or its settings."
+    ] = SandboxSettings()
     race: Annotated[RaceSettings, "Several agents attempt the same task."] = RaceSettings()
     budget: Annotated[Budget, "What a run, a plan and a task may cost."] = Budget()
     worktrees: Worktrees = Worktrees()
@@ -244,6 +249,16 @@ class Config(ConfigSection):
     browser: BrowserSettings = BrowserSettings()
     commits: Commits = Commits()
     receipts: ReceiptSettings = ReceiptSettings()
+
+    @property
+    def sandboxing(self) -> SandboxSettings:
+        """The settings of the sandbox, also if the file names only its kind."""
+        return self.sandbox if isinstance(self.sandbox, SandboxSettings) else SandboxSettings(use=self.sandbox)
+
+    @property
+    def wants_sandbox(self) -> bool:
+        """Whether the file asks for anything about the sandbox that may be impossible here."""
+        return self.sandboxing != SandboxSettings() or any(provider.state for _, provider in self.every_provider)
 
     @property
     def unused_gates(self) -> tuple[str, ...]:
@@ -281,6 +296,11 @@ class Config(ConfigSection):
         wanted = self.agent(name)
         return next((agent for agent in self.agents_for("executor") if agent.name == wanted.name), wanted)
 
+    @property
+    def every_provider(self) -> tuple[tuple[str, Provider], ...]:
+        """Every agent, with its place in the file."""
+        return (("provider", self.provider), *((f"providers.{name}", one) for name, one in self.providers.items()))
+
     def providers_for(self, roles: Iterable[str]) -> list[Provider]:
         """Every agent that may play one of these roles, each once."""
         return list(dict.fromkeys(agent.provider for role in roles for agent in self.agents_for(role)))
@@ -317,7 +337,7 @@ def load(root: Path) -> Config:
     path = root / NAME
     if not path.is_file():
         raise RalphError(f"There is no {NAME} in {root}.", remedy="Run `ralph init` to write one.")
-    return parse(validation.read(path), name=NAME)
+    return parse(validation.read(path, limits.SETTINGS), name=NAME)
 
 
 def parse(data: bytes, *, name: str = NAME) -> Config:

@@ -31,6 +31,11 @@ class Provider(ConfigSection):
     isolate: Annotated[
         bool, "Keep your own settings, hooks, memory and tool servers out of a known agent; false: let them in."
     ] = True
+    state: Annotated[
+        tuple[Line, ...] | None,
+        "Folders outside the project in which the agent keeps its state (~/… or absolute), which the sandbox lets it "
+        "write; null: those of a known agent.",
+    ] = None
     cwd: Annotated[str, "The folder, relative to the project, in which the agent starts; empty: the project."] = ""
     protocol: Annotated[
         Literal["cli", "acp"],

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePath
 
-from ralph import validation
+from ralph import config_sandbox, validation
+from ralph.slow_patterns import why_slow
 from ralph.workspace import RALPH, is_inside
 
 DEFAULT = "default"
@@ -28,8 +29,10 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     for where, provider in _providers(document).items():
         yield from _start(where, provider)
         yield from _protocol(where, provider)
+        yield from _state(where, provider)
     yield from _roles(document)
     yield from _race(document)
+    yield from config_sandbox.mistakes_in(document)
 
 
 def _no_gates(document: validation.Json) -> Iterable[str]:
@@ -172,6 +175,13 @@ def _start(where: str, provider: validation.Json) -> Iterable[str]:
         yield f"{where}.cwd: {cwd!r} is outside the project"
 
 
+def _state(where: str, provider: validation.Json) -> Iterable[str]:
+    state = provider.get("state")
+    for index, path in enumerate(state if isinstance(state, list) else ()):
+        if isinstance(path, str) and not path.startswith(("/", "~/")):
+            yield f"{where}.state[{index}]: {path!r} is neither absolute nor below ~/"
+
+
 def _protocol(where: str, provider: validation.Json) -> Iterable[str]:
     """What one way to talk to an agent has and the other has not."""
     if provider.get("protocol") == "acp" and provider.get("dialect") is not None:
@@ -207,8 +217,12 @@ def _misplaced(path: str) -> str:
 def _pattern(where: str, text: str) -> Iterable[str]:
     try:
         re.compile(text)
-    except re.error as error:
-        yield f"{where}: {text!r} is not a regular expression ({error})"
+    except (re.error, RecursionError, OverflowError) as error:
+        yield f"{where}: {text[:100]!r} is not a regular expression ({error})"
+        return
+    why = why_slow(text)
+    if why:
+        yield f"{where}: {text[:100]!r} can take for ever to search: {why}"
 
 
 def _repeated_names(document: validation.Json, key: str) -> Iterable[str]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, Field, fields
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, Optional, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, create_model
+from pydantic import BaseModel, ConfigDict, Discriminator, Tag, create_model
 from pydantic import Field as Constraint
 
 from ralph import validation
 from ralph.config_section import Bounds, ConfigSection, Kind, noted
-from ralph.validation import Json, Rules
+from ralph.validation import OTHER, TEXT, Json, Rules
 
 S = TypeVar("S", bound=ConfigSection)
 Made = Any  # an annotation or a default, made at run time
@@ -54,12 +54,22 @@ def _annotation(kind: Kind) -> Made:
         }
         return Annotated[_annotation(inner[0]), Constraint(**given)] if given else _annotation(inner[0])
     if form in (Union, UnionType):
-        return Optional[_annotation(inner[0])]  # noqa: UP045 - made at run time
+        return _union([one for one in inner if one is not NoneType], or_none=NoneType in inner)
     if form is tuple:
         return tuple[_annotation(inner[0]), ...]  # type: ignore[misc]  # likewise
     if form is dict:
         return dict[inner[0], _annotation(inner[1])]  # type: ignore[misc, valid-type]  # likewise
     return model(kind) if isinstance(kind, type) and issubclass(kind, ConfigSection) else kind
+
+
+def _union(kinds: list[Kind], *, or_none: bool) -> Made:
+    """Return the union of kinds. Of two, the first is a text; a mistake is told as one of the kind that was meant."""
+    made = [_annotation(kind) for kind in kinds]
+    if len(made) == 1:
+        return Optional[made[0]] if or_none else made[0]  # noqa: UP045 - made at run time
+    text, other = made
+    choose = Discriminator(lambda value: TEXT if isinstance(value, str) else OTHER)
+    return Annotated[Annotated[text, Tag(TEXT)] | Annotated[other, Tag(OTHER)], choose]
 
 
 def _default(one: Field[Made]) -> Made:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin
 
 from ralph.frozen import Frozen
@@ -99,9 +100,8 @@ def _made(kind: Kind, bounds: Bounds) -> Read:
     inner = get_args(kind)
     if form is Annotated:
         return _made(inner[0], next((one for one in inner[1:] if isinstance(one, Bounds)), bounds))
-    if form in (Union, UnionType):  # always with None
-        some = _made(inner[0], bounds)
-        return lambda value: None if value is None else some(value)
+    if form in (Union, UnionType):
+        return _any_of([_made(one, bounds) for one in inner if one is not NoneType], or_none=NoneType in inner)
     if form is Literal:
         return _where(str, lambda value: value in inner)
     if form is tuple:
@@ -112,6 +112,18 @@ def _made(kind: Kind, bounds: Bounds) -> Read:
         table = _where(dict, lambda value: True)
         return lambda value: {name(key): one(item) for key, item in table(value).items()}
     return _scalar(kind, bounds)
+
+
+def _any_of(readers: list[Read], *, or_none: bool) -> Read:
+    def read(value: object) -> object:
+        if value is None and or_none:
+            return None
+        for reader in readers:
+            with suppress(UnusualForm):
+                return reader(value)
+        raise UnusualForm
+
+    return read
 
 
 def _scalar(kind: Kind, bounds: Bounds) -> Read:

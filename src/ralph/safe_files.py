@@ -11,12 +11,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from ralph import limits
 from ralph.errors import RalphError
 
 OWN = (".ralph", ".ralph-sessions")
 WORKTREES = "worktrees"  # below it are checkouts, which are the project's
 FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-MAX_BYTES = 16 << 20  # of a file that an agent wrote and Ralph reads
+MAX_BYTES = limits.OWN
 MAX_PATH = 4096 - 256  # bytes of a path that the system takes, with room for one more name
 NEW = os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -87,6 +88,16 @@ def open_old(path: Path) -> BinaryIO:
         os.close(descriptor)
         raise OSError(errno.EINVAL, "Not a regular file", str(path))
     return os.fdopen(descriptor, "rb")
+
+
+def beginning(path: Path, size: int) -> bytes:
+    """The first bytes of a regular file or of what a link leads to; raise an OSError for a pipe, without blocking."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise OSError(errno.EINVAL, "It is not a regular file", str(path))
+        return file.read(size)
 
 
 def from_home(path: str) -> Path:

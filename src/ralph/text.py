@@ -16,6 +16,7 @@ SEQUENCE = lazy(
 LEFT_OVER = lazy(rf"(?:(?:\x1b\[|\x9b)[0-?]*[ -/]*|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f]){_STRING}\x1b?|\x1b[ -/]*)\Z")
 """A sequence that the text's end cuts off."""
 MAX_LEFT_OVER = 4_096
+CODES = lazy(r"[\x80-\x9f]")
 UNPRINTABLE = lazy(r"[^\n\t -~\xa1-\xac\xae-\u02ff\u0370-\u05ff\u3041-\u30ff\u4e00-\u9fff\uac00-\ud7a3]")
 """Characters that need a closer look: all but those of the most common scripts."""
 JOINED = lazy(r"(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
@@ -30,7 +31,11 @@ CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\n\t")
 
 def strip_ansi(text: str) -> str:
     """Return text without terminal control sequences, also without one that is cut off at its end."""
-    return LEFT_OVER.sub("", SEQUENCE.sub("", text)) if "\x1b" in text or not text.isascii() else text
+    if "\x1b" not in text and not CODES.search(text):
+        return text
+    text = SEQUENCE.sub("", text)
+    cut_off = LEFT_OVER.search(text, max(0, len(text) - MAX_LEFT_OVER))
+    return text[: cut_off.start()] if cut_off else text
 
 
 def plain(text: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from ralph import limits, safe_files
 from ralph.errors import RalphError
 
 if TYPE_CHECKING:
@@ -18,7 +19,10 @@ M = TypeVar("M", bound="BaseModel")
 Json = dict[str, object]
 Rules = Callable[[Json], Iterable[str]]
 MAX_SHOWN = 50
+TEXT, OTHER = "(text)", "(other)"
+"""The two forms of a value that may be a text or something else; no part of a place in a file."""
 NUL = b"\\u0000"
+TOO_DEEP = "it is nested too deeply: it has more than 200 levels"
 EXACT = 1 << 53  # whole numbers up to here are exact as floats
 WORDS = frozenset({"notes", "learnings", "reason", "summary", "output"})  # said, and never made a command of
 
@@ -39,14 +43,47 @@ class Mistakes(RalphError):
         self.mistakes = mistakes
 
 
-def read(path: Path) -> bytes:
+def read(path: Path, most: int = limits.FILE) -> bytes:
     """A file's bytes, or an error that says why it cannot be read."""
     try:
-        return path.read_bytes()
+        data = safe_files.beginning(path, most + 1)
     except FileNotFoundError:
         raise RalphError(f"{path} does not exist.") from None
     except OSError as error:
         raise RalphError(f"{path} could not be read: {error.strerror}.") from None
+    if len(data) > most:
+        raise too_large(str(path), path.stat().st_size, most)
+    return data
+
+
+def found(path: Path, most: int = limits.FILE) -> bytes | None:
+    """A file's bytes; None if there is no such file, and an error if it is too large."""
+    try:
+        return read(path, most)
+    except RalphError:
+        if path.is_file() and path.stat().st_size > most:
+            raise
+        return None
+
+
+def too_large(name: str, size: int, most: int) -> RalphError:
+    return RalphError(
+        f"{name} is too large: it has {size / 1e6:,.1f} MB, and Ralph reads at most {most / 1e6:,.1f} MB.",
+        remedy="Remove what does not belong there, or divide it into several plans or files.",
+    )
+
+
+def weigh(data: bytes, *, name: str) -> None:
+    """Refuse JSON that would take too much time or memory, before it is parsed."""
+    if len(data) > limits.FILE:
+        raise too_large(name, len(data), limits.FILE)
+    count = data.count(b"{") + data.count(b"[")
+    if count > limits.VALUES:
+        raise Mistakes(
+            name,
+            [f"it has {count:,} objects and lists, and Ralph reads at most {limits.VALUES:,}"],
+            "Divide it into several plans or files.",
+        )
 
 
 def parse(model: type[M], data: bytes, *, name: str, rules: Rules | None = None, remedy: str = "") -> M:
@@ -67,6 +104,14 @@ def check(model: type[M], data: bytes, where: tuple[int | str, ...] = ()) -> tup
         return model.model_validate_json(data, strict=True, by_alias=True, by_name=False), []
     except ValidationError as error:
         return None, [_describe(item, model, where) for item in error.errors(include_url=False)]
+
+
+def check_lengths(document: Json, *, name: str) -> None:
+    """Refuse a document with too many tasks: everything that Ralph does with it would take minutes."""
+    for key, value in document.items():
+        if isinstance(value, list) and len(value) > limits.TASKS:
+            mistake = f"{key}: it has {len(value):,} entries, and Ralph reads at most {limits.TASKS:,}"
+            raise Mistakes(name, [mistake], "Divide it into several plans.")
 
 
 def parse_plainly(data: bytes) -> Json:
@@ -92,14 +137,18 @@ def parse_object(data: bytes, *, name: str) -> Json:
     """`data` as a JSON object."""
     from pydantic_core import from_json
 
+    weigh(data, name=name)
     try:
         document = from_json(without_mark(data), allow_inf_nan=False)
     except ValueError as error:
+        if "recursion limit" in str(error):
+            raise Mistakes(name, [TOO_DEEP], "Write it with fewer levels.") from None
         raise Mistakes(name, [f"not valid JSON: {error}"], "Fix the file at that position.") from None
     except RecursionError:
-        raise Mistakes(name, ["it is nested too deeply"], "Write it with fewer levels.") from None
+        raise Mistakes(name, [TOO_DEEP], "Write it with fewer levels.") from None
     if not isinstance(document, dict):
         raise Mistakes(name, [f"expected an object at the top, found {_kind(document)}"], "Write it as { … }.")
+    check_lengths(document, name=name)
     if NUL in data:
         mistakes = [f"{location_text(where)}: contains a NUL character" for where in _with_nul(document)]
         if mistakes:
@@ -142,7 +191,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def _describe(error: ErrorDetails, model: type[BaseModel], where: tuple[int | str, ...]) -> str:
-    location = error["loc"]
+    location = tuple(part for part in error["loc"] if part not in (TEXT, OTHER))
     if location[-1:] == ("[key]",):
         known = re.findall(r"'([^']*)'", error["msg"])
         return f"{location_text((*where, *location[:-1]))}: unknown key{nearest(str(location[-2]), known)}"

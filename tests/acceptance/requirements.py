@@ -91,7 +91,7 @@ class Empty(Project):
 
     def files(self) -> dict[str, bytes]:
         """Everything below the test's folder but git's, calls, logs, working copies, receipts, what a run remembers."""
-        skipped = {".git", "logs", "run", "worktrees", "receipts", self.state_file.name}
+        skipped = {".git", "logs", "run", "worktrees", "receipts", self.state_file.parent.name}
         return {
             str(path.relative_to(self.folder)): path.read_bytes()
             for path in sorted(self.folder.rglob("*"))

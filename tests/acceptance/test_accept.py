@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import re
 import signal
+import subprocess
+import sys
 
 import pytest
 
+from ralph.process.brand import brand_for
 from tests.acceptance.test_request_plan import terminal
 from tests.conftest import VERIFIED, Project, does, wait_for
 
 ACCEPT = "ralph accept auth US-001 --why lazy --yes"
 NAKED = 'env -i PATH="$PATH" HOME="$HOME"'
+LEFT = "os.execvp('sh', sys.argv[1:])"
 INSIDE = "Only a person can do this, but a run called it."
 
 
@@ -54,6 +58,16 @@ def test_a_gate_of_ralph_verify_cannot_even_as_a_daemon_or_with_a_terminal_of_it
 
     assert INSIDE in said(blocked)
     assert not blocked.story().get("passes")
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux keeps a brand")
+def test_what_outlived_its_run_cannot_with_nothing_but_its_limits_left(blocked: Project) -> None:
+    blocked.ralph("run", "auth", code=3)
+    code = f"import os, sys; from ralph.process.brand import branding\nwith branding({brand_for('a-run')}): {LEFT}"
+    command = [sys.executable, "-c", code, "sh", "-c", f"{NAKED} {ACCEPT}"]
+    done = subprocess.run(command, cwd=blocked.path, env=blocked.env, text=True, capture_output=True)
+    assert INSIDE in done.stderr
+    assert not blocked.story()["passes"]
 
 
 def test_a_person_can_in_a_terminal_and_in_a_script_that_says_so(blocked: Project) -> None:

@@ -95,8 +95,8 @@ def test_killed_for_real_what_still_runs_does_no_harm(tmp_path: Path) -> None:
 def test_an_agent_that_outlived_ralph_and_its_warden_ends_before_the_story_starts_again(project: Project) -> None:
     project.config("true")
     project.stories("One")
-    # The first agent would go on writing for ever, in a session of its own, if nobody ended it.
-    endless = "setsid sh -c 'while :; do echo alive >> $HOME/../orphan.log; sleep 0.05; done' & wait"
+    # The first agent would go on writing for ever, in a session and an environment of its own, if nobody ended it.
+    endless = "env -i HOME=$HOME setsid sh -c 'while :; do echo alive >> $HOME/../orphan.log; sleep 0.05; done' & wait"
     project.script(does("US-001", "a.txt", times=1, run=[endless]), does("US-001", "b.txt"), VERIFIED)
     orphan_log = project.folder / "orphan.log"
     run = project.start("run", "auth")

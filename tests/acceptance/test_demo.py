@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 from pathlib import Path
 
@@ -71,4 +72,5 @@ def test_on_a_terminal_there_are_colours_and_a_living_line(project: Project) -> 
     assert "\x1b[32m" in text
     assert "… agent python working" in text
     assert "\r\x1b[2K" in text
-    assert Path(text.split("To explore it (")[1].split(")")[0]).is_dir()
+    where = re.search(r"To explore it\s+\((\S+)\)", text)  # a long path is on a line of its own
+    assert where and Path(where[1]).is_dir()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.acceptance import requests, sessions, specs
 from tests.acceptance.test_request_plan import terminal
 from tests.conftest import Project
 
@@ -61,7 +62,7 @@ def shown(project: Project, *args: str) -> str:
 READING = [
     ("status",), ("status", "auth"), ("status", "--task", "US-001", "auth"), ("next",), ("logs",), ("logs", "--list"),
     ("logs", "--follow"), ("attempts", "auth"), ("attempts", "auth", "US-001/1", "--diff"), ("learnings",),
-    ("worktrees",), ("validate",), ("attest", "show", "ralph/auth"), ("clean", "--dry-run"), ("doctor",), ("--help",),
+    ("worktrees",), ("validate",), ("attest", "show", "ralph/auth"), ("clean", "--dry-run"),
     ("run", "nothing\x1b[2J"), ("status", "nothing\u202e"),
 ]  # fmt: skip
 JSON = [
@@ -92,3 +93,78 @@ def test_no_planted_text_acts_on_a_terminal_a_log_or_a_prompt(planted: Project) 
         for line in lines:
             json.loads(line)
     assert evil("title") == planted.plan_at("ralph/auth")["userStories"][0]["title"]
+
+
+def check(project: Project, target: str, task: str, *reading: tuple[str, ...]) -> None:
+    """Run a plan once on a terminal, then read it in every way; nothing acts on the terminal, in logs or prompts."""
+    commands = [
+        ("run", target, "--once", "--no-probe"), ("status", target), ("status", target, "--task", task),
+        ("next",), ("logs",), ("attempts", target), ("learnings", target), ("validate",), *reading,
+    ]  # fmt: skip
+    for args in commands:
+        text = shown(project, *args)
+        assert not acts(OWN_CODES.sub("", text)), (args, text)
+    for path in (*project.path.glob(".ralph/logs/*/*"), *project.path.glob(".ralph/logs/*.log")):
+        if path.is_file():
+            assert not acts(path.read_text()), path
+    prompts = project.prompts()
+    assert prompts, shown(project, "run", target, "--once", "--no-probe")
+    assert not [text for text in prompts if acts(text)]
+    assert not acts(project.git("log", "--all", "--format=%B"))
+
+
+TURN = {
+    "run": [f"printf x > 'name{EVIL}.txt'; git add -A; git commit -qm 'feat: {evil('subject')}'"],
+    "say": [f"<ralph>LEARNING:{evil('learned')}</ralph>", evil("words")],
+    "done": True,
+}
+
+
+def test_specs(project: Project) -> None:
+    tasks = (specs.task("one-1", evil("do")), specs.task("one-2", evil("more")))
+    specs.write_plan(project, {**specs.spec("one", *tasks), "name": evil("Spec")})
+    project.config(f"echo 'gate{EVIL}'")
+    project.script({**TURN, "then": ["<TASK_DONE>"]})
+    check(project, "specs", "one-1")
+
+
+def test_a_request(project: Project) -> None:
+    requests.write_plan(project, {**requests.task(evil("title")), "description": evil("description")})
+    state = json.loads(project.read(".ralph/state.json")) | {"original_request": evil("wish"), "summary": evil("sum")}
+    project.write(".ralph/state.json", json.dumps(state))
+    project.git("commit", "-qam", "Hostile")
+    project.config(f"echo 'gate{EVIL}'")
+    project.script(TURN)
+    check(project, "request", "task-001")
+
+
+def test_requirements(project: Project) -> None:
+    task = {"id": "T-001", "title": evil("title"), "description": evil("do"), "acceptance_criteria": [evil("it")]}
+    plan = {
+        "version": 1,
+        "project": evil("app"),
+        "description": evil("about"),
+        "tasks": [task],
+        "setup": {"done": True},
+    }
+    project.write(".ralph/prd.json", json.dumps(plan))
+    steps = [{"name": "work", "type": "agent"}, {"name": "tests", "type": "verify"}]
+    project.write(".ralph/configs/default.json", json.dumps({"steps": steps}))
+    project.write(".ralph/requirements.md", evil("# Needs") + "\n")
+    project.write(".ralph/learnings.md", f"- {evil('note')}\n")
+    project.git("add", "-A")
+    project.git("commit", "-qm", "Plan")
+    project.config(f"echo 'gate{EVIL}'")
+    project.script(TURN)
+    check(project, "requirements", "T-001")
+
+
+def test_a_session(project: Project) -> None:
+    sessions.plan(project, "task-1")
+    for name in ("tasks.md", "progress.md"):
+        path = f"{sessions.FOLDER}/{name}"
+        project.write(path, project.read(path).replace("Do task-1", evil("Do task-1").replace("\r", "")))
+    project.write(f"{sessions.FOLDER}/plan.md", f"# {evil('Weather')}\n\n## Goal & Success Criteria\n- warm\n")
+    project.git("commit", "-qam", "Hostile")
+    sessions.plays(project, f"execute*) execute; git commit -qam 'feat: {evil('subject')}'; echo '{evil('words')}' ;;")
+    check(project, sessions.ID, "task-1", ("session", "list"), ("session", "show", sessions.ID))

@@ -1012,7 +1012,7 @@ def test_r4_6_the_context_stays_within_2500_characters_and_keeps_what_fits_the_t
 
     head = head_of(founded.prompts()[0])
     assert 2000 < len(head) <= 2500
-    learned = head.split("Recent learnings:\n")[1].splitlines()
+    learned = head.split("Recent learnings:\n<output-")[1].split("\n</output-")[0].splitlines()[1:]
     assert learned[0] == "- The warehouse needs blue paint"
     assert learned[1] == notes[-1], "then the newest"
     assert set(learned[1:]) <= set(notes), "cut only at line ends"

@@ -41,6 +41,8 @@ def finished(project: Project) -> Project:
     project.git("add", "-A")
     project.git("commit", "-qm", "Plan")
     project.ralph("run", "auth")
+    project.ralph("trust", "--yes")
+    del project.env["RALPH_TRUST"]
     return project
 
 

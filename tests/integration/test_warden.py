@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
@@ -13,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ralph.process import brand, cgroup, sweep
+from ralph.process import brand, cgroup, sweep, warden
 from tests.conftest import wait_for, warden_of
 from tests.integration.conftest import FOREVER, alive, executable, in_the_background, numbers, wait_until_written
 
@@ -167,21 +168,20 @@ def test_it_costs_next_to_nothing_and_holds_nothing_open(tmp_path: Path) -> None
 
 
 def test_a_brand_stays_whatever_a_program_does_to_its_environment_and_session(tmp_path: Path) -> None:
-    number = brand.new_brand()
-    with brand.branding(number):
-        assert brand.brand_of(os.getpid()) == number
+    with brand.branding(brand.brand_for(str(tmp_path))):
+        assert brand.brand_of(os.getpid()) == brand.brand_for(str(tmp_path))
         subprocess.run(["/bin/sh", "-c", UNKNOWN], cwd=tmp_path, check=True)
     (pid,) = numbers(wait_until_written(tmp_path / "pids"))
     try:
         assert brand.brand_of(os.getpid()) == 0
-        assert sweep.started_by(number, "no-such-run.") == {pid}
-        assert sweep.started_by(number + 1, "no-such-run.") == set()
+        assert sweep.started_by(str(tmp_path)) == {pid}
+        assert sweep.started_by(f"{tmp_path}2") == set()
     finally:
         os.kill(pid, signal.SIGKILL)
 
 
 def test_where_a_control_group_can_be_made_the_kernel_ends_what_has_no_brand_either(tmp_path: Path) -> None:
-    if not (group := cgroup.made(brand.new_brand())):
+    if not (group := cgroup.made(brand.brand_for(str(tmp_path)))):
         pytest.skip("no control group can be made here")
     cgroup.end(group)
     assert not group.exists()
@@ -193,3 +193,23 @@ def test_where_a_control_group_can_be_made_the_kernel_ends_what_has_no_brand_eit
         process.kill()
         all_gone(tmp_path)
     wait_for(lambda: not group.exists())
+
+
+def test_a_warden_that_cannot_wait_is_not_started_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = tmp_path / "warden.sh"
+    script.write_text(f"echo started >> {tmp_path}/starts\n")
+    monkeypatch.setattr(warden, "SCRIPT", script)
+
+    def starts() -> int:
+        return len((tmp_path / "starts").read_text().splitlines())
+
+    async def run() -> None:
+        with warden.guarding("run"):
+            for _ in range(1000):  # until no more are started for a while
+                before = starts()
+                await asyncio.sleep(0.1)
+                if before == starts():
+                    break
+
+    asyncio.run(run())
+    assert starts() == warden.MAX_REPLACED + 1

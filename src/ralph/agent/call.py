@@ -26,6 +26,7 @@ from ralph.frozen import Frozen
 from ralph.plan.usage import Usage
 from ralph.process import environment, spawn
 from ralph.process.child import Child
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Redactor, Secrets
 from ralph.process.spawn import Limits, OpenInput, ProcessEnd
 from ralph.text import PlainStream
@@ -79,6 +80,7 @@ class AgentCall(Frozen):
     watcher: Callable[[str], None] | None = None
     tap: Callable[[Stream, bytes], None] | None = None  # gets all output as it arrives, without secrets
     meter: Callable[[Usage], None] | None = None  # gets the running total whenever it has changed
+    within: Enclosure | None = None  # the sandbox around it
 
 
 def check_installed(provider: Provider, folder: Path) -> str:
@@ -203,6 +205,7 @@ async def _make(call: AgentCall, env: Mapping[str, str], added: tuple[str, ...])
             limits=limits,
             started=conversation.begin if conversation else children.append,
             parting=conversation.part if conversation else None,
+            within=call.within,
         )
         out.close()
         err.close()

@@ -13,6 +13,7 @@ from ralph.frozen import Frozen
 from ralph.git.objects import GITLINK, TreeEntry, batched, write_object
 from ralph.git.repo import HOOKS_TIMEOUT, failed
 from ralph.git.trees import NOTHING, changes_between, with_entries
+from ralph.process.enclosure import Enclosure
 from ralph.process.spawn import ProgramOutput, capture
 
 RAW = re.compile(r":(\d{6}) (\d{6}) [0-9a-f]+ ([0-9a-f]+) [A-Z]\d*\0([^\0]*)\0")
@@ -31,7 +32,14 @@ class HookedCommit(Frozen):
 
 
 async def commit_with_hooks(
-    copy: WorkingCopy, base: str, work: str, message: str, env: Mapping[str, str], *, owner: str
+    copy: WorkingCopy,
+    base: str,
+    work: str,
+    message: str,
+    env: Mapping[str, str],
+    *,
+    owner: str,
+    within: Enclosure | None = None,
 ) -> HookedCommit:
     """Commit `work` on `base` as a person would; hooks may change files and the message.
 
@@ -43,7 +51,9 @@ async def commit_with_hooks(
     git = ("git", "-c", f"core.hooksPath={repo.hooks()}", "-c", "commit.gpgSign=false", "-c", "gc.auto=0")
 
     async def run(*args: str) -> ProgramOutput:
-        return await capture([*git, *args], cwd=copy.folder, env=marked, seconds=HOOKS_TIMEOUT, owner=owner)
+        return await capture(
+            [*git, *args], cwd=copy.folder, env=marked, seconds=HOOKS_TIMEOUT, owner=owner, within=within
+        )
 
     commit = ("commit", "--quiet", "--allow-empty", "--message", message)
     try:

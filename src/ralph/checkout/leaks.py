@@ -7,10 +7,10 @@ import os
 from collections.abc import Iterable, Iterator
 
 from ralph.frozen import Frozen
-from ralph.git.objects import GITLINK, TreeEntry, batched, read_object, write_object
+from ralph.git.objects import GITLINK, TreeEntry, write_object
 from ralph.git.parse import TreeChange
-from ralph.git.repo import Repo, failed
-from ralph.git.trees import NOTHING, with_entries
+from ralph.git.repo import Repo
+from ralph.git.trees import NOTHING, blobs, with_entries
 from ralph.process.secret_values import is_ordinary
 
 MAX_NAMED = 10
@@ -55,7 +55,7 @@ async def without_secrets(
     found: list[Leak] = []
     for at in range(0, len(wanted), BATCH):
         some = wanted[at : at + BATCH]
-        contents = await _contents(repo, [one.new for one in some])
+        contents = await blobs(repo, [one.new for one in some])
         found += await asyncio.to_thread(lambda s=some, c=contents: list(_search(repo, s, c)))  # type: ignore[misc]
     if not found:
         return tree, ()
@@ -97,18 +97,6 @@ def _clean_entry(repo: Repo, leak: Leak) -> TreeEntry | None:
         return None
     data = repo.secrets.without(leak.data, [place for places in leak.values.values() for place in places])
     return TreeEntry(mode, write_object(repo.git_dir, "blob", data, repo.algorithm))
-
-
-async def _contents(repo: Repo, names: list[str]) -> dict[str, bytes]:
-    """Return blobs by name; new ones are loose, so git is rarely asked."""
-    found = {name: data for name in names if (data := read_object(repo.git_dir, name)) is not None}
-    missing = list(dict.fromkeys(name for name in names if name not in found))
-    if not missing:
-        return found
-    done = await repo.ask("cat-file", "--batch", stdin="".join(f"{name}\n" for name in missing).encode())
-    if done.code:
-        raise failed(("cat-file",), repo.git_dir, done)
-    return found | {name: data or b"" for name, (_, data) in zip(missing, batched(done.out), strict=True)}
 
 
 async def _has(repo: Repo, base: str, value: str) -> bool:

@@ -97,7 +97,7 @@ def _folders(parent: Path) -> list[Path]:
 
 def _used_for(folder: Path) -> dict[str, object]:
     try:
-        used = json.loads(_note(folder).read_bytes())
+        used = json.loads(safe_files.read(_note(folder)) or b"{}")
     except (OSError, ValueError, RecursionError):
         return {}
     return used if isinstance(used, dict) else {}

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from ralph import config as configuration
+from ralph import limits, validation
 from ralph import workspace as workspaces
+from ralph.cli.trusting import load_trusted, trust_option
 from ralph.errors import RalphError
 from ralph.journal.writer import Listener
 from ralph.views import words
@@ -37,13 +38,14 @@ valid answer, nothing changes.""",
 @click.argument("work")
 @click.option("--model", help="The model that plans the tasks.")
 @click.option("--json", "as_json", is_flag=True, help="Print the new tasks as JSON.")
+@trust_option
 def command(work: str, model: str | None, as_json: bool) -> int:
     """Turn WORK, a Markdown file or a sentence, into new tasks."""
     workspace = workspaces.find(Path.cwd())
     text = _text(work)
     target = find(workspace, TARGET)
     target.needed_plan()  # report a broken plan before calling an agent
-    config = configuration.load(workspace.root).with_model("planner", model)
+    config = load_trusted(workspace).with_model("planner", model)
     view = TerminalView(quiet=as_json, folder=workspace.root)
     listener: Listener = _ignore if as_json else view
     branch = target.branch.name if target.branch else ""
@@ -77,7 +79,7 @@ def _text(work: str) -> str:
     path = Path(work) if len(work) <= MAX_NAME and "\n" not in work else None
     if path and path.is_file():
         try:
-            work = path.read_text(encoding="utf-8-sig")
+            work = validation.read(path, limits.NOTES).decode("utf-8-sig")
         except UnicodeDecodeError:
             raise RalphError(f"{path} is not UTF-8 text.", remedy="Save it as UTF-8 Markdown.") from None
     elif path and path.suffix in (".md", ".txt") and " " not in work:

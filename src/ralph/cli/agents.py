@@ -67,7 +67,7 @@ def _row(one: InstalledAgent) -> dict[str, object]:
         "args": list(agent.args),
         "install": agent.install,
         "permission": agent.permission_note,
-        "state": agent.state or None,
+        "state": [f"~/{path}" for path in agent.state],
         "takesModel": bool(agent.model_args),
         "takesContext": bool(agent.context_args),
         "takesTools": bool(agent.tools_args),

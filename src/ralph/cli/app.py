@@ -38,6 +38,7 @@ SECTIONS = {
     },
 }
 MORE = {
+    "trust": "Approve what this project's configuration starts on your machine.",
     "approve": "Approve what a held task changed about the checks (`ralph decide --approve`).",
     "prd": "Make or change a feature's plan (`ralph plan NAME`).",
     "start": "Run the request; `start plan`, `start build`: plan and run the specs.",

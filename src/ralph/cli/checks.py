@@ -10,4 +10,8 @@ MARKS = {"good": ("✓", "green"), "note": ("!", "yellow"), "bad": ("✗", "red"
 
 def show(check: Check) -> None:
     mark, colour = MARKS[check.state]
-    say(styled(mark, fg=colour), f" {check.what}" + (f"\n    → {check.remedy}" if check.remedy else ""))
+    say(
+        styled(mark, fg=colour),
+        " " + check.what.replace("\n", "\n    "),
+        f"\n    → {check.remedy}" if check.remedy else "",
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shutil
 import sys
@@ -22,6 +23,7 @@ from ralph.agent.isolated import opened
 from ralph.agent.probe.remembered import is_probed
 from ralph.cli.checks import show
 from ralph.cli.probing import ProbeCheck, probed
+from ralph.cli.trusting import approval_check, load_trusted, trust_option
 from ralph.config import ROLES, Config, Provider
 from ralph.errors import EXIT_ERROR, EXIT_LIMIT, RalphError
 from ralph.git import read as git_read
@@ -52,6 +54,7 @@ Examples:
 Exit codes: 0 everything is there, 1 something is wrong, 4 only a limit or the network is a problem.""",
 )
 @click.option("--probe", is_flag=True, help="Call each configured agent to find out whether it works here.")
+@trust_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(probe: bool, as_json: bool) -> int:
     """Check that Ralph has everything it needs: git, the repository, the configuration, the agent, the gates."""
@@ -72,11 +75,12 @@ def command(probe: bool, as_json: bool) -> int:
 
 def _probe(tell: Callable[[Check], object]) -> list[Check]:
     try:
-        root = workspaces.find(Path.cwd()).root
-        config = configuration.load(root)
+        workspace = workspaces.find(Path.cwd())
+        configuration.load(workspace.root)
     except RalphError:
         return []  # examine has said why
-    return probed(map(config.provider_for, ROLES), root, tell)
+    config = load_trusted(workspace)
+    return probed(map(config.provider_for, ROLES), workspace, config, tell)
 
 
 def examine(*, probe: bool = False) -> Iterator[Check]:
@@ -97,11 +101,13 @@ def examine(*, probe: bool = False) -> Iterator[Check]:
         yield Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
         return
     yield Check("good", configuration.NAME)
+    yield approval_check(workspace, config)
     yield from _agents(workspace, config, probe=probe)
     if noted := opened(map(config.provider_for, ROLES)):
         yield Check("note", noted)
     yield from _gates(config)
     yield from _browser(config)
+    yield _sandbox(workspace, config)
     for target in targets:
         yield from workflow_of(target).entry.examine(workspace, config, target)
     owner = lock.holder(workspace.lock)
@@ -187,6 +193,24 @@ def _browser(config: Config) -> Iterator[Check]:
         yield Check("bad" if is_needed else "note", error.what, error.remedy)
         return
     yield Check("good", f"browser {path}, driven by Playwright {playwright_version()}")
+
+
+def _sandbox(workspace: Workspace, config: Config) -> Check:
+    """Says what encloses agents and gates here, or why nothing does."""
+    from ralph.sandbox.backends import BACKENDS, INSTALL, problem
+    from ralph.sandbox.sandbox import prepared
+
+    try:
+        sandbox = prepared(config, workspace, ())
+    except RalphError as error:
+        return Check("bad", "\n    ".join((error.what, *error.details)), error.remedy)
+    if sandbox.backend:
+        hidden = ", ".join(str(path).replace(str(Path.home()), "~", 1) for path in sandbox.hidden_from_all)
+        return Check("good", f"sandbox {sandbox.backend.name}: {sandbox.backend.about}\n    hidden: {hidden}")
+    if config.sandboxing.use == "none" or "RALPH_SANDBOX" in os.environ:
+        return Check("note", "the sandbox is switched off: agents and gates can do what you can")
+    why = "".join(f"\n    {one.name}: {problem(one)}" for one in BACKENDS)
+    return Check("note", f"no sandbox works here: agents and gates can do what you can{why}", f"{INSTALL}.")
 
 
 def _gates(config: Config) -> Iterator[Check]:

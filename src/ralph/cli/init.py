@@ -12,6 +12,7 @@ import click
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.dialects import AGENTS, KnownAgent, known
+from ralph.cli.trusting import approve_new, load_trusted
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import read as git_read
@@ -178,7 +179,7 @@ def _from_requirements(
 def _config_now(workspace: Workspace, agent: KnownAgent, verify: tuple[str, ...], *, follow: bool) -> Config:
     """The existing configuration, or the one that will be written."""
     if (workspace.root / configuration.NAME).exists():
-        return configuration.load(workspace.root)
+        return load_trusted(workspace)
     return configuration.parse(_config(agent, verify, follow=follow).encode())
 
 
@@ -216,6 +217,8 @@ def write(
             made.append(SCHEMA)
     except OSError as error:
         raise RalphError(f"{error.filename} could not be written: {error.strerror}.") from None
+    if configuration.NAME in made:
+        approve_new(workspace)
     return made
 
 

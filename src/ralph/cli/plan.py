@@ -10,6 +10,7 @@ from click.core import ParameterSource
 
 from ralph import workspace as workspaces
 from ralph.cli.plan_request import PlanFlags, plan_request
+from ralph.cli.trusting import trust_option
 from ralph.errors import RalphError
 from ralph.views.lines import say
 from ralph.workflows.feature import locate as features
@@ -31,7 +32,7 @@ ANOTHER_WAY = {
     "request": 'Say what you want in a sentence: ralph plan "What you want"',
 }
 SPECS_FOLDER = "specs"
-ALWAYS = ("words", "style", "source", "yes", "color")
+ALWAYS = ("words", "style", "source", "yes", "color", "trust")
 EXAMPLES = """\b
 Examples:
   ralph plan "Build a REST API for user management"     research, your decisions, independent tasks
@@ -71,6 +72,7 @@ Planning builds nothing. Read the plan, then start it with `ralph run`."""
 @click.option("--model", help="The model to pass to the agent.")
 @click.option("-q", "--quiet", is_flag=True, help="Print only warnings and the plan.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON.")
+@trust_option
 @click.pass_context
 def command(
     ctx: click.Context,

@@ -11,6 +11,7 @@ from ralph import workspace as workspaces
 from ralph.cli.questions import DecisionOptions, OpenQuestion, read_answers
 from ralph.cli.running import restore_after_kill
 from ralph.cli.show_plan import needed, show_plan
+from ralph.cli.trusting import load_trusted
 from ralph.config import Config
 from ralph.engine.orphans import end_orphans
 from ralph.errors import EXIT_UNDECIDED, RalphError
@@ -70,7 +71,7 @@ def plan_request(request: str | None, flags: PlanFlags) -> int:
         silent=flags.as_json,
         kept_in=DECISIONS,
     )
-    config = configuration.load(workspace.root).with_model("planner", flags.model)
+    config = load_trusted(workspace).with_model("planner", flags.model)
     try:
         _plan(workspace, config, request, ResearchMode(flags.research), deciding, quiet=flags.quiet or flags.as_json)
     except RalphError as error:

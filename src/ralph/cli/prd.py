@@ -11,11 +11,11 @@ from pathlib import Path
 
 import click
 
-from ralph import config as configuration
 from ralph import validation
 from ralph import workspace as workspaces
 from ralph.cli.complete import features
 from ralph.cli.questions import DecisionOptions, OpenQuestion, read_answers
+from ralph.cli.trusting import load_trusted, trust_option
 from ralph.errors import RalphError
 from ralph.process.blocking import hand_over
 from ralph.stores import atomic
@@ -56,6 +56,7 @@ Run it again at any time: it offers what fits the state of the plan.""",
 @click.option("--answers", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Answers, as JSON.")
 @click.option("--yes", is_flag=True, help="Accept the recommended answers, and finalize.")
 @click.option("--action", type=click.Choice(ACTIONS), help="Choose from the menu without being asked.")
+@trust_option
 def command(feature: str, request: str, answers: Path | None, yes: bool, action: str | None) -> int:
     """Make or change the plan of FEATURE."""
     workspace = workspaces.find(Path.cwd())
@@ -66,7 +67,7 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
         interrupted=f"Run `ralph plan {feature}` to start again.",
     )
     conversation = Conversation(request=request, deciding=deciding, action=action)
-    config = configuration.load(workspace.root)
+    config = load_trusted(workspace)
     found, branch = _feature(workspace, check_name(feature))
     view = TerminalView(folder=workspace.root)
     with planner(workspace, config, feature, view, tick=view.tick, branch=branch) as opened:

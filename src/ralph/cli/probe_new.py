@@ -41,7 +41,7 @@ def probe_new(workspace: Workspace, config: Config, kind: WorkflowType, flags: R
         from ralph.cli.probing import works  # few runs have an agent that is new
 
         try:
-            can_work = works(provider, workspace.root, must_write=must_write, is_silent=is_silent)
+            can_work = works(provider, workspace, config, must_write=must_write, is_silent=is_silent)
         except RalphError as error:
             if _is_alone(config, roles, provider):
                 raise

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -11,15 +13,19 @@ from typing import Any, TypeVar, cast
 from ralph.agent.failure import RULES, FailureKind, Response
 from ralph.agent.probe.calls import WorkProbe, owner, probe_work
 from ralph.agent.probe.findings import ProbeFinding, examine, label_of, of_work, placed
-from ralph.agent.probe.folders import make_repository, probe_folders
+from ralph.agent.probe.folders import Enclose, make_repository, probe_folders
 from ralph.agent.probe.remembered import is_probed
-from ralph.config import Provider
+from ralph.agent.state import every_state, state_of
+from ralph.config import Config, Provider
 from ralph.engine.interrupt import Interrupt
 from ralph.errors import RalphError
+from ralph.process.enclosure import Enclosure
 from ralph.process.warden import guarding
+from ralph.sandbox.sandbox import opened
 from ralph.views import words
 from ralph.views.lines import say
 from ralph.workflows.checks import Check
+from ralph.workspace import Workspace
 
 T = TypeVar("T")
 SECONDS = 90.0
@@ -41,7 +47,21 @@ class ProbeCheck(Check):
         return bool(self.kind) and RULES[FailureKind(self.kind)].response is Response.WAIT
 
 
-def probed(providers: Iterable[Provider], folder: Path, tell: Callable[[Check], object]) -> list[Check]:
+@asynccontextmanager
+async def _enclosing(workspace: Workspace, config: Config) -> AsyncIterator[Enclose]:
+    """Open the sandbox in which the agents of a run would work."""
+    async with opened(config, workspace, every_state(os.environ), lambda *_: None) as sandbox:
+
+        def enclose(provider: Provider, copy: Path, temporary: Path, private: Path) -> Enclosure | None:
+            state = state_of(provider, os.environ)
+            return sandbox.around_agent(copy, private, temporary=temporary, state=state.writable, read_only=state.fixed)
+
+        yield enclose
+
+
+def probed(
+    providers: Iterable[Provider], workspace: Workspace, config: Config, tell: Callable[[Check], object]
+) -> list[Check]:
     """Probe every agent once, and tell each check as soon as it is done."""
     checks: list[Check] = []
 
@@ -50,12 +70,13 @@ def probed(providers: Iterable[Provider], folder: Path, tell: Callable[[Check], 
         tell(check)
 
     async def all_of_them() -> None:
-        for provider in distinct(providers):
-            if not is_probed(provider):
-                take(Check("note", f"{label_of(provider)} is the scripted agent, which is not probed"))
-                continue
-            async for finding in examine(provider, folder):
-                take(_check(provider, finding))
+        async with _enclosing(workspace, config) as enclose:
+            for provider in distinct(providers):
+                if not is_probed(provider):
+                    take(Check("note", f"{label_of(provider)} is the scripted agent, which is not probed"))
+                    continue
+                async for finding in examine(provider, workspace.root, enclose):
+                    take(_check(provider, finding))
 
     _wait(all_of_them())
     return checks
@@ -85,11 +106,11 @@ def _check(provider: Provider, finding: ProbeFinding) -> ProbeCheck:
     )
 
 
-def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool) -> bool:
+def works(provider: Provider, workspace: Workspace, config: Config, *, must_write: bool, is_silent: bool) -> bool:
     """Make one short call, and say what came of it in one line; True if the agent can do its part."""
     tell: Callable[..., None] = (lambda *_, **__: None) if is_silent else say
     tell(f"Probing {label_of(provider)}: ", ends=False)
-    worked = _wait(_one_call(placed(provider, folder)))
+    worked = _wait(_one_call(placed(provider, workspace.root), workspace, config))
     failed = worked.failure(provider) if must_write else worked.heard.failure
     if failed and (failed.response is Response.WAIT or failed.kind in UNDECIDED):
         tell(f"Ralph could not try it. {failed.text}")
@@ -101,11 +122,12 @@ def works(provider: Provider, folder: Path, *, must_write: bool, is_silent: bool
     return True
 
 
-async def _one_call(provider: Provider) -> WorkProbe:
-    with probe_folders() as folders:
-        await make_repository(folders, commit=False)
-        limited = replace(provider, timeout=min(provider.timeout, SECONDS))
-        return await probe_work(limited, folders, commit=False)
+async def _one_call(provider: Provider, workspace: Workspace, config: Config) -> WorkProbe:
+    async with _enclosing(workspace, config) as enclose:
+        with probe_folders(enclose) as folders:
+            await make_repository(folders, commit=False)
+            limited = replace(provider, timeout=min(provider.timeout, SECONDS))
+            return await probe_work(limited, folders, commit=False)
 
 
 def _refused(worked: WorkProbe, provider: Provider) -> RalphError:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ralph import validation
+from ralph import limits, validation
 from ralph.cli.asking import letter_or_words
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNDECIDED, RalphError
 from ralph.frozen import Frozen
@@ -96,7 +96,7 @@ def read_answers(path: Path | None) -> dict[str, str] | None:
     if path is None:
         return None
     remedy = 'It should look like {"answers": {"storage": "SQLite"}}.'
-    document = validation.parse_object(validation.read(path), name=str(path))
+    document = validation.parse_object(validation.read(path, limits.SETTINGS), name=str(path))
     answers = document.get("answers")
     if not isinstance(answers, dict):
         raise Mistakes(str(path), ["answers: missing, and required"], remedy)

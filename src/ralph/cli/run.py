@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.isolated import opened
 from ralph.cli.checks import show
@@ -16,6 +15,7 @@ from ralph.cli.complete import configs, targets
 from ralph.cli.probe_new import probe_new
 from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
 from ralph.cli.running_options import RunFlags, running_options
+from ralph.cli.trusting import load_trusted
 from ralph.config import ROLES, Config
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
@@ -58,7 +58,7 @@ def command(target: str | None, config_name: str | None, worktree: bool, flags: 
     a session, `request`, `requirements` or `specs`. With one plan in the project, no NAME is needed."""
     workspace = workspaces.find(Path.cwd())
     restore_after_kill(workspace)
-    config = configuration.load(workspace.root)
+    config = load_trusted(workspace)
     with one_moment():
         found = only_target(workspace) if target is None else find(workspace, target)
         prepared = prepare(workspace, config, found, flags, config_name=config_name or "")

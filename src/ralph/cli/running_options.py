@@ -12,6 +12,7 @@ import click
 
 from ralph.cli.budget_option import parse_budget
 from ralph.cli.running import ViewOptions
+from ralph.cli.trusting import trust_option
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
@@ -142,7 +143,9 @@ def running_options(
             return command(flags=flags, **given)
 
         decorated: Callable[..., int] = collected
-        for option in reversed((*OPTIONS, click.option("--json", "as_json", is_flag=True, help=help_json))):
+        for option in reversed(
+            (*OPTIONS, trust_option, click.option("--json", "as_json", is_flag=True, help=help_json))
+        ):
             decorated = option(decorated)
         parameters: list[click.Option] = getattr(decorated, "__click_params__", [])
         for one in parameters:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import click
 
-from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.cli.complete import sessions as known_sessions
 from ralph.cli.probe_new import probe_new
 from ralph.cli.running import EXIT_CODES, exit_code, restore_after_kill, run_request
 from ralph.cli.running_options import RunFlags, running_options
+from ralph.cli.trusting import load_trusted
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
@@ -68,7 +68,7 @@ def command(
     if words_[:1] in (("list",), ("show",)):
         return _list_or_show(workspace, words_, flags.as_json)
     restore_after_kill(workspace)
-    config = configuration.load(workspace.root)
+    config = load_trusted(workspace)
     flags.check(WORKFLOWS["session"])
     check_roles(workspace, config)
     request = " ".join(words_).strip()

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from ralph import config as configuration
 from ralph import prompts, validation
 from ralph import workspace as workspaces
 from ralph.cli.run import run_target
 from ralph.cli.running import EXIT_CODES, ViewOptions, exit_code, restore_after_kill
 from ralph.cli.running_options import RunFlags, running_options
+from ralph.cli.trusting import load_trusted
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.views import words
@@ -52,7 +52,7 @@ def command(mode: str | None, flags: RunFlags) -> int:
     tasks (plan), or work through these tasks until all are verified (build)."""
     workspace = workspaces.find(Path.cwd())
     restore_after_kill(workspace)
-    config = configuration.load(workspace.root)
+    config = load_trusted(workspace)
     if mode != "plan":
         target = find(workspace, SPECS if mode == "build" else REQUEST)
         return exit_code(run_target(workspace, config, target, flags))

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
 
-from ralph import config as configuration
 from ralph import safe_files
 from ralph import workspace as workspaces
+from ralph.agent.state import every_state
 from ralph.cli.complete import targets, tasks
-from ralph.config import Config
+from ralph.cli.trusting import load_trusted, trust_option
+from ralph.config import NAME, Config
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.orphans import end_verifying, verifying
 from ralph.engine.ticking import ticking
@@ -23,11 +25,14 @@ from ralph.engine.workflow import Workflow
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNFINISHED, RalphError
 from ralph.git import read as git_read
 from ralph.integrations import stop_hook
-from ralph.journal.events import Event, GateEnded, GateStarted, Noted, PageChecked, ServiceStarted
+from ralph.journal.events import Event, GateEnded, GateStarted, HostRefused, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
+from ralph.sandbox.sandbox import opened
+from ralph.trust.programs import CHECKS
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
 from ralph.verify.gate_list import red
@@ -41,7 +46,7 @@ from ralph.views.terminal import TerminalView
 from ralph.workflows.defaults import WorkflowDefaults
 from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
 from ralph.workflows.target import Target
-from ralph.workspace import Workspace
+from ralph.workspace import RALPH, Workspace
 
 
 @click.command(
@@ -58,6 +63,7 @@ Examples:
 @click.option("--story", "--task", shell_complete=tasks, help="Only the gates and pages of this task.")
 @click.option("--headed", is_flag=True, help="Show the browser.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@trust_option
 @click.option("--stop-hook", "is_hook", is_flag=True, hidden=True, help="Answer Claude Code's Stop hook.")
 def command(target: str | None, story: str | None, headed: bool, as_json: bool, is_hook: bool) -> int:
     """Run the gates and check the pages of UI tasks, on the files as they are in this checkout. This calls no
@@ -65,7 +71,7 @@ def command(target: str | None, story: str | None, headed: bool, as_json: bool, 
     if is_hook and "RALPH_RUN" in os.environ:
         return 0  # an agent of a run: its work is verified when it has ended
     workspace = workspaces.find(Path.cwd())
-    config = configuration.load(workspace.root)
+    config = load_trusted(workspace, kinds=CHECKS)
     if headed:
         config = replace(config, browser=replace(config.browser, headless=False))
     if story and not target:
@@ -153,6 +159,7 @@ async def _check(
         logs=logs,
         owner=run_id,
         secrets=secrets,
+        environment=gates.gate_environment(config, {}),
         started=lambda service, s: emit(ServiceStarted(service=service.name, ready=service.ready, seconds=s)),
         noted=noted,
     )
@@ -169,7 +176,12 @@ async def _check(
     )
     await end_verifying(workspace.records)
     with guarding(run_id), interrupt.on_signals(), verifying(workspace.records, run_id), secrets.in_errors():
-        async with services, Browser(config.browser, run_id, noted) as browser:
+        async with (
+            services,
+            Browser(config.browser, run_id, noted) as browser,
+            _enclosed(config, workspace, folder, services, browser, emit) as within,
+        ):
+            bench = replace(bench, within=within)
             ui = _ui_work(workspace, workflow, plan, task, services, browser, emit, secrets)
             work = asyncio.create_task(check(wanted, bench, ui))
             with interrupt.scope(work):
@@ -178,6 +190,27 @@ async def _check(
                         return secrets.clean(await work)
                 except asyncio.CancelledError:
                     raise RalphError("Interrupted.", code=EXIT_INTERRUPTED) from None
+
+
+@asynccontextmanager
+async def _enclosed(
+    config: Config,
+    workspace: Workspace,
+    folder: Path,
+    services: Services,
+    browser: Browser,
+    emit: Callable[[Event], None],
+) -> AsyncIterator[Enclosure | None]:
+    """Enclose all that runs here: it writes the person's own files, but not the repository or what is Ralph's."""
+
+    def refused(setting: str, host: str) -> None:
+        emit(HostRefused(host=host, setting=setting))
+
+    async with opened(config, workspace, every_state(os.environ), refused) as sandbox:
+        kept = tuple(folder / name for name in (".git", RALPH, NAME)) if sandbox.has_exceptions else ()
+        services.within = sandbox.around_setup(folder, read_only=kept)
+        browser.enclose = sandbox.around_browser
+        yield sandbox.around_gate(folder, services=services.ports, read_only=kept)
 
 
 def _ui_work(

@@ -40,9 +40,11 @@ def prepare(folder: Path) -> Demo:
 
 
 def _config(folder: Path, agent: Path) -> dict[str, object]:
-    script = ["-m", "ralph", "scripted", str(agent), "--state", str(folder / "calls")]
+    state = folder / "agent"
+    state.mkdir()
+    script = ["-m", "ralph", "scripted", str(agent), "--state", str(state / "calls")]
     return {
-        "provider": {"command": sys.executable, "args": script, "env": ["PYTHON*"]},
+        "provider": {"command": sys.executable, "args": script, "env": ["PYTHON*"], "state": [str(state)]},
         "verify": {"default": ["python3 -m unittest -q"]},
         "protect": ["test_temperature.py"],
     }

@@ -18,10 +18,11 @@ from ralph.checkout.copy_own_files import copy_own_files
 from ralph.checkout.set_aside import set_aside
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
-from ralph.config import IN_PLACE, Config, NamedProvider
+from ralph.config import IN_PLACE, Config, NamedProvider, Provider
 from ralph.engine.acceptance_prompts import prompt_for
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
+from ralph.engine.containment import around_agent, around_gate, is_contained
 from ralph.engine.evidence import weigh
 from ralph.engine.integrity import concerns
 from ralph.engine.interrupt import Interrupt
@@ -37,6 +38,7 @@ from ralph.plan.model import GateResult, NeedKind, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection, ProtectionScope
 from ralph.stores import lock
@@ -137,6 +139,17 @@ class LocalHost(Frozen):
     def temporary(self) -> AbstractContextManager[Path]:
         return self.run.temporary()
 
+    def enclose_agent(self, provider: Provider, work: Work, temporary: Path, private: Path) -> Enclosure | None:
+        folder = Path(self.variables.get("RALPH_WORKTREE", self.cwd))
+        shared = () if self.project != self.root else (*work.writable, work.claimable)
+        outside = tuple(self.root / path for path in shared if path)  # the plan is outside of the working copy
+        shown = (self.private,) if self.private else ()  # a long prompt is a file there
+        return around_agent(self.run, provider, folder, outside, temporary, private, shown)
+
+    def enclose_hooks(self, temporary: Path) -> Enclosure | None:
+        assert self.copy, "hooks run in a working copy"
+        return around_gate(self.run, self.copy.folder, temporary=temporary)
+
     def prompt(self, request: PromptRequest) -> Prompt:
         return prompt_for(self.run.workflow, self.config, request)
 
@@ -170,7 +183,8 @@ class LocalHost(Frozen):
                 guards=run.guards,
                 trace=run.trace,
                 emit=run.emit,
-                repo=run.branch.repo if run.branch else self.repo,
+                # a program in a sandbox cannot change it, so whatever changes is the person's
+                repo=None if is_contained(run) else run.branch.repo if run.branch else self.repo,
                 branch=run.branch.ref if run.branch else "",
                 copy=self.copy,
             ),

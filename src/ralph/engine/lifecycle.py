@@ -14,6 +14,7 @@ from ralph import __version__
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.open import CheckoutRequest, OpenCheckout, fast_forward, open_checkout
 from ralph.config import IN_PLACE, Budget, Config
+from ralph.engine.containment import check_sandbox
 from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.orphans import end_orphans
@@ -173,6 +174,7 @@ async def _drive(
 
     await open_receipts(run, run.branch)
     await load_held_out(run, run.branch.repo)
+    check_sandbox(run)
     dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)

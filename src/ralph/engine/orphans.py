@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from ralph.process import tree
+from ralph.process.sweep import started_by
 from ralph.stores import lock, records
 from ralph.stores.lock import Owner
 
@@ -41,6 +42,6 @@ async def end_verifying(folder: Path) -> int:
 
 
 async def _end(runs: set[str]) -> int:
-    orphans = {pid for run in runs for pid in tree.marked(f"{run}.")}
+    orphans = {pid for run in runs for pid in started_by(run)}
     await tree.end(orphans, grace=2.0, wake=True)
     return len(orphans)

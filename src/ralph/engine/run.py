@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,11 +50,12 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.provision.destination import Destination
     from ralph.provision.discover import Dependency
     from ralph.receipts.statement import AttemptFacts
+    from ralph.sandbox.sandbox import Sandbox
     from ralph.steps.recorder import Recorder
     from ralph.stores.held_out import HeldOutFile
     from ralph.verify.browser import Browser
 
-GIT_CONFIG = ".gitconfig"
+GIT_CONFIG = "ralph-global"
 
 
 @dataclass
@@ -95,6 +96,8 @@ class Run:
     claims: set[tuple[str, NeedKind]] = field(default_factory=set)  # what agents have asked a person for, by work
     marks: Marks = field(default_factory=Marks)
     held_out: tuple[HeldOutFile, ...] = ()  # what agents never see, as it was when the run began
+    git_configs: set[Path] = field(default_factory=set)  # the global configurations of working copies
+    sandbox: Sandbox | None = None  # around everything that is not Ralph's own, once there is work to do
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     _verifier: Verifier | None = None
@@ -230,16 +233,17 @@ class Run:
         return {"GIT_CEILING_DIRECTORIES": above, **self.git_variables(copy), **provided.variables}
 
     def git_variables(self, copy: WorkingCopy) -> dict[str, str]:
-        """Return the git variables for a copy: its trace file and its own global configuration."""
-        path = self.logs / f"{_label(copy)}{GIT_CONFIG}"
+        """Return the git variables for a copy: its trace file and its own global configuration, which it may write."""
+        path = copy.folder / ".git" / GIT_CONFIG
         with safe_files.open_new(path) as file:
             file.write(with_persons(os.environ))
+        self.git_configs.add(path)
         return {"GIT_CONFIG_GLOBAL": str(path), **self.trace.variables}
 
     def remove_temporary(self) -> None:
         """Remove the git trace and the git configurations of the run, which has ended."""
-        with safe_files.folder(self.logs) as handle:
-            for path in (self.trace.file, *self.logs.glob(f"*{GIT_CONFIG}")):
+        for path in (self.trace.file, *self.git_configs):
+            with suppress(OSError), safe_files.folder(path.parent) as handle:
                 safe_files.remove(path.name, handle)
 
     async def restore_provided(self, copy: WorkingCopy) -> None:
@@ -254,10 +258,11 @@ class Run:
             self.emit(Noted(text=text, warning=True))
 
     def destination(self, copy: WorkingCopy) -> Destination:
+        from ralph.engine.containment import around_setup
         from ralph.provision.destination import Destination
         from ralph.verify.gates import gate_environment
 
-        return Destination(
+        made = Destination(
             settings=self.config.worktrees,
             source=copy.repo.top,
             top=copy.folder,
@@ -267,6 +272,7 @@ class Run:
             prefix=copy.repo.prefix,
             secrets=self.secrets,
         )
+        return replace(made, within=around_setup(self, made.top, made.records))
 
     async def reset(self, copy: WorkingCopy, commit: str, tree: str = "") -> None:
         """Reset a copy for an agent, with the current plan."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE
+from ralph.engine.containment import around_gate, around_setup
 from ralph.engine.held_out import laid
 from ralph.engine.ui_pages import ui_work
 from ralph.git.parse import literal
@@ -226,12 +227,15 @@ class Verifier:
                 secrets=run.secrets,
                 noted=lambda text: run.emit(Noted(text=text)),
                 borrows=False,
+                within=around_setup(run, copy.folder, temporary=temporary),
             )
         )
         return GateEnvironment(copy=copy, services=services, services_temporary=temporary)
 
     def gate_run(self, where: GateEnvironment, label: str, work: str = "", attempt: int = 0) -> GateRun:
-        return self._gate_run(where.copy, where.variables, label, work, attempt, ui=where.services.variables)
+        services = where.services
+        made = self._gate_run(where.copy, where.variables, label, work, attempt, services.ports)
+        return replace(made, ui_variables=services.variables)
 
     def _layer(
         self, where: GateEnvironment, watch: ProtectedFilesWatch
@@ -245,10 +249,16 @@ class Verifier:
     ) -> Iterator[GateRun]:
         """Yield the settings for a command step, which runs in the working copy."""
         with self.run.temporary() as temporary:
-            yield self._gate_run(copy, {**variables, "TMPDIR": str(temporary)}, label, work, attempt, ui={})
+            yield self._gate_run(copy, {**variables, "TMPDIR": str(temporary)}, label, work, attempt)
 
     def _gate_run(
-        self, copy: WorkingCopy, variables: dict[str, str], label: str, work: str, attempt: int, *, ui: dict[str, str]
+        self,
+        copy: WorkingCopy,
+        variables: dict[str, str],
+        label: str,
+        work: str,
+        attempt: int,
+        services: tuple[int, ...] = (),
     ) -> GateRun:
         run = self.run
 
@@ -266,9 +276,9 @@ class Verifier:
             owner=run.id,
             label=label,
             environment=gate_environment(run.config, variables),
-            ui_variables=ui,
             secrets=run.secrets,
             started=started,
             ended=lambda result: run.emit(GateEnded(work=work, attempt=attempt, result=result)),
             confide=confide,
+            within=around_gate(run, copy.folder, temporary=Path(variables["TMPDIR"]), services=services),
         )

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ralph.engine.baseline import check_baseline
+from ralph.engine.containment import contained
 from ralph.engine.loop import work_through
 from ralph.engine.recovery import prove_again, recover, rescue
 from ralph.engine.run import Run
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 async def work(run: Run, options: Options, *, since: str | None) -> Finished:
     """Resume what a killed run left, check the baseline, then run attempts until the run is over."""
-    async with WorktreePool.opened(run) as slots:
+    async with contained(run), WorktreePool.opened(run) as slots:
         await rescue(run, slots)
         if since is not None:
             await prove_again(run, since)

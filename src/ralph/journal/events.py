@@ -48,6 +48,22 @@ class Noted(Event):
     attempt: int = 0
 
 
+class SandboxChosen(Event):
+    """What encloses the agents, gates, hooks and services of the run."""
+
+    kind: str  # none: nothing does
+    about: str = ""
+    network: str = "full"  # whom agents may talk to
+    wanted: str = ""  # what the configuration asks for
+
+
+class HostRefused(Event):
+    """A program in the sandbox wanted to talk to a host that the configuration does not name."""
+
+    host: str
+    setting: str = "sandbox.network"  # where it would have to be named
+
+
 class BaselineStarted(Event):
     gates: tuple[str, ...]
 

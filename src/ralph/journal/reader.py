@@ -92,14 +92,14 @@ def events(run: Path, *names: str, lines: Lines | None = None) -> Iterator[Journ
     lines = lines or Lines(run.name)
     wanted = [f'"event": "{name}"'.encode() for name in (*names, *(["run_started"] if names else []))]
     with safe_files.open_old(run / FILE) as file:
-        for line in _bounded(file):
+        for line in bounded_lines(file):
             if not wanted or any(mark in line for mark in wanted):
                 entry = lines.read(line)
                 if entry and (not names or entry.name in names):
                     yield entry
 
 
-def _bounded(file: BinaryIO) -> Iterator[bytes]:
+def bounded_lines(file: BinaryIO) -> Iterator[bytes]:
     """Yield the lines of a file; one that is too long is truncated, and so not an event."""
     while line := file.readline(MAX_LINE + 1):
         yield line

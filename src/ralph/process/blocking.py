@@ -16,9 +16,14 @@ SECONDS = 60.0
 
 
 def capture_now(
-    argv: Sequence[str], *, cwd: Path, env: Mapping[str, str] | None = None, stdin: bytes = b""
+    argv: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str] | None = None,
+    stdin: bytes = b"",
+    with_errors: bool = False,
 ) -> tuple[int, bytes]:
-    """Return the exit code and standard output of a short program; 127 if it cannot run or takes too long."""
+    """Return the exit code and output of a short program; 127 if it cannot run or takes too long."""
     try:
         done = subprocess.run(
             list(argv),
@@ -26,7 +31,7 @@ def capture_now(
             env=None if env is None else dict(env),
             input=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT if with_errors else subprocess.DEVNULL,
             timeout=SECONDS,
             check=False,
         )

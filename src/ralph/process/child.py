@@ -16,6 +16,7 @@ Sink = Callable[[bytes], object]
 CHUNK = 1 << 18
 PIPE_SIZE = 1 << 20
 MAX_CHECKS = 50
+SIGNALLED = 128  # a sandbox's own process adds the signal that ended the program inside
 
 
 class ProgramInput:
@@ -84,6 +85,7 @@ class Child:
         self.on_answer: Callable[[], None] = lambda: None
         self.on_trouble: Callable[[bool], None] = lambda is_in_trouble: None
         self.failure: Exception | None = None
+        self.is_shell = False  # it is a sandbox's own process: the program inside cannot outlive it
         self._readers: dict[int, Sink] = {}
         self._ended = asyncio.Event()
         self._watchers: list[Callable[[], None]] = []
@@ -102,11 +104,16 @@ class Child:
     @property
     def code(self) -> int | None:
         """Its exit code; None while it runs."""
-        return None if self.running() else self._popen.wait()
+        return None if self.running() else self._code()
 
     async def exited(self) -> int:
         await self._ended.wait()
-        return self._popen.wait()
+        return self._code()
+
+    def _code(self) -> int:
+        """Return the exit code, or the negative number of the signal that ended the program."""
+        code = self._popen.wait()
+        return SIGNALLED - code if self.is_shell and code > SIGNALLED else code
 
     def watch(self, ended: Callable[[], None]) -> None:
         if self.running():
@@ -177,7 +184,7 @@ class Child:
             members = tree.family(self.pid, self.mark)
             is_stable = before and births() == before  # otherwise the check may have missed a new process
             unseen = 0 if members else unseen + (2 if is_stable else 1)
-            await tree.end(members, grace=patience)
+            await tree.end(members, grace=patience, spared=self.pid if self.is_shell else 0)
             patience = 0.0 if members else patience
         await self.exited()
         self.drain()

@@ -6,6 +6,7 @@ import fnmatch
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
 
 ORDINARY = (
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "COLORTERM", "LANG", "LANGUAGE", "LC_*", "TZ",
@@ -49,6 +50,23 @@ def _sorted_out(wanted: tuple[str, ...]) -> tuple[frozenset[str], re.Pattern[str
     """Separate plain names from patterns: a regular expression of all of them takes long to compile."""
     patterns = [pattern for pattern in wanted if not WILDCARDS.isdisjoint(pattern)]
     return frozenset(wanted).difference(patterns), re.compile("|".join(map(fnmatch.translate, patterns)) or r"(?!)")
+
+
+XDG = (
+    (".cache/", "XDG_CACHE_HOME"),
+    (".config/", "XDG_CONFIG_HOME"),
+    (".local/share/", "XDG_DATA_HOME"),
+    (".local/state/", "XDG_STATE_HOME"),
+)
+
+
+def in_home(path: str, environment: Mapping[str, str]) -> Path:
+    """Return a path below the home folder; a variable of the XDG standard can lead elsewhere."""
+    for prefix, variable in XDG:
+        folder = Path(environment.get(variable, ""))
+        if path.startswith(prefix) and folder.is_absolute():
+            return folder / path.removeprefix(prefix)
+    return Path(environment.get("HOME") or Path.home()) / path
 
 
 def for_git(environment: Mapping[str, str]) -> dict[str, str]:

@@ -27,6 +27,8 @@ SECRET_NAME = re.compile(
 )
 AUTH_ONLY = re.compile(r"(?:(?!KEY|TOKEN|SECRET|PASS|PWD|CREDENTIAL).)*", re.IGNORECASE)
 WORD = re.compile(r"[a-z]+")
+RANDOM = re.compile(r"(?<![A-Za-z0-9])(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{20,}")
+"""A part of a `.env` value that nobody made up, whatever the variable is called: the key in an address, for example."""
 BETWEEN_WORDS = re.compile(r"[^A-Za-z0-9]+|(?<=[a-z])(?=[A-Z])")
 PLAIN_PART = re.compile(r"(?:[A-Z]?[a-z]{0,14}|[A-Z]{1,14})[0-9]{0,4}|[0-9]{1,12}")
 MAX_WORDS = 3
@@ -55,12 +57,15 @@ def secrets_in(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def secrets_of_project(folder: Path) -> dict[str, str]:
-    """Return the secrets in the `.env` and `.env.*` files directly in a folder, each with its variable."""
+    """Return the secrets in the `.env` and `.env.*` files directly in a folder, each with its variable.
+
+    Such a file is for secrets, so random parts of any value count.
+    """
     found: dict[str, str] = {}
     for path in _env_files(folder):
         data = safe_files.read(path, MAX_ENV_FILE) or b""
         for name, value in _assignments(data.decode(errors="surrogateescape")):
-            found |= secrets_in({name: value})
+            found |= dict.fromkeys(RANDOM.findall(value), name) | secrets_in({name: value})
     return found
 
 

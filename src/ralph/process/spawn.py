@@ -18,6 +18,7 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.process import tree
 from ralph.process.child import Child, ProgramInput, Sink
+from ralph.process.enclosure import Enclosure
 from ralph.process.table import MARK
 
 if TYPE_CHECKING:
@@ -108,14 +109,17 @@ async def spawn(
     err: Sink | None = None,
     stdin: Path | OpenInput | None = None,
     grace: float = 5.0,
+    within: Enclosure | None = None,
 ) -> AsyncIterator[Child]:
-    """Start a program; when the block ends in any way, end its whole tree."""
+    """Start a program, `within` a sandbox if there is one; when the block ends in any way, end its whole tree."""
     mark = new_mark(owner)
+    argv, env = _enclosed(argv, cwd, env, within)
     child, descriptors = _start(argv, cwd, {**env, MARK: mark}, mark, stdin, separate=err is not None)
     try:
         child.read(descriptors[0], out)
         if err is not None:
             child.read(descriptors[1], err)
+        child.is_shell = within is not None and within.has_processes
         yield child
     finally:
         await to_the_end(child.end(grace))
@@ -133,9 +137,13 @@ async def run(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     started: Callable[[Child], None] | None = None,
     parting: Callable[[], Coroutine[Any, Any, None]] | None = None,
+    within: Enclosure | None = None,
 ) -> ProcessEnd:
     """Run a program to its end within its limits; `parting` is done before its tree is ended, however that came."""
-    async with spawn(argv, cwd=cwd, env=env, owner=owner, out=out, err=err, stdin=stdin, grace=limits.grace) as child:
+    started_with = spawn(
+        argv, cwd=cwd, env=env, owner=owner, out=out, err=err, stdin=stdin, grace=limits.grace, within=within
+    )
+    async with started_with as child:
         if started:
             started(child)
         try:
@@ -157,9 +165,11 @@ async def capture(
     stdin: bytes = b"",
     seconds: float = 120,
     owner: str = "",
+    within: Enclosure | None = None,
 ) -> ProgramOutput:
     """Run a short program of Ralph's own (git) and return its whole output."""
     out, err = bytearray(), bytearray()
+    argv, env = _enclosed(argv, cwd, env, within)
     source = _as_file(stdin) if stdin else None
     marked = {**env, MARK: f"{owner}.git"} if owner else env  # lets the next run find its hooks if Ralph is killed
     child, descriptors = _start(argv, cwd, marked, "", source, separate=True)
@@ -180,6 +190,12 @@ async def capture(
         if isinstance(source, int):
             os.close(source)
     return ProgramOutput(code=code, out=bytes(out), err=bytes(err))
+
+
+def _enclosed(
+    argv: Sequence[str], cwd: Path, env: Mapping[str, str], within: Enclosure | None
+) -> tuple[Sequence[str], Mapping[str, str]]:
+    return (within.command(argv, cwd), within.environment(env)) if within else (argv, env)
 
 
 def _start(

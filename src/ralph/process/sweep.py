@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from ralph.process import cgroup
-from ralph.process.brand import brand_of
+from ralph.process.brand import brand_for, brand_of
 from ralph.process.table import mark_of, table, with_descendants
 
 GRACE = 0.3
@@ -20,12 +20,12 @@ GRACE = 0.3
 LONGEST = 10.0
 
 
-def main(brand: str, prefix: str, group: str) -> None:
+def main(owner: str, group: str) -> None:
     began, unseen = time.monotonic(), 0
-    _signal(started_by(int(brand), prefix), signal.SIGTERM, signal.SIGCONT)
+    _signal(started_by(owner), signal.SIGTERM, signal.SIGCONT)
     while unseen < 2 and time.monotonic() < began + LONGEST:
         time.sleep(0.02)
-        found = started_by(int(brand), prefix)
+        found = started_by(owner)
         unseen = 0 if found else unseen + 1
         if time.monotonic() >= began + GRACE:
             _signal(found, signal.SIGKILL)
@@ -33,8 +33,9 @@ def main(brand: str, prefix: str, group: str) -> None:
         cgroup.end(Path(group))
 
 
-def started_by(brand: int, prefix: str) -> set[int]:
-    """Return every running process with this brand, or with a mark that begins like this, and what came from it."""
+def started_by(owner: str) -> set[int]:
+    """Return every running process with the brand or a mark of `owner`, and what came from it."""
+    brand, prefix = brand_for(owner), f"{owner}."
     entries = [entry for entry in table() if entry.pid != os.getpid()]
     roots = {entry.pid for entry in entries if brand_of(entry.pid) == brand or _is_marked(entry.pid, prefix)}
     return with_descendants(entries, roots) - {entry.pid for entry in entries if entry.dead}

@@ -124,14 +124,14 @@ def stop(pids: set[int]) -> None:
     _signal(pids, signal.SIGSTOP)
 
 
-async def end(pids: set[int], *, grace: float, wake: bool = False) -> set[int]:
+async def end(pids: set[int], *, grace: float, wake: bool = False, spared: int = 0) -> set[int]:
     """Send TERM, then KILL after `grace` seconds (at once if it is 0); return what still runs, normally nothing.
 
-    `wake`: resume stopped processes, so that they handle TERM at once.
+    `wake`: resume stopped processes, so that they handle TERM at once. `spared` gets no TERM: it ends by itself.
     """
     left = pids
     if grace:
-        _signal(pids, signal.SIGTERM)
+        _signal(pids - {spared}, signal.SIGTERM)
         if wake:
             _signal(pids, signal.SIGCONT)
         left = await _gone(pids, grace)

@@ -15,21 +15,28 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ralph.process import cgroup, tree
-from ralph.process.brand import branding, new_brand
+from ralph.process.brand import brand_for, branding
 from ralph.process.table import MARK
 
 SCRIPT = Path(__file__).with_suffix(".sh")
 OVER = b"over\n"
+MAX_REPLACED = 10
+"""Wardens of one run that are replaced: where a shell cannot wait, one after the other would end at once."""
+INIT = 1  # the first process of a container
 SWEEP = "import sys; sys.path.insert(0, sys.argv[1]); from ralph.process.sweep import main; main(*sys.argv[2:])"
 
 
 @contextmanager
 def guarding(owner: str) -> Iterator[None]:
     """Adopt orphans, and have a warden watch over everything that `owner` starts in this block."""
-    warden = _Pipe(owner, new_brand())
+    if os.getpid() == INIT:  # all processes here end with this one, and orphans come to it in any case
+        tree.adopt_orphans()
+        yield
+        return
+    warden = _Pipe(owner)
     warden.open()
     try:
-        with branding(warden.brand):
+        with branding(brand_for(owner)):
             yield
     finally:
         warden.close()
@@ -38,11 +45,11 @@ def guarding(owner: str) -> Iterator[None]:
 class _Pipe:
     """Ralph's end of the pipe to its warden. A warden that is ended by somebody is replaced."""
 
-    def __init__(self, owner: str, brand: int) -> None:
-        self.brand = brand
-        self._group = cgroup.made(brand)
+    def __init__(self, owner: str) -> None:
         self._owner = owner
+        self._group = cgroup.made(brand_for(owner))
         self._descriptor = -1
+        self._replaced = 0
 
     def open(self) -> None:
         tree.adopt_orphans(False)  # otherwise the warden would be Ralph's child in the end
@@ -52,7 +59,8 @@ class _Pipe:
             return
         finally:
             tree.adopt_orphans()
-        asyncio.get_running_loop().add_reader(self._descriptor, self._reopen)
+        if sys.platform.startswith("linux"):  # elsewhere a pipe's writing end need not tell that its reader is gone
+            asyncio.get_running_loop().add_reader(self._descriptor, self._reopen)
 
     def close(self) -> None:
         if self._descriptor >= 0:
@@ -64,13 +72,15 @@ class _Pipe:
 
     def _reopen(self) -> None:
         self.close()
-        self.open()
+        self._replaced += 1
+        if self._replaced <= MAX_REPLACED:
+            self.open()
 
     def _to_a_warden(self) -> int:
         theirs, ours = os.pipe()
         home, group = (self._group.parent, self._group) if self._group else ("", "")
         root = Path(__file__).parents[2]
-        sweep = (sys.executable, "-I", "-c", SWEEP, root, str(self.brand), f"{self._owner}.", group)
+        sweep = (sys.executable, "-I", "-c", SWEEP, root, self._owner, group)
         try:
             subprocess.run(
                 ["/bin/sh", SCRIPT, str(os.getpid()), home, group, *sweep],

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.process import spawn
+from ralph.process.enclosure import Enclosure
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.provision.destination import Destination
 
@@ -54,7 +55,8 @@ class Tail:
 async def set_up(copy: Destination, variables: Mapping[str, str]) -> None:
     """Run the commands of `worktrees.setup` in the working copy, one after another."""
     for index, command in enumerate(copy.settings.setup):
-        ended, tail = await run(copy, ["/bin/sh", "-c", command], copy.top / copy.prefix, variables, title=command)
+        argv, folder = ["/bin/sh", "-c", command], copy.top / copy.prefix
+        ended, tail = await run(copy, argv, folder, variables, title=command, within=copy.within)
         if ended.how is not ExitKind.EXITED or ended.code:
             raise RalphError(
                 f"The set-up command `{command}` {reason(copy, ended)} in the working copy {copy.top}.",
@@ -83,7 +85,13 @@ async def clone(copy: Destination, source: Path, target: Path) -> None:
 
 
 async def run(
-    copy: Destination, argv: Sequence[str], cwd: Path, variables: Mapping[str, str], *, title: str
+    copy: Destination,
+    argv: Sequence[str],
+    cwd: Path,
+    variables: Mapping[str, str],
+    *,
+    title: str,
+    within: Enclosure | None = None,
 ) -> tuple[ProcessEnd, tuple[str, ...]]:
     """Run a program within `worktrees.timeout`; log all of its output and return its last lines."""
     with Tail(copy) as tail:
@@ -95,6 +103,7 @@ async def run(
             owner=copy.owner,
             out=tail.feed,
             limits=Limits(total=copy.settings.timeout, grace=2.0),
+            within=within,
         )
     return ended, tail.lines
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from ralph.config import Worktrees
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
+from ralph.process.enclosure import Enclosure
 from ralph.process.environment import for_git
 from ralph.process.redaction import Secrets
 from ralph.process.spawn import ProgramOutput, capture
@@ -31,6 +32,7 @@ class Destination(Frozen):
     prefix: str = ""  # the project root below `top`, "" or "sub/folder/"
     largest: int = MAX_BYTES
     secrets: Secrets = field(default_factory=Secrets, repr=False)  # not for its logs
+    within: Enclosure | None = None  # the sandbox around set-up commands and package managers
 
     @property
     def records(self) -> Path:

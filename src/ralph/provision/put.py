@@ -126,7 +126,7 @@ def _offline_command(copy: Destination, path: str) -> str:
 
 async def _made(copy: Destination, path: str, command: str, variables: Mapping[str, str]) -> bool:
     target = copy.top / path
-    ended, _ = await commands.run(copy, command.split(), target.parent, variables, title=command)
+    ended, _ = await commands.run(copy, command.split(), target.parent, variables, title=command, within=copy.within)
     if ended.how is Exit.EXITED and ended.code == 0 and target.is_dir():
         return True
     take_out(copy, path)

@@ -182,7 +182,8 @@ class AgentStep(Step):
         try:
             with host.temporary() as temporary, host.temporary() as private:
                 variables = {**_variables(context), "TMPDIR": str(temporary)}
-                request = replace(request, variables=variables, private=private)
+                within = host.enclose_agent(provider, context.work, temporary, private)
+                request = replace(request, variables=variables, private=private, within=within)
                 labels = (self.spec.label, self.role(context.work))
                 recorder = host.recorder
                 heard = await (recorder.make(context, request, *labels) if recorder else make(request))

@@ -35,7 +35,10 @@ class GitCommitStep(Step):
             environment = gate_environment(host.config, variables)
             async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
                 owner = context.attempt.run
-                made = await commit_with_hooks(copy, base, commit, said or message, environment, owner=owner)
+                within = host.enclose_hooks(temporary)
+                made = await commit_with_hooks(
+                    copy, base, commit, said or message, environment, owner=owner, within=within
+                )
         if made.refused:
             output = host.secrets.text(made.output).strip()[-MAX_OUTPUT:]
             return self.failed(f"The commit failed in a git hook ({made.refused}):\n\n{output}")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from ralph.checkout.working_copy import WorkingCopy
-from ralph.config import Config, NamedProvider
+from ralph.config import Config, NamedProvider, Provider
 from ralph.journal.events import Event
 from ralph.plan.acceptance_tests import AcceptanceTests
 from ralph.plan.attempt import Attempt
@@ -17,6 +17,7 @@ from ralph.plan.model import GateResult, NeedKind, Plan
 from ralph.plan.prompting import PlanClaims, Prompt, PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import ContractResult, FileTexts, Work
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection
 from ralph.verify.gates import GateRun
@@ -121,6 +122,14 @@ class Host(Protocol):
 
     def temporary(self) -> AbstractContextManager[Path]:
         """Create a temporary folder for one use."""
+        ...
+
+    def enclose_agent(self, provider: Provider, work: Work, temporary: Path, private: Path) -> Enclosure | None:
+        """Return the sandbox for a call of an agent, with its two temporary folders; None: it runs without one."""
+        ...
+
+    def enclose_hooks(self, temporary: Path) -> Enclosure | None:
+        """Return the sandbox for commit hooks; None: they run without one."""
         ...
 
     @property

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import to_json
 
-from ralph import validation
+from ralph import limits, validation
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.plan.work import Resilience, StepSpec
@@ -116,7 +116,7 @@ def load(workspace: Workspace, name: str, variables: Mapping[str, str] | None = 
             details=("Existing configurations:", *(f"  {other}" for other in known)) if known else (),
             remedy=f"Create {CONFIGS}/NAME.json, or use an existing one. `ralph schema steps` describes the file.",
         )
-    data = validation.read(workspace.root / path)
+    data = validation.read(workspace.root / path, limits.SETTINGS)
     return parse(data, name=path, variables=os.environ if variables is None else variables)
 
 

@@ -12,7 +12,7 @@ import os
 from dataclasses import field
 from pathlib import Path
 
-from ralph import safe_files
+from ralph import limits, safe_files
 from ralph.frozen import Frozen
 from ralph.workspace import Workspace
 
@@ -65,7 +65,7 @@ def file_of(workspace: Workspace, target: str) -> Path:
 
 
 def content(kept: Path) -> bytes:
-    return kept.read_bytes() if safe_files.is_file(kept) else b""
+    return safe_files.read(kept, limits.CRASH_COPIES) or b""
 
 
 def read(kept: Path) -> Copies:

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph import safe_files
 from ralph.plan.attempt import Record
 from ralph.stores import atomic
 
@@ -47,6 +48,6 @@ def _path(folder: Path, record: Record) -> Path:
 
 def _read(path: Path) -> Record | None:
     try:
-        return _adapter().validate_json(path.read_bytes())
+        return _adapter().validate_json(safe_files.read(path) or b"")
     except (OSError, ValueError):  # pydantic's own error is a ValueError
         return None

@@ -11,6 +11,7 @@ from ralph import safe_files
 from ralph.journal.decode import decode
 from ralph.journal.encode import encode
 from ralph.journal.events import AttemptEnded
+from ralph.journal.reader import bounded_lines
 from ralph.plan.budget import AmountSpent
 
 NAME = "spending.jsonl"
@@ -54,7 +55,12 @@ def of_target(folder: Path, target: str) -> TargetSpending:
 
 def _attempts(path: Path, target: str) -> Iterator[AttemptEnded]:
     named = target.encode()
-    for line in (safe_files.read(path) or b"").splitlines():
-        entry = decode(line) if named in line else None
-        if entry and entry.target == target and isinstance(entry.event, AttemptEnded):
-            yield entry.event
+    try:
+        file = safe_files.open_old(path)
+    except OSError:
+        return
+    with file:
+        for line in bounded_lines(file):
+            entry = decode(line) if named in line else None
+            if entry and entry.target == target and isinstance(entry.event, AttemptEnded):
+                yield entry.event

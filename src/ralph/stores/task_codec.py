@@ -193,8 +193,10 @@ class Format(Generic[T]):
 
     def load(self, data: bytes, *, name: str) -> tuple[Json, T]:
         """Return the document and its value, or raise an error that lists all mistakes."""
+        validation.weigh(data, name=name)
         try:
             document = validation.parse_plainly(data)
+            validation.check_lengths(document, name=name)
             if any(True for _ in self.rules(document)):
                 raise UnusualForm
             return document, self.codec.read(self.part, document)

@@ -153,7 +153,9 @@ def _state_file(path: Name, state: Name | None) -> Name:
 
     with open(path, "rb") as file:
         name = hashlib.sha256(os.fsencode(os.path.realpath(path)) + file.read()).hexdigest()[:24]
-    return os.path.expanduser(f"~/.cache/ralph/scripted/{name}")  # each call has a TMPDIR of its own
+    caches = os.environ.get("XDG_CACHE_HOME", "")
+    caches = caches if os.path.isabs(caches) else os.path.expanduser("~/.cache")
+    return f"{caches}/ralph/scripted/{name}"  # each call has a TMPDIR of its own
 
 
 def _perform(turn: PlayedTurn, prompt: str) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ralph import config, installation
 from ralph.errors import RalphError
 from ralph.process import environment, spawn, tree
+from ralph.process.enclosure import Enclosure
 from ralph.process.table import MARK
 from ralph.safe_files import from_home
 
@@ -31,9 +33,11 @@ ON_MACOS = (
     "/Applications/Microsoft Edge.app/Contents/MacOS/Microsoft Edge",
 )
 SEES = ("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS")
+Enclose = Callable[[Path], Enclosure | None]
+"""Returns the sandbox for a browser, given the one folder that it writes."""
 SWITCH_OFF = 'or set "browser": {"enabled": false} in ralph.config.json'
 DRIVER_LINE = re.compile(r"^.*\[pid=\d+\]\[(?:err|out)\] (?:\[[\d:/.]+:ERROR:[^\]]*\] )?")
-MAX_FOLDER = 40
+MAX_FOLDER = 30
 PATIENCE = 5.0  # seconds that a browser may take to close
 
 
@@ -79,6 +83,8 @@ class Browser:
     settings: config.BrowserSettings
     owner: str
     noted: Callable[[str], None] = lambda text: None
+    enclose: Enclose = lambda folder: None
+    _folder: Path | None = None  # for its profile
     _playwright: Playwright | None = None
     _chromium: Chromium | None = None
     _mark: str = ""
@@ -117,7 +123,8 @@ class Browser:
         asyncio.get_running_loop().set_exception_handler(_without_driver)
         self._gone = gone = asyncio.Event()
         self._mark = spawn.new_mark(self.owner)
-        with tree.started_elsewhere(self._mark, TMPDIR=_temporary()):
+        self._folder = Path(tempfile.mkdtemp(prefix="ralph-browser-", dir=_temporary()))
+        with tree.started_elsewhere(self._mark, TMPDIR=str(self._folder)):
             self._playwright = await async_playwright().start()
         tree.when_over(tree.registered(self._mark), gone.set)
         is_root = os.geteuid() == 0
@@ -136,12 +143,12 @@ class Browser:
         self._chromium.on("disconnected", lambda _: gone.set())
 
     async def _launch(self, executable: str, *, sandbox: bool) -> Chromium:
-        assert self._playwright is not None, "Playwright is started before the browser"
+        assert self._playwright and self._folder, "Playwright is started before the browser"
         return await self._playwright.chromium.launch(
-            executable_path=executable,
+            executable_path=_enclosed(executable, self._folder, self.enclose(self._folder)),
             headless=self.settings.headless,
             chromium_sandbox=sandbox,
-            env={**environment.allowed(os.environ, SEES), MARK: self._mark, "TMPDIR": _temporary()},
+            env={**environment.allowed(os.environ, SEES), MARK: self._mark, "TMPDIR": str(self._folder)},
         )
 
     async def end(self) -> None:
@@ -149,6 +156,7 @@ class Browser:
         chromium, self._chromium = self._chromium, None
         playwright, self._playwright = self._playwright, None
         if playwright is None:
+            self._remove_folder()
             return
         from playwright.async_api import Error
 
@@ -162,6 +170,12 @@ class Browser:
         driver = tree.registered(self._mark)
         await tree.end(tree.family(driver, self._mark), grace=0)
         tree.forget(driver)
+        self._remove_folder()
+
+    def _remove_folder(self) -> None:
+        folder, self._folder = self._folder, None
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
 
     def _tell(self, text: str) -> None:
         if text not in self._noted_once:
@@ -169,8 +183,18 @@ class Browser:
             self.noted(text)
 
 
+def _enclosed(executable: str, folder: Path, within: Enclosure | None) -> str:
+    """Return a program that starts the browser in its sandbox: Playwright adds the arguments."""
+    if within is None:
+        return executable
+    program = folder / "browser"
+    program.write_text(f'#!/bin/sh\nexec {shlex.join(within.command([executable], folder))} "$@"\n')
+    program.chmod(0o755)
+    return str(program)
+
+
 def _temporary() -> str:
-    """Return a folder for the browser's profile, which contains a socket; socket paths have a length limit."""
+    """Return where the browser's profile can be, which contains a socket; socket paths have a length limit."""
     usual = tempfile.gettempdir()
     return usual if len(usual) <= MAX_FOLDER or not os.access("/tmp", os.W_OK) else "/tmp"
 

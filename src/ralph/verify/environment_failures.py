@@ -1,4 +1,4 @@
-"""Detects gates that cannot run at all in a clean checkout, before any agent is called."""
+"""Detects gates that cannot run at all in a clean checkout or in the sandbox, before any agent is called."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from ralph.plan.model import GateResult
 
 UNTIL_DONE = "If the gate should fail until a task is done, use --keep-going."
 
+REFUSED = "Read-only file system"
+
 
 def last_lines(result: GateResult) -> tuple[str, ...]:
     return tuple(result.output.splitlines()[-6:])
@@ -16,6 +18,13 @@ def last_lines(result: GateResult) -> tuple[str, ...]:
 
 def environment_failure(result: GateResult) -> RalphError | None:
     """Return an error that stops the run if a gate failed because something is missing rather than wrong."""
+    if REFUSED in result.output:
+        return RalphError(
+            f"The gate `{result.command}` writes where the sandbox does not let it.",
+            details=last_lines(result),
+            remedy="Let it write into $TMPDIR or /tmp, or name the folder in sandbox.caches in ralph.config.json "
+            f"(see docs/concepts/sandbox.md). {UNTIL_DONE}",
+        )
     what = _what(result)
     if not what:
         return None

@@ -14,6 +14,7 @@ from ralph.config import Config
 from ralph.frozen import Frozen
 from ralph.plan.model import Gate, GateResult
 from ralph.process import environment, spawn
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.process.spawn import ExitKind, Limits, ProcessEnd
 from ralph.verify.gate_list import red
@@ -40,6 +41,7 @@ class GateRun(Frozen):
     lay: Callable[[Gate], AbstractAsyncContextManager[LaidFiles]] | None = None  # None: nothing can be held out here
     confide: Callable[[GateResult], None] | None = None  # tells only the person about a held-out gate
     secrets: Secrets = field(repr=False)
+    within: Enclosure | None = None  # the sandbox around each gate
 
     def show(self, gate: Gate) -> Gate:
         """Return a gate for display, with secrets in its command redacted."""
@@ -113,6 +115,7 @@ async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
             owner=bench.owner,
             out=lambda data: file.write(output.feed(data)),
             limits=Limits(total=gate.timeout, grace=2.0),
+            within=bench.within,
         )
         file.write(output.flush())
     passed = ended.how is ExitKind.EXITED and ended.code == 0

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from ralph import config, safe_files
+from ralph import config, limits, safe_files
 from ralph.frozen import Frozen
 from ralph.plan.model import PageFinding, PageResult
 from ralph.process.redaction import Secrets
@@ -238,7 +238,9 @@ def _result(
         for one in found
     ]
     known = [re.compile(pattern) for pattern in visit.settings.ignore]
-    listed = [finding for finding in listed if not any(pattern.search(finding.line) for pattern in known)]
+    listed = [
+        finding for finding in listed if not any(pattern.search(finding.line[: limits.SEARCHED]) for pattern in known)
+    ]
     if len(listed) > MAX_FINDINGS:
         more = f"and {len(listed) - MAX_FINDINGS} more"
         listed = [*listed[:MAX_FINDINGS], replace(listed[MAX_FINDINGS], text=more)]

@@ -7,6 +7,7 @@ import re
 import ssl
 from urllib.parse import urlsplit
 
+from ralph import limits
 from ralph.text import strip_ansi
 
 PAUSE = 0.1
@@ -28,7 +29,7 @@ class Output:
             return
         *lines, self._line = (self._line + data.decode(errors="replace")).replace("\r", "\n").split("\n")
         self._line = self._line[-MAX_LINE:]
-        if any(self._wanted.search(strip_ansi(line)) for line in (*lines, self._line)):
+        if any(self._wanted.search(strip_ansi(line)[: limits.SEARCHED]) for line in (*lines, self._line)):
             self.said.set()
 
 

@@ -15,6 +15,7 @@ from ralph.config import Service
 from ralph.errors import RalphError
 from ralph.process import ports, spawn
 from ralph.process.child import Child
+from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.verify.output import useful
 from ralph.verify.ready import Output, is_ready, local_port, until_ready
@@ -71,6 +72,7 @@ class Services:
     noted: Callable[[str], None] = lambda text: None
     borrows: bool = True  # use a service that is already up; False: only one that runs in `cwd` may answer
     environment: Mapping[str, str] | None = None  # the environment of services; None: everything in the person's shell
+    within: Enclosure | None = None  # the sandbox around each service
     _ports: dict[str, int] = field(default_factory=dict)
     _running: dict[str, _RunningService] = field(default_factory=dict)
     _noted_once: set[str] = field(default_factory=set)
@@ -87,6 +89,12 @@ class Services:
     @property
     def variables(self) -> dict[str, str]:
         return port_variables(self._ports)
+
+    @property
+    def ports(self) -> tuple[int, ...]:
+        """The ports of this machine on which the services should listen."""
+        named = (local_port(service.ready) for service in self.services)
+        return tuple(dict.fromkeys((*self._ports.values(), *filter(None, named))))
 
     @property
     def url(self) -> str:
@@ -173,6 +181,7 @@ class Services:
                 owner=self.owner,
                 out=hear,
                 grace=3.0,
+                within=self.within,
             )
         )
         running = _RunningService(child=child, stack=stack, log=log, flush=flush, output=output)

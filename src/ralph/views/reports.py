@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from ralph import __version__
+from ralph import __version__, safe_files
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.journal.writer import now
@@ -229,7 +229,7 @@ class Reports:
 def read_state(folder: Path) -> RunState | None:
     """The state of the last run, if there was one and its file is valid."""
     try:
-        return RunState.model_validate_json((folder / STATE).read_bytes())
+        return RunState.model_validate_json(safe_files.read(folder / STATE) or b"")
     except (OSError, ValueError):
         return None
 

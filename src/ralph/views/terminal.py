@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ralph.journal.events import Event
 from ralph.plan.evidence import Evidence
 from ralph.plan.model import NeedKind, TaskState, is_in_place
 from ralph.plan.work import Ending, Verdict, WorkKind
-from ralph.views import words
+from ralph.views import sandbox, words
 from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
 from ralph.views.spent import used
@@ -38,6 +39,7 @@ class TerminalView:
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
+            **dict.fromkeys((e.SandboxChosen, e.HostRefused), partial(sandbox.show, self._line)),
             e.BaselineStarted: self._baseline_started,
             e.BaselineEnded: self._baseline_ended,
             e.AttemptStarted: self._attempt_started,

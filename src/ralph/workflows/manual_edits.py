@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from ralph.errors import RalphError
 from ralph.git import read as git_read
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Plan
+from ralph.process.brand import brand_of
 from ralph.process.table import lineage, mark_of
 from ralph.stores import crash_file, lock
 from ralph.stores.lock import Owner
@@ -67,9 +69,9 @@ def persons_name(folder: Path) -> str:
 
 
 def check_outside(workspace: Workspace) -> None:
-    """Processes of agents and gates carry Ralph's mark, descend from one that does, or were adopted by Ralph."""
+    """Processes of agents and gates carry Ralph's mark or brand, descend from one that does, or were adopted by it."""
     above = lineage()
-    if any(map(mark_of, above)) or not verifiers(workspace.records).isdisjoint(above):
+    if any(map(mark_of, above)) or brand_of(os.getpid()) or not verifiers(workspace.records).isdisjoint(above):
         raise RalphError(
             "Only a person can do this, but a run called it.",
             remedy="Run the command yourself when the run has ended.",

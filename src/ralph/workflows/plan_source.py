@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from ralph import limits, safe_files, validation
 from ralph.frozen import Frozen
 from ralph.git import read as git_read
 from ralph.git.read import Branch
@@ -24,10 +25,7 @@ class PlanSource(Frozen):
     def read(self, path: str) -> bytes | None:
         if self.folder is None:
             return git_read.file_at(self.root, self.revision, path)
-        try:
-            return (self.folder / path).read_bytes()
-        except OSError:
-            return None
+        return validation.found(self.folder / path)
 
     def names(self, folder: str) -> list[str]:
         if self.folder is None:
@@ -44,7 +42,11 @@ class PlanSource(Frozen):
         here = self.folder / folder
         if here.is_symlink() or not here.is_dir():
             return {}
-        return {path.name: path.read_bytes() for path in sorted(here.iterdir()) if _is_regular_file(path)}
+        return {
+            path.name: safe_files.beginning(path, limits.SESSION_FILE)
+            for path in sorted(here.iterdir())
+            if _is_regular_file(path)
+        }
 
     @property
     def where(self) -> str:

@@ -19,6 +19,7 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import remove_copy
 from ralph.config import Config
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
+from ralph.engine.containment import contained
 from ralph.engine.host import LocalHost
 from ralph.engine.loop import attempt_of
 from ralph.engine.orphans import end_orphans
@@ -188,7 +189,7 @@ class Planner:
 
         async def guarded() -> T:
             with guarding(self.run.id), self.run.interrupt.on_signals():
-                async with ticking(self.tick):
+                async with contained(self.run), ticking(self.tick):
                     return await work
 
         return asyncio.run(guarded())

@@ -61,7 +61,7 @@ def test_a_password_in_an_address_is_a_secret_whatever_the_variable_is_called() 
 def test_the_env_files_of_a_project_are_read(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(
         "# API_KEY=commented-out\nexport API_KEY='single quoted'  # why\nB_TOKEN = plain-value # a comment\n"
-        'C_SECRET="two\\nlines\nin one"\nNAME=not-a-secret\nDB=mysql://a:hunter2222@b\nSHORT_KEY=1234567\nBROKEN_KEY="open-end\n'
+        'C_SECRET="two\\nlines\nin one"\nNAME=not-a-secret\nDB=mysql://a:hunter2222@b\nDSN=https://0a1b2c3d4e5f60718293a4b5c6d7e8f9@errors.example.com/1\nBUCKET=my-company-production-assets-2024\nSHORT_KEY=1234567\nBROKEN_KEY="open-end\n'
     )
     (tmp_path / ".env.local").write_text("LOCAL_KEY=local-value\r\n")
     (tmp_path / ".env.example").write_text("LOCAL_KEY=your-key-here\n")
@@ -76,7 +76,7 @@ def test_the_env_files_of_a_project_are_read(tmp_path: Path) -> None:
     found = secrets_of_project(tmp_path)
     assert set(found) == {
         "single quoted", "plain-value", "two\\nlines\nin one", "two\nlines\nin one", "hunter2222", '"open-end',
-        "local-value", "inside-value",
+        "local-value", "inside-value", "0a1b2c3d4e5f60718293a4b5c6d7e8f9",
     }  # fmt: skip
     assert found["hunter2222"] == "DB"
 

@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from ralph import limits
 from ralph.errors import RalphError
 from ralph.plan.model import Finding, GateResult, Plan, SetupState, Severity, Task, TaskResult, TaskState
 from ralph.validation import Mistakes
 from ralph.workflows.formats import TASKS
 from ralph.workflows.requirements import answers as tasks_answers
-from ralph.workflows.requirements.store import MAX_NOTES_BYTES, TasksStore, notes
+from ralph.workflows.requirements.store import TasksStore, notes
 
 Json = dict[str, Any]
 OWNED = {"status", "notes", "tried", "loops", "idle_loops", "attempts", "base_commit", "result"} | {
@@ -478,10 +479,11 @@ def test_learnings_that_are_no_text_are_read_as_far_as_they_are_and_stay_as_they
     assert project.learnings.read_bytes() == data + b"- new\n"
 
 
-def test_of_learnings_without_end_only_the_beginning_is_read_and_nothing_is_lost(project: Project) -> None:
-    data = b"- a line of notes\n" * (MAX_NOTES_BYTES // 10)
+def test_of_learnings_without_end_only_the_newest_are_read_and_nothing_is_lost(project: Project) -> None:
+    data = b"- the first\n" + b"- a line of notes\n" * (limits.NOTES // 10)
     project.learnings.write_bytes(data)
-    assert len(notes(project.learnings)) == MAX_NOTES_BYTES
+    assert limits.NOTES - 100 < len(notes(project.learnings)) <= limits.NOTES
+    assert set(notes(project.learnings).splitlines()) == {"- a line of notes"}
     project.learn("new")
     assert project.learnings.read_bytes() == data + b"- new\n"
 

@@ -51,7 +51,8 @@ class KnownAgent(Frozen):
     tokens: bool = True  # whether its structured output says what it used
     cost: Literal["reported", "estimated"] = "estimated"
     names_model: bool = True  # whether its structured output names the model
-    state: str = ""  # where it keeps its own state
+    state: tuple[str, ...] = ()  # where it keeps its own state, below the home folder
+    fixed: tuple[str, ...] = ()  # below that: what names programs for later calls, so no call may change it
     isolation: Isolation = field(default_factory=Isolation)  # keeps the person's own settings and memory out
     acp: AcpProgram | None = None
 
@@ -75,7 +76,11 @@ ROWS = (
         structured=("stream-json",),
         dialect="claude",
         cost="reported",
-        state="~/.claude",
+        state=(".claude", ".claude.json"),
+        fixed=(
+            *(".claude/settings.json", ".claude/settings.local.json", ".claude/CLAUDE.md", ".claude/commands"),
+            *(".claude/agents", ".claude/skills", ".claude/hooks", ".claude/plugins", ".claude/output-styles"),
+        ),
         isolation=isolation.CLAUDE,
         acp=AcpProgram(command="claude-agent-acp", install="npm install -g @agentclientprotocol/claude-agent-acp"),
     ),
@@ -96,7 +101,7 @@ ROWS = (
         structured=("--json",),
         dialect="codex",
         names_model=False,
-        state="~/.codex (CODEX_HOME)",
+        state=(".codex",),
         isolation=isolation.CODEX,
         acp=AcpProgram(
             command="codex-acp",
@@ -121,7 +126,7 @@ ROWS = (
         structured=("--format", "json"),
         dialect="opencode",
         cost="reported",
-        state="~/.local/share/opencode",
+        state=(".local/share/opencode", ".local/state/opencode", ".config/opencode", ".cache/opencode"),
         isolation=isolation.OPENCODE,
         acp=AcpProgram(command="opencode", args=("acp",), counts_last_answer=True),
     ),
@@ -136,7 +141,7 @@ ROWS = (
         permission=("--yolo",),
         structured=("stream-json",),
         dialect="gemini",
-        state="~/.gemini",
+        state=(".gemini",),
         isolation=isolation.GEMINI,
         acp=AcpProgram(command="gemini", args=("--acp", "--skip-trust"), model_args=MODEL_ARGS),
     ),
@@ -152,7 +157,7 @@ ROWS = (
         permission=("--yolo",),
         structured=("stream-json",),
         dialect="qwen",
-        state="~/.qwen",
+        state=(".qwen",),
         isolation=isolation.QWEN,
         acp=AcpProgram(command="qwen", args=("--acp",), model_args=MODEL_ARGS),
     ),
@@ -168,7 +173,7 @@ ROWS = (
         structured=("--output-format", "json"),
         dialect="copilot",
         tokens=False,
-        state="~/.copilot",
+        state=(".copilot",),
         isolation=isolation.COPILOT,
         acp=AcpProgram(
             command="copilot",
@@ -191,7 +196,7 @@ ROWS = (
         structured=("stream-json",),
         dialect="goose",
         names_model=False,
-        state="~/.config/goose",
+        state=(".config/goose", ".local/share/goose", ".local/state/goose"),
         isolation=isolation.GOOSE,
         acp=AcpProgram(
             command="goose",
@@ -214,7 +219,7 @@ ROWS = (
         structured=("--mode", "json"),
         dialect="pi",
         cost="reported",
-        state="~/.pi",
+        state=(".pi",),
         isolation=isolation.PI,
     ),
     KnownAgent(
@@ -233,7 +238,7 @@ ROWS = (
         permission=("--yes-always",),
         permission_note="it answers yes to each of its own questions",
         dialect="aider",
-        state="~/.aider",
+        state=(".aider",),
     ),
     KnownAgent(
         name="mini",
@@ -252,7 +257,7 @@ ROWS = (
         model_args=("-m", "{model}"),
         permission=("-y",),
         dialect="mini",
-        state="~/.config/mini-swe-agent",
+        state=(".config/mini-swe-agent",),
     ),
     KnownAgent(
         name="amp",
@@ -264,7 +269,7 @@ ROWS = (
         env=("AMP_*",),
         model_args=(),
         permission=("--dangerously-allow-all",),
-        state="~/.config/amp",
+        state=(".config/amp", ".local/share/amp", ".cache/amp"),
     ),
     KnownAgent(
         name="cursor",
@@ -275,7 +280,7 @@ ROWS = (
         login="Run `cursor-agent login`, or set CURSOR_API_KEY.",
         env=("CURSOR_*",),
         permission=("--force",),
-        state="~/.cursor",
+        state=(".cursor", ".config/cursor", ".local/share/cursor-agent"),
     ),
     KnownAgent(
         name="droid",
@@ -287,7 +292,7 @@ ROWS = (
         env=("FACTORY_*",),
         permission=("--auto",),
         permission_note="--auto high: it changes files and runs commands, including risky ones, without asking",
-        state="~/.factory",
+        state=(".factory",),
     ),
     KnownAgent(
         name="kimi",
@@ -298,7 +303,7 @@ ROWS = (
         login="Run `kimi` once and use /login.",
         env=("KIMI_*", "MOONSHOT_*"),
         permission_note=f"-p implies it: {ALL_ALLOWED}",
-        state="~/.kimi",
+        state=(".kimi",),
     ),
     KnownAgent(
         name="scripted",
@@ -309,6 +314,7 @@ ROWS = (
         env=("PYTHON*",),
         model_args=(),
         permission_note="it does what its script says",
+        state=(".cache/ralph/scripted",),
     ),
 )
 AGENTS = {agent.name: agent for agent in ROWS}

@@ -124,15 +124,17 @@ def _call(provider: Provider, folders: ProbeFolders, text: str, heard: _CallTime
     logs = folders.new("logs")
     prompt = logs / "prompt.md"
     prompt.write_text(text, encoding="utf-8")
+    private, temporary = folders.new("private"), folders.new("tmp")
     return AgentCall(
         provider=replace(provider, cwd=""),
         prompt=prompt,
         log=logs / "output.log",
         words=logs / "words.txt",
         cwd=folders.project,
-        private=folders.new("private"),
+        private=private,
         owner=whose,
-        variables={**IDENT, "TMPDIR": str(folders.new("tmp"))},
+        variables={**IDENT, "TMPDIR": str(temporary)},
+        within=folders.enclose(provider, folders.project, temporary, private),
         watcher=heard.line,
         meter=heard.used.append,
         secrets=Secrets.of(os.environ),

@@ -13,7 +13,7 @@ from ralph.agent.dialects import dialect_of
 from ralph.agent.failure import CallFailure, FailureKind, Response
 from ralph.agent.installed import version_of
 from ralph.agent.probe.calls import DONE, EndProbe, WorkProbe, probe_end, probe_work
-from ralph.agent.probe.folders import make_repository, probe_folders
+from ralph.agent.probe.folders import Enclose, make_repository, probe_folders
 from ralph.agent.remedy import permission_hint, remedy_of
 from ralph.config import Provider
 from ralph.errors import RalphError
@@ -48,7 +48,7 @@ def placed(provider: Provider, folder: Path) -> Provider:
     return replace(provider, command=str(folder / check_installed(provider, folder)))
 
 
-async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFinding]:
+async def examine(provider: Provider, folder: Path, enclose: Enclose = lambda *_: None) -> AsyncIterator[ProbeFinding]:
     """Probe an agent completely: two calls of it, the second of which is interrupted."""
     began = time.monotonic()
     try:
@@ -66,7 +66,7 @@ async def examine(provider: Provider, folder: Path) -> AsyncIterator[ProbeFindin
         check="version", state="good" if version else "note", what=what, seconds=time.monotonic() - began
     )
     limited = replace(found, timeout=min(found.timeout, SECONDS))
-    with probe_folders() as folders:
+    with probe_folders(enclose) as folders:
         await make_repository(folders, commit=True)
         worked = await probe_work(limited, folders, commit=True)
         for finding in of_work(worked, provider):

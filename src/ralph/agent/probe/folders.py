@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ralph import safe_files
+from ralph.config import Provider
 from ralph.frozen import Frozen
 from ralph.process import environment
+from ralph.process.enclosure import Enclosure
 from ralph.process.spawn import capture
 
 IDENT = {
@@ -22,10 +24,15 @@ IDENT = {
 SETTINGS = f"[commit]\n\tgpgsign = false\n[core]\n\thooksPath = {os.devnull}\n"
 
 
+Enclose = Callable[[Provider, Path, Path, Path], Enclosure | None]
+"""Returns the sandbox for a call, given the agent, its working copy and its two temporary folders."""
+
+
 class ProbeFolders(Frozen):
     """The folders of one probe; nothing outside of them is touched."""
 
     top: Path
+    enclose: Enclose = lambda *_: None
 
     @property
     def project(self) -> Path:
@@ -43,12 +50,12 @@ class ProbeFolders(Frozen):
 
 
 @contextmanager
-def probe_folders() -> Iterator[ProbeFolders]:
+def probe_folders(enclose: Enclose = lambda *_: None) -> Iterator[ProbeFolders]:
     """Create the folders of a probe, and remove them afterwards."""
     top = Path(tempfile.mkdtemp(prefix="ralph-probe-"))
     try:
         (top / "project").mkdir()
-        yield ProbeFolders(top=top)
+        yield ProbeFolders(top=top, enclose=enclose)
     finally:
         with suppress(OSError):
             safe_files.remove_all(top)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from ralph import validation
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git import read as git_read
@@ -87,9 +88,9 @@ def _on_branch(workspace: Workspace, branch: Branch, prefix: str, only: str) -> 
 
 def _branch_name(workspace: Workspace, feature: Feature) -> str:
     try:
-        data = (workspace.root / feature.prd_json).read_bytes()
-    except OSError:
-        data = None
+        data = validation.found(workspace.root / feature.prd_json)
+    except RalphError:
+        data = None  # reading the plan says why
     return _branch_in(data) or f"{BRANCH_PREFIX}{feature.name}"
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from ralph import validation
 from ralph.errors import RalphError
 from ralph.workspace import RALPH
 
@@ -33,11 +34,11 @@ class FilesOnDisk:
 
     def read(self, path: str) -> bytes | None:
         try:
-            return (self.root / path).read_bytes()
-        except (FileNotFoundError, NotADirectoryError):
+            return validation.read(self.root / path)
+        except RalphError:
+            if os.path.lexists(self.root / path):
+                raise
             return None
-        except OSError as error:
-            raise RalphError(f"{self.root / path} could not be read: {error.strerror}.") from None
 
     def names(self, folder: str) -> list[str]:
         try:

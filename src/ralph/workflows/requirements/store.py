@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph import validation
+from ralph import limits, safe_files, validation
 from ralph.plan import learnings
 from ralph.plan.model import Plan
 from ralph.stores import atomic
 from ralph.stores.task_codec import entries, render
 from ralph.validation import Json
 from ralph.workflows.formats import TASK, TASKS
-
-MAX_NOTES_BYTES = 1 << 20
 
 
 @dataclass
@@ -57,7 +56,9 @@ class TasksStore:
         path = self.learnings
         if not new or (path.exists() and not path.is_file() and not path.is_symlink()):
             return  # an agent replaced it by a folder or a pipe: not a reason to stop
-        before = b"" if self.learnings.is_symlink() or not self.learnings.exists() else self.learnings.read_bytes()
+        before = b"" if path.is_symlink() or not path.exists() else safe_files.read(path)
+        if before is None:
+            return  # nobody reads such a file to its end
         missing = [line for line in new if line.encode() not in before]
         if missing:
             gap = b"" if not before or before.endswith(b"\n") else b"\n"
@@ -65,12 +66,15 @@ class TasksStore:
 
 
 def notes(path: Path) -> str:
-    """What agents wrote. An agent can put anything there, so only a file of a reasonable size counts."""
+    """What agents wrote. An agent can put anything there, so of a large file only the newest part counts."""
     try:
         if path.is_symlink() or not path.is_file():
             return ""
         with path.open("rb") as file:
-            return file.read(MAX_NOTES_BYTES).decode(errors="replace")
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - limits.NOTES, 0))
+            newest = file.read(limits.NOTES)
+        return (newest if size <= limits.NOTES else newest.partition(b"\n")[2]).decode(errors="replace")
     except OSError:
         return ""
 

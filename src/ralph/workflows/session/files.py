@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ralph import limits
 from ralph.frozen import Frozen
 from ralph.plan.select import cycle
 from ralph.validation import Mistakes
@@ -28,7 +29,6 @@ VERDICT = re.compile(
 HEADING = re.compile(r"#{1,6}\s.*\breview\b", re.IGNORECASE)
 MARKS = {" ": Mark.TODO, "": Mark.TODO, "/": Mark.BEGUN, "P": Mark.TO_REVIEW, "p": Mark.TO_REVIEW}
 MARKS |= {"x": Mark.DONE, "X": Mark.DONE}
-MAX_FILE_BYTES = 4_000_000
 
 
 class TaskEntry(Frozen):
@@ -128,12 +128,12 @@ def mentions(text: str, task_id: str) -> bool:
 
 
 def decode(data: bytes | None) -> str:
-    return (data or b"")[:MAX_FILE_BYTES].decode(errors="replace").removeprefix("\ufeff").replace("\0", "\ufffd")
+    return (data or b"")[: limits.SESSION_FILE].decode(errors="replace").removeprefix("\ufeff").replace("\0", "\ufffd")
 
 
 def _entries(text: str) -> Iterator[TaskEntry]:
     lines = _lines(text)
-    depth = MAX_FILE_BYTES
+    depth = limits.SESSION_FILE
     begins: list[tuple[int, re.Match[str]]] = []
     for index, (_, line) in enumerate(lines):
         found = ENTRY.match(line)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from ralph import safe_files
+from ralph import limits, safe_files
 from ralph.plan.model import Acceptance, Plan, Task, TaskResult, TaskState
 from ralph.stores import atomic
 from ralph.workflows.session import acceptances, router
@@ -184,7 +184,7 @@ def read_session(folder: Path, session_id: str) -> Session:
     files: dict[str, bytes] = {}
     for path in sorted(folder.iterdir()) if folder.is_dir() and not folder.is_symlink() else ():
         if path.is_file() and not path.is_symlink():
-            files[path.name] = path.read_bytes()
+            files[path.name] = safe_files.beginning(path, limits.SESSION_FILE)
     return session_of(files, session_id)
 
 

@@ -1,0 +1,1 @@
+"""What a project's configuration would start on this machine, and whether this person has approved it."""
