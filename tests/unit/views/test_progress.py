@@ -61,7 +61,8 @@ def test_a_partial_spec_says_how_much_of_it_and_why_not_all() -> None:
     stuck = task(2, TaskState.BLOCKED, notes="The agent says that it cannot be done: no key.\n\nMore words")
     text = told(task(1), stuck, spec=replace(SPEC, state=TaskState.BLOCKED))
     assert text.startswith("## User Avatar: partial, 1 of 2 tasks\n")
-    assert "- [ ] `avatar-2` Do part 2 (1 attempt, 30 s, $0.25) **blocked**: The agent says that it cannot be done: no key.\n" in text
+    why = "The agent says that it cannot be done: no key."
+    assert f"- [ ] `avatar-2` Do part 2 (1 attempt, 30 s, $0.25) **blocked**: {why}\n" in text
 
 
 def test_a_spec_of_which_nothing_passed_has_no_commit() -> None:
