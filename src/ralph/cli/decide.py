@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -77,6 +78,7 @@ def make_decision(target: str, task: str, decision: TaskDecision, *, note: str =
     decided: list[Task] = []
 
     def change(plan: Plan, _commit: str) -> Plan:
+        plan = plan.change(find_task(plan, task).id, _with_the_tests_named)
         found = find_task(plan, task)
         _check(target, found, decision)
         decided.append(found)
@@ -89,6 +91,15 @@ def make_decision(target: str, task: str, decision: TaskDecision, *, note: str =
         say(f"  approved: {text}")
     say(_done(found, task, need, decision))
     return 0
+
+
+def _with_the_tests_named(task: Task) -> Task:
+    """If agents learn nothing, held-out acceptance tests have no name of their own. Find out whether they are meant."""
+    if task.need is None or task.need.gate != UNNAMED:
+        return task
+    config = configuration.load(workspaces.find(Path.cwd()).root)
+    is_meant = config.acceptance.enabled and not any(gate.held_out for gate in default_gates(config))
+    return replace(task, need=replace(task.need, gate=ACCEPTANCE)) if is_meant else task
 
 
 def _check(target: str, task: Task, decision: TaskDecision) -> None:
