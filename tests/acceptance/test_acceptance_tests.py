@@ -144,6 +144,17 @@ def test_a_person_decides_about_disputed_tests(project: Project) -> None:
     assert "okapi" in landed(project, "ralph/auth")
 
 
+def test_held_out_tests_without_a_name_of_their_own_can_be_disputed_too(project: Project) -> None:
+    project.config(GATE, acceptance={"heldOut": True}, heldOut={"tells": "nothing"})
+    project.stories("One")
+    project.script(
+        writes(), {"match": r"ID:\*\* US-001", "say": ["<ralph>DISPUTE:held-out check — it is wrong</ralph>"]}
+    )
+    project.ralph("run", "auth", code=3)
+    decided = project.ralph("decide", "auth", "US-001", "--note", "It must say okapi", "--yes").stdout
+    assert "written again, and the tester is told" in decided
+
+
 def test_a_person_does_without_the_tests_that_a_tester_cannot_write(project: Project) -> None:
     project.config(GATE, acceptance={})
     project.stories("One")

@@ -546,7 +546,7 @@ def test_a_report_without_a_verdict_blocks_and_is_as_the_executor_left_it(projec
 @pytest.mark.parametrize(
     ("says", "told"),
     [
-        ("BLOCKED:I need the key", "The agent gave up: I need the key"),
+        ("BLOCKED:I need the key", "The agent says that it cannot be done: I need the key"),
         ("DISPUTE:lint — red is a colour here", "The agent disputes the gate `lint`: red is a colour here"),
     ],
 )

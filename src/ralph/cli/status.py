@@ -142,9 +142,9 @@ def _progress(target: Target, plan: Plan) -> str:
     if plan.held:
         parts.append(f"{plan.held} held")
     if plan.passed and not _is_verified(plan) and target.workflow != "session":  # its files do not record gates
-        parts.append("UNVERIFIED: no gates")
+        parts.append("UNVERIFIED: no required gates")
     elif plan.unverified:
-        parts.append(f"{len(plan.unverified)} UNVERIFIED: no gates")
+        parts.append(f"{len(plan.unverified)} UNVERIFIED: no required gates")
     elif plan.review.verified_at:
         parts.append("verified")
     elif done == total and target.workflow == "feature":
@@ -344,6 +344,7 @@ def _task_entry(target: str, task: Task) -> dict[str, object]:
         "inPlace": bool(task.result and task.result.in_place),
         "evidence": task.result.evidence.value if task.result and task.result.evidence else None,
         "provenBy": list(task.result.proven_by) if task.result else [],
+        "concerns": list(task.result.concerns) if task.result else [],
         "tester": task.result.tester or None if task.result else None,
         "need": needs.need_entry(target, task) if task.needs_person else None,
         "waived": list(task.waived),

@@ -24,9 +24,11 @@ class TerminalView:
     """Listens to a journal. Call `tick` once a second: it updates the live line, or prints a heartbeat elsewhere."""
 
     def __init__(
-        self, *, quiet: bool = False, folder: Path | None = None, clock: Clock | None = None, err: bool = False
+        self, *, quiet: bool = False, as_json: bool = False, folder: Path | None = None, clock: Clock | None = None
     ) -> None:
-        self._quiet, self._err = quiet, err  # err: standard output is read by a program
+        """`as_json`: standard output is for a document, so only warnings are printed, on standard error."""
+        self._quiet = quiet = quiet or as_json
+        self._errors_only = as_json
         self._folder = folder or Path.cwd()
         self._clock = clock or Clock()
         self._living = LivingLine(quiet=quiet, clock=self._clock)
@@ -96,8 +98,8 @@ class TerminalView:
     def line(self, text: str = "", **style: Any) -> None:
         """A line that a quiet view shows too: wrapped on a terminal, with the time of day elsewhere."""
         self._living.clear()
-        is_plain = self._err or sys.stdout.isatty()
-        say(text if is_plain else stamped(text, self._clock.of_day()), err=self._err, **style)
+        stream = sys.stderr if self._errors_only else sys.stdout
+        say(text if stream.isatty() else stamped(text, self._clock.of_day()), err=self._errors_only, **style)
 
     def _line(self, text: str = "", *, always: bool = False, **style: Any) -> None:
         if self._quiet and not always:
@@ -135,9 +137,8 @@ class TerminalView:
     def _baseline_ended(self, event: e.BaselineEnded) -> None:
         self._living.end_all()
         if event.red:
-            they = "It" if len(event.red) == 1 else "They"
+            they, does = ("It", "Does it") if len(event.red) == 1 else ("They", "Do they")
             self._line(f"  Already failing before the first attempt. {they} must pass for a task to pass.", fg="yellow")
-            does = "Does it" if len(event.red) == 1 else "Do they"
             hint = f"{does} pass in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
             self._line(f"  {hint}", dim=True)
 
@@ -153,9 +154,7 @@ class TerminalView:
         which = (
             f" (attempt {event.attempt}{tries}{again})" if event.kind is not WorkKind.FINISH else " (all tasks settled)"
         )
-        if (
-            event.kind is WorkKind.SETUP and self._is_session and not tries
-        ):  # calls of different kinds, counted together
+        if event.kind is WorkKind.SETUP and self._is_session and not tries:  # its calls are of different kinds
             which = ""
         self._line(f"\n▶ {self._far}{name}{which}", bold=True)
 

@@ -65,12 +65,6 @@ def test_the_last_words_of_an_agent_are_shown_without_empty_lines(capsys: pytest
     assert [line.split("  ")[-1].strip() for line in shown[-2:]] == ["Its last words:", "no such turn"]
 
 
-def test_a_warning_is_not_in_the_output_that_a_program_reads(capsys: pytest.CaptureFixture[str]) -> None:
-    TerminalView(quiet=True, err=True)(e.Noted(text="No sandbox works here.", warning=True))
-    said = capsys.readouterr()
-    assert (said.out, said.err) == ("", "  ! No sandbox works here.\n")
-
-
 def test_an_agent_that_works_for_long_is_told_of_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
     now = [100.0]
     view = TerminalView(clock=Clock(seconds=lambda: now[0], of_day=lambda: "12:34:56"))
@@ -93,3 +87,13 @@ def test_an_agent_that_works_for_long_is_told_of_once_a_minute(capsys: pytest.Ca
     view(ended)
     assert capsys.readouterr().out == "12:34:56     agent says DONE · 1.0 s\n"
     assert said(600) == ""
+
+
+def test_a_warning_beside_a_document_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    view = TerminalView(as_json=True)
+    view(e.Noted(text="The disk is nearly full.", warning=True))
+    view(e.Noted(text="A detail."))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("  ! The disk is nearly full.\n")
+    assert "detail" not in said.err
