@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import pytest
 
 from ralph.git import locks
@@ -201,3 +202,7 @@ def test_a_run_begins_although_a_killed_git_has_locked_everything(repo: Path) ->
     assert not any((repo / name).exists() for name in left)
     (repo / "a.txt").write_text("two")
     git(repo, "commit", "-q", "-a", "-m", "works again")
+
+
+def test_a_git_that_is_ending_has_no_arguments_and_works_where_it_is() -> None:
+    assert locks._folders(psutil.Process(), []) == {Path.cwd()}

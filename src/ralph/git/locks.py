@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -163,7 +164,7 @@ def _folders(process: psutil.Process, arguments: list[str]) -> frozenset[Path] |
     except (psutil.Error, OSError):
         return None
     named = [environment[name] for name in PLACES if name in environment]
-    for option, value in zip(arguments, [*arguments[1:], ""], strict=True):
+    for option, value in pairwise([*arguments, ""]):  # a git that is ending has no arguments any more
         if option in FOLDER_OPTIONS:
             named.append(value)
         elif option.startswith(tuple(f"{one}=" for one in FOLDER_OPTIONS)):
