@@ -77,7 +77,9 @@ class HeldOutSettings(ConfigSection):
 class Verify(ConfigSection):
     """The gates: commands that decide whether a task passes."""
 
-    default: Annotated[tuple[Line, ...], "Run for every task. [] is allowed; work is then shown as unverified."]
+    default: Annotated[
+        tuple[Line, ...], "Run for every task; required without gates. [] is allowed; work is then shown as unverified."
+    ] = ()
     ui: Annotated[tuple[Line, ...], "Also run for tasks tagged ui."] = ()
     timeout: Annotated[Seconds, "Time limit of each command, in seconds."] = 900
     env: Annotated[
@@ -224,7 +226,7 @@ class Config(ConfigSection):
         default_factory=dict
     )
     services: tuple[Service, ...] = ()
-    verify: Annotated[Verify, "The gates as plain commands; required without gates."] = Verify(default=())
+    verify: Annotated[Verify, "The gates as plain commands; required without gates."] = Verify()
     gates: Annotated[
         tuple[GateSetting, ...] | None, "The gates with names, instead of verify.default; null: verify.default."
     ] = None
@@ -363,7 +365,10 @@ def schema() -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         **config_schema.schema(Config),
-        "anyOf": [{"required": ["verify"]}, {"required": ["gates"], "properties": {"gates": {"type": "array"}}}],
+        "anyOf": [
+            {"required": ["verify"], "properties": {"verify": {"required": ["default"]}}},
+            {"required": ["gates"], "properties": {"gates": {"type": "array"}}},
+        ],
         "title": NAME,
         "description": "Configuration of Ralph.",
     }

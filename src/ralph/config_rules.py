@@ -17,8 +17,7 @@ OTHER_VARIABLE = re.compile(r"\$\{(?!RALPH_PORT\})\w*\}|\$RALPH_PORT\b")
 
 
 def mistakes_in(document: validation.Json) -> Iterable[str]:
-    if "verify" not in document and document.get("gates") is None:
-        yield "verify: missing, and required (or gates instead)"
+    yield from _no_gates(document)
     yield from _repeated_names(document, "services")
     yield from _services(document)
     yield from _ignored(document)
@@ -34,6 +33,16 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     yield from _roles(document)
     yield from _race(document)
     yield from config_sandbox.mistakes_in(document)
+
+
+def _no_gates(document: validation.Json) -> Iterable[str]:
+    """`[]` says that there are none; nothing at all is more likely forgotten."""
+    if document.get("gates") is not None:
+        return
+    if "verify" not in document:
+        yield "verify: missing, and required (or gates instead)"
+    elif isinstance(verify := document["verify"], dict) and "default" not in verify:
+        yield "verify.default: missing, and required (or gates instead)"
 
 
 def _roles(document: validation.Json) -> Iterable[str]:

@@ -26,6 +26,7 @@ PILED_UP = lazy(f"({_MARKS}{{4}}){_MARKS}+")
 UNSEEN = "\N{REPLACEMENT CHARACTER}"
 OVERWRITTEN = "\N{SYMBOL FOR CARRIAGE RETURN}"
 """The end of a line that the next line overwrites on a terminal."""
+DROPPED = {code: " " if chr(code).isspace() else None for code in (*range(32), 127) if chr(code) not in "\n\t"}
 CONTROLS = bytes(byte for byte in (*range(32), 127) if byte not in b"\n\t")
 
 
@@ -46,7 +47,7 @@ def plain(text: str) -> str:
     """
     if text.isprintable() and (text.isascii() or not PILED_UP.search(text)):
         return text
-    text = strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n")
+    text = strip_ansi(text).replace("\r\n", "\n").replace("\r", "\n").translate(DROPPED)
     joined = frozenset(found.start() for found in JOINED.finditer(text)) if "\u200c" in text or "\u200d" in text else ()
     text = UNPRINTABLE.sub(lambda found: found[0] if found.start() in joined else _shown(found[0]), text)
     return PILED_UP.sub(r"\1", text)

@@ -74,3 +74,4 @@ def test_on_a_terminal_there_are_colours_and_a_living_line(project: Project) -> 
     assert "\r\x1b[2K" in text
     where = re.search(r"To explore it\s+\((\S+)\)", text)  # a long path is on a line of its own
     assert where and Path(where[1]).is_dir()
+    assert 'ralph plan my-feature "' in text, "a name alone is not yet a plan"

@@ -66,6 +66,15 @@ def test_a_command_that_only_the_checkout_has_is_named(ready: Project, folder: s
     assert f"only your checkout has: {folder}." in ready.ralph("run", "auth", code=1).stderr
 
 
+def test_a_gate_that_fails_with_those_files_too_says_so(ready: Project) -> None:
+    ready.config("test -f nowhere", maxRetries=1)
+
+    told = ready.ralph("run", "auth", code=3).stdout
+
+    assert "Ralph runs it again with copies of the files that only your checkout has." in told
+    assert "It fails with them too." in told
+
+
 def test_a_file_that_is_not_ignored_is_to_be_committed(ready: Project) -> None:
     ready.write("helper.sh", "true\n")
     ready.config("sh helper.sh")

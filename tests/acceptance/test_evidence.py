@@ -45,6 +45,7 @@ def test_a_test_that_fails_without_the_work_proves_it(project: Project) -> None:
     [plan] = json.loads(project.ralph("status", "--json").stdout)
     assert (plan["proven"], plan["tasks"][0]["evidence"]) == (1, "proven")
     assert "(proven)" in project.ralph("status", "auth").stdout
+    assert "2 insertions(+), proven" in project.ralph("attempts", "auth").stdout
     attempt = next(one for one in json.loads(project.ralph("attempts", "auth", "--json").stdout) if one["evidence"])
     assert (attempt["evidence"], attempt["provenBy"]) == ("proven", [GATE])
 

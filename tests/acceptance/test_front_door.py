@@ -118,6 +118,20 @@ def test_roles_plan_and_build_what_they_were_asked_for_when_they_run(project: Pr
     assert sessions.calls(project)[0].startswith("INITIALIZE")
     assert sessions.marks(project) == {"task-1": "x", "task-2": "x"}
     assert sessions.REQUEST in project.prompts()[0]
+    assert "proven" not in project.ralph("run", sessions.ID).stdout, "its files do not say how its tasks passed"
+
+
+def test_the_name_of_a_plan_that_does_not_exist_is_not_taken_for_a_request(green: Project) -> None:
+    green.script(*requests.usual())
+    green.stories("Log in")
+
+    refused = green.ralph("plan", "aut", code=1).stderr
+
+    assert "There is no plan 'aut'; did you mean 'auth'?" in refused
+    assert 'ralph plan aut "What it should do"' in refused and "ralph plan aut --style research" in refused
+    assert green.prompts() == []
+    green.ralph("plan", "aut", "--style", "research", "--yes")
+    assert "aut" in green.prompts()[0]
 
 
 def test_roles_do_not_take_a_name_that_is_in_use(project: Project) -> None:

@@ -341,6 +341,10 @@ def test_files_go_into_the_store_and_back(project: Project) -> None:
     assert [file["path"] for file in json.loads(project.ralph("hold-out", "list", "--json").stdout)["files"]] == [
         "data.txt"
     ]
+    project.ralph("hold-out", "add", "tests")
+    project.ralph("hold-out", "remove", "tests", "data.txt")
+    assert {path.name for path in below(project.path / "tests")} == {"a.py", "b.sh"}
+    assert project.ralph("hold-out", "list").stdout.startswith("Nothing is held out.")
 
 
 def test_a_copy_can_stay_and_the_same_file_can_be_added_again(project: Project) -> None:
@@ -388,6 +392,21 @@ def test_a_path_is_relative_to_where_one_is(project: Project) -> None:
     project.types("cd tests && ralph hold-out add .hidden.sh && ralph hold-out show .hidden.sh")
     assert project.ralph("hold-out", "show", "tests/.hidden.sh").stdout == "x\n"
     assert "did you mean 'tests/.hidden.sh'" in project.ralph("hold-out", "show", "tests/hidden.sh", code=1).stderr
+
+
+def test_a_name_that_several_checks_share_is_not_skipped_for_all_of_them(project: Project) -> None:
+    prepare(project, {"name": "second", "command": "true", "heldOut": True}, heldOut={"tells": "nothing"})
+    project.script(does("US-001", "two.txt", say=["<ralph>DISPUTE:held-out check — it is wrong</ralph>"]))
+    project.ralph("run", "auth", code=3)
+    said = project.ralph("decide", "auth", "US-001", "--skip", "--yes", code=1).stderr
+    assert "`held-out check` stands for 2 checks, second, hidden-suite: --skip would waive them all." in said
+    assert "waived" not in project.story()
+    project.ralph("decide", "auth", "US-001", "--gate-is-right", "--yes")
+
+
+def test_doctor_looks_for_the_program_of_its_command(project: Project) -> None:
+    prepare(project)
+    assert f"gate `{HELD_OUT['command']}`: program found" in project.ralph("doctor", code=None).stdout
 
 
 def test_a_manual_verification_leaves_them_out_and_says_so(project: Project) -> None:

@@ -194,6 +194,7 @@ def test_without_decisions_no_terminal_is_needed(ready: Project) -> None:
 
 def test_a_person_is_asked_in_the_terminal_and_may_stop_in_the_middle(ready: Project) -> None:
     with terminal(ready, "plan", REQUEST) as person:
+        person.say("typed while an agent works")  # it answers no question
         asked = person.expect("Answer [A]:")
         assert asked.index("A. SQLite") < asked.index("(recommended)") < asked.index("B. Files")
         assert "Files it is" in asked

@@ -44,6 +44,7 @@ class Reader(Empty):
         (self.path / "requirements.md").unlink()
         self.path.rmdir()
         self.path = folder
+        del self.env["RALPH_TRUST"]  # a reader has not set it
 
 
 @pytest.fixture
@@ -92,6 +93,10 @@ def test_from_an_empty_folder_to_a_finished_program_and_more(reader: Reader) -> 
     assert "T-003  Say goodbye" in out
     assert "requirements: complete · all gates green" in out
     assert reader.subjects()[0] == "feat: T-003 - Say goodbye"
+    config = reader.path / "ralph.config.json"
+    config.write_text(config.read_text().replace("unittest -q", "unittest"))
+    refused = reader.ralph("run", code=1).stderr
+    assert "has changed since you approved it." in refused, "without git it does not claim to know who changed it"
     greet = "cd greeter && python3 greet.py"
     assert reader.types(f"{greet} Ada") == "Hello, Ada!\n"
     assert reader.types(greet) == "Hello, world!\n"

@@ -421,10 +421,10 @@ def test_an_agent_that_marks_its_task_as_failed_gives_it_up_with_its_notes(anywh
 
     done = anywhere.ralph("run", code=3)
 
-    assert "T-001 cannot continue: The agent gave up: the service does not exist" in done.stdout
+    assert "T-001 cannot continue: The agent says that it cannot be done: the service does not exist" in done.stdout
     assert "requirements: not finished · failed: T-001; waiting for them: T-003" in done.stdout
     assert anywhere.states() == {"T-001": "failed", "T-002": "done", "T-003": "todo"}
-    assert anywhere.task()["notes"] == "The agent gave up: the service does not exist"
+    assert anywhere.task()["notes"] == "The agent says that it cannot be done: the service does not exist"
     assert anywhere.calls() == 2, "it was not asked again"
     assert not (anywhere.app / "half.txt").exists()
     assert "half.txt" in anywhere.files_in("refs/ralph/attempts/requirements/T-001/1")

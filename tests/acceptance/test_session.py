@@ -469,6 +469,20 @@ def test_an_update_reopens_a_finished_session(project: Project) -> None:
     assert calls(project) == ["UPDATE", "brainstorm 2", "execute task-3 1", "review task-3 1", "SESSION_REVIEW 2"]
 
 
+def test_an_update_waits_until_the_planner_has_taken_it_in(project: Project) -> None:
+    plays(project, "UPDATE*) exit 1 ;;")
+    plan(project, "task-1", mark="x")
+    project.write(f"{FOLDER}/progress.review1.md", "task-1 is good\n\n**Verdict**: Complete\n")
+    session(project, "--update", "Fahrenheit too", code=3)
+    for view in (("status",), ("session", "list"), ("session", "show", ID)):
+        assert "blocked" in project.ralph(*view).stdout
+    assert "update the plan" in project.ralph("next").stdout
+    plays(project, "UPDATE*) printf -- '- Fahrenheit\\n' >> $S/plan.md; mark plan-brainstorm ' '; add task-3 task-1 ;;")
+    project.ralph("run", ID)
+    assert "UPDATE_REQUEST: Fahrenheit too" in prompt(project, "UPDATE")
+    assert "nothing left to do" in project.ralph("next").stdout
+
+
 # bad input
 
 
@@ -532,7 +546,7 @@ def test_a_report_without_a_verdict_blocks_and_is_as_the_executor_left_it(projec
 @pytest.mark.parametrize(
     ("says", "told"),
     [
-        ("BLOCKED:I need the key", "The agent gave up: I need the key"),
+        ("BLOCKED:I need the key", "The agent says that it cannot be done: I need the key"),
         ("DISPUTE:lint — red is a colour here", "The agent disputes the gate `lint`: red is a colour here"),
     ],
 )

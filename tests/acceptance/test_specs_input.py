@@ -134,7 +134,7 @@ def test_with_optional_gates_only_everything_says_unverified(project: Project) -
     assert "specs: all passed, UNVERIFIED · no gate is required, so nothing was verified" in done.stdout
     assert "all gates green" not in done.stdout
     assert "✗ lint (optional) (none required: UNVERIFIED)" in progress(project)
-    assert "UNVERIFIED: no gates" in project.ralph("status").stdout
+    assert "UNVERIFIED: no required gates" in project.ralph("status").stdout
     assert json.loads(project.ralph("status", "specs", "--json").stdout)[0]["verified"] is False
     assert "no gate is required: nothing will be verified" in project.ralph("doctor").stdout
     checked = project.ralph("verify", "specs", code=3).stdout
@@ -185,9 +185,9 @@ def test_a_blocked_marker_may_have_no_reason_or_any_quotes_and_the_next_task_com
 
     assert project.calls() == 6
     assert {name: one["notes"] for name, one in tasks(project).items() if one["status"] == "blocked"} == {
-        name: f"The agent gave up: {reason}" for name, (_, reason) in said.items()
+        name: f"The agent says that it cannot be done: {reason}" for name, (_, reason) in said.items()
     }
-    assert 'a-3 cannot continue: The agent gave up: the "S3" key' in done.stdout
+    assert 'a-3 cannot continue: The agent says that it cannot be done: the "S3" key' in done.stdout
     assert subjects(project)[0] == "feat: A (partial)"
     assert plan(project)["specs"][0]["notes"] == "blocked: a-1, a-2, a-3, a-4, a-5"
 

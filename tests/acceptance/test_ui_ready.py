@@ -89,6 +89,7 @@ def test_a_story_that_names_no_page_passes_and_every_view_says_so(ready: Project
 
     assert "US-001 is a UI task, but Ralph opened no page: its criteria name no page" in done.stdout
     assert "no page was opened" in ready.ralph("status", "auth").stdout
+    assert "no page was opened: US-001" in ready.ralph("status").stdout
     assert "No page was opened: its criteria name no page" in ready.ralph("status", "--task", "US-001").stdout
     task = json.loads(ready.ralph("status", "auth", "--json").stdout)[0]["tasks"][0]
     assert task["pages"] == [] and task["noPage"].startswith("its criteria name no page")

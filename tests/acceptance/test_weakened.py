@@ -64,7 +64,11 @@ def test_what_a_person_approves_lands_without_an_agent(project: Project) -> None
 
     assert project.calls() == calls + 1, "only the final verification"
     assert project.landed("Makefile") == WEAKER["Makefile"].strip()
-    assert project.story()["lastResult"]["concerns"]
+    [concern] = project.story()["lastResult"]["concerns"]
+    shown = project.ralph("status", "auth", "--task", "US-001").stdout
+    assert f"it may have weakened the checks, approved by a person: {concern}" in " ".join(shown.split())
+    [plan] = json.loads(project.ralph("status", "--json").stdout)
+    assert plan["tasks"][0]["concerns"] == [concern]
     assert project.story().get("need") is None
 
 
@@ -123,6 +127,7 @@ def test_a_task_that_says_so_may_change_them(project: Project) -> None:
     project.script(cheats(**WEAKER), VERIFIED)
     done = project.ralph("run", "auth")
     assert "needs approval" not in done.stdout
+    assert "may change tests and gates: Makefile" in project.ralph("status", "auth", "--task", "US-001").stdout
 
 
 def test_consequences_can_be_chosen(project: Project) -> None:

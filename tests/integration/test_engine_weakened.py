@@ -9,8 +9,9 @@ import pytest
 
 from ralph.engine.baseline import check_baseline
 from ralph.engine.loop import work_through
-from ralph.journal.events import Audited
+from ralph.journal.events import Audited, EvidenceEnded
 from ralph.plan.attempt import StepResult
+from ralph.plan.evidence import Evidence
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.steps.base import Context
 from tests.conftest import Project
@@ -100,3 +101,21 @@ def test_further_tests_raise_no_concern(person: Project) -> None:
     end, made = run(person, REPORTED, leaves({"t/c.sh": "grep -q skipped run\n"}))
     assert end.ending is Ending.DONE
     assert said(made) == []
+
+
+@pytest.mark.parametrize(
+    ("work", "evidence"),
+    [
+        ({"check": "echo ok\n"}, Evidence.REGRESSION_ONLY),
+        ({"check": "test -f done && echo ok\n", "done": ""}, Evidence.PROVEN),
+    ],
+)
+def test_a_gate_that_the_work_redefines_does_not_prove_its_own_change(
+    person: Project, work: dict[str, str], evidence: Evidence
+) -> None:
+    committed(person, {"check": "test -f done\n"})
+    end, made = run(person, {"name": "t", "command": "sh ./check"}, leaves(work))
+    assert end.ending is Ending.BLOCKED, "it is held"
+    changed = f"`test -f done` is now `{work['check'].strip()}`"
+    assert said(made) == [f"check:1: in the script of the gate `check`, {changed}"]
+    assert [event.evidence for event in made.told(EvidenceEnded)] == [evidence]

@@ -346,4 +346,4 @@ def test_a_key_that_cannot_sign_is_told_once_and_tried_once(project: Project, tm
 
     written(project, body)
     [text] = heard
-    assert "stay unsigned" in text and "ssh-add" in text
+    assert "stay unsigned" in text and ". Load the key into its agent (ssh-add" in text

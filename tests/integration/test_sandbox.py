@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -100,8 +101,9 @@ class Box:
 
 
 @pytest.fixture
-def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Box:
-    return Box(tmp_path, monkeypatch)
+def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
+    yield Box(tmp_path, monkeypatch)
+    reap()  # trying out a kind of sandbox leaves a process that has ended
 
 
 @contextmanager
@@ -322,6 +324,7 @@ def test_it_works_for_an_ordinary_user(box: Box) -> None:
     line = [word for word in asyncio.run(argv()) if word != "ALL"]
     for folder in (box.copy, *box.copy.parents):
         folder.chmod(folder.stat().st_mode | 0o055)
+    os.chown(box.temporary, pwd.getpwnam("nobody").pw_uid, -1)
     done = subprocess.run(line, user="nobody", group="nogroup", extra_groups=[], capture_output=True, text=True)
     reap()
 

@@ -145,7 +145,7 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
         ({"provider": {"command": "x", "protocol": "mcp"}}, "provider.protocol: expected 'cli' or 'acp'"),
         ({"provider": {"command": "x", "permissions": "deny"}}, "provider.permissions: is used only with"),
         ({"providers": {"a": {"command": "x", "protocol": "acp", "dialect": "text"}}}, "providers.a.dialect: is not"),
-        ({"verify": {}}, "verify.default: missing, and required"),
+        ({"verify": {}}, "verify.default: missing, and required (or gates instead)"),
         ({"verify": {"default": [""]}}, "verify.default[0]: "),
         ({"verify": {"default": ["ok", "  "]}}, "verify.default[1]: "),
         ({"services": [{"name": "a b", "ready": "http://x"}]}, "services[0].name: "),
@@ -314,6 +314,7 @@ def test_init_never_overwrites_what_is_there(tmp_path: Path) -> None:
         {"provider": {"command": ""}},
         {"services": [{"name": "a", "ready": "ftp://x"}]},
         {"verify": {"default": [" "]}},
+        {"verify": {"where": "clean"}},
     ],
 )
 def test_the_schema_refuses_what_ralph_refuses(more: dict[str, Any]) -> None:
@@ -376,8 +377,9 @@ def test_commands_that_are_not_run_because_gates_are_named_are_told() -> None:
 
 
 @pytest.mark.parametrize("gates", [NAMED, []])
-def test_with_gates_nothing_needs_to_be_said_about_verify(gates: list[Any]) -> None:
-    document = {"provider": {"command": "x"}, "gates": gates}
+@pytest.mark.parametrize("verify", [{}, {"verify": {"require": "proven"}}])
+def test_with_gates_verify_needs_no_commands(gates: list[Any], verify: dict[str, Any]) -> None:
+    document = {"provider": {"command": "x"}, "gates": gates, **verify}
     assert configuration.parse(json.dumps(document).encode()).verify.default == ()
     jsonschema.validate(document, configuration.schema())
 

@@ -31,6 +31,7 @@ class Call:
     arguments: tuple[str, ...] = ()
     folder: str = ""  # below the project's root
     path: tuple[str, ...] = ()  # folders of the project that the command puts on PATH
+    is_file: bool = False  # `./check`, `sh check`: no program of that name on PATH
 
     @property
     def words(self) -> str:
@@ -155,7 +156,7 @@ def _unwrapped(words: list[str], folder: str, depth: int) -> Iterator[Call]:
         where = below(folder, _directory(rest)) if _directory(rest) else folder
         yield from calls(shlex.join(inner), where, depth + 1)
     elif "/" in program:
-        yield Call(below(folder, program), tuple(rest), folder)
+        yield Call(below(folder, program), tuple(rest), folder, is_file=True)
     else:
         yield Call(program, tuple(rest), folder)
 
@@ -195,7 +196,7 @@ def _shell(rest: list[str], folder: str, depth: int) -> Iterator[Call]:
 
 def _script(rest: list[str], folder: str) -> Iterator[Call]:
     if rest:
-        yield Call(below(folder, rest[0]), tuple(rest[1:]), folder)
+        yield Call(below(folder, rest[0]), tuple(rest[1:]), folder, is_file=True)
 
 
 def _python(program: str, rest: list[str], folder: str, depth: int) -> Iterator[Call]:

@@ -80,7 +80,7 @@ def _fewer(counts: GateCounts, compared: Compared) -> Concern | None:
     return Concern(
         kind=ConcernKind.ASSERTIONS if has_changed else ConcernKind.VANISHED,
         path=f"gate {counts.gate}",
-        text=f"it ran {counts.after} tests, and {counts.before} on the base",
+        text=f"it ran {counts.after} test{'' if counts.after == 1 else 's'}, and {counts.before} on the base",
     )
 
 

@@ -159,13 +159,12 @@ class Reached:
 
     def _script(self, call: Call, depth: int) -> None:
         path = call.program
-        if (
-            not _SCRIPT.fullmatch(path)
-            or (text := self.tree.text(path) if "." in path or "/" in path else None) is None
-        ):
+        is_word = "." not in path and "/" not in path  # it may be the program itself: its name must say that it checks
+        if not _SCRIPT.fullmatch(path) or (is_word and not call.is_file) or (text := self.tree.text(path)) is None:
             return
         is_shell = splitext(path)[1] in ("", ".sh", ".bash", ".zsh")
-        if not (is_check(path) or (is_shell and depth == 0 and not path.startswith(("bin/", "src/")))):
+        is_called = is_shell and depth == 0 and not is_word and not path.startswith(("bin/", "src/"))
+        if not (is_check(path) or is_called):
             return
         if self._add(path, "", Piece(text, None, call.words, is_script=True)) and is_shell:
             self.follow(text, call.folder, depth + 1)

@@ -10,7 +10,6 @@ from ralph import limits, validation
 from ralph import workspace as workspaces
 from ralph.cli.trusting import load_trusted, trust_option
 from ralph.errors import RalphError
-from ralph.journal.writer import Listener
 from ralph.views import words
 from ralph.views.lines import say, say_json
 from ralph.views.terminal import TerminalView
@@ -46,10 +45,9 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     target = find(workspace, TARGET)
     target.needed_plan()  # report a broken plan before calling an agent
     config = load_trusted(workspace).with_model("planner", model)
-    view = TerminalView(quiet=as_json, folder=workspace.root)
-    listener: Listener = _ignore if as_json else view
+    view = TerminalView(as_json=as_json, folder=workspace.root)
     branch = target.branch.name if target.branch else ""
-    with planner(workspace, config, TARGET, listener, tick=view.tick, branch=branch) as opened:
+    with planner(workspace, config, TARGET, view, tick=view.tick, branch=branch) as opened:
         layout = Layout(workspace=Workspace(root=opened.root), plan=target.file)
         added = opened.wait(TaskMaker(opened, layout, workspace.root).add(text))
     if as_json:
@@ -57,9 +55,6 @@ def command(work: str, model: str | None, as_json: bool) -> int:
     else:
         _print_added(added)
     return 0
-
-
-def _ignore(*_: object) -> None: ...
 
 
 def _print_added(added: AddResult) -> None:

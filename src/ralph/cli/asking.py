@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+import sys
 from collections.abc import Sequence
 
 import click
@@ -23,3 +24,10 @@ def letter_or_words(options: Sequence[str], *, default: str | None) -> str:
             return answer
         last = f" to {letters[-1]}" if letters[1:] else ""
         say(f"There is no option {answer.upper()}. Type A{last}, or answer in your own words.", fg="yellow")
+
+
+def forget_typed() -> None:
+    """Drop what was typed while an agent worked: it cannot answer a question that was not asked yet."""
+    import termios  # only a terminal needs it
+
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)

@@ -149,7 +149,8 @@ def _print(row: dict[str, object], known: PastAttempt | None) -> None:
     colours = {"passed": "green", "failed": "red", "blocked": "red", "accepted": "cyan"}
     outcome = styled(f"{row['outcome']!s:12}", fg=colours.get(str(row["outcome"]), "yellow"))
     where = f", {words.IN_PLACE}" if row["inPlace"] else ""
-    say(f"{row['attempt']!s:14} ", outcome, f" {row['diffstat']}{where}", hang=28)
+    evidence = f", {row['evidence']}" if row.get("evidence") else ""
+    say(f"{row['attempt']!s:14} ", outcome, f" {row['diffstat']}{where}{evidence}", hang=28)
     if known:
         who = ":".join(filter(None, (known.agent, known.usage.model)))
         say(f"{'':15}{' · '.join(filter(None, (who, words.duration(known.seconds), used(known.usage))))}", dim=True)

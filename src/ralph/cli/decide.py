@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -16,7 +17,7 @@ from ralph.plan.acceptance_tests import ACCEPTANCE
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task
 from ralph.text import one_line
-from ralph.verify.gate_list import default_gates, simple_gates
+from ralph.verify.gate_list import UNNAMED, default_gates, simple_gates
 from ralph.views.lines import say
 from ralph.workflows.manual_edits import change_plan, need_a_person
 from ralph.workflows.plan_rules import MAX_WHY
@@ -77,6 +78,7 @@ def make_decision(target: str, task: str, decision: TaskDecision, *, note: str =
     decided: list[Task] = []
 
     def change(plan: Plan, _commit: str) -> Plan:
+        plan = plan.change(find_task(plan, task).id, _with_the_tests_named)
         found = find_task(plan, task)
         _check(target, found, decision)
         decided.append(found)
@@ -89,6 +91,15 @@ def make_decision(target: str, task: str, decision: TaskDecision, *, note: str =
         say(f"  approved: {text}")
     say(_done(found, task, need, decision))
     return 0
+
+
+def _with_the_tests_named(task: Task) -> Task:
+    """If agents learn nothing, held-out acceptance tests have no name of their own. Find out whether they are meant."""
+    if task.need is None or task.need.gate != UNNAMED:
+        return task
+    config = configuration.load(workspaces.find(Path.cwd()).root)
+    is_meant = config.acceptance.enabled and not any(gate.held_out for gate in default_gates(config))
+    return replace(task, need=replace(task.need, gate=ACCEPTANCE)) if is_meant else task
 
 
 def _check(target: str, task: Task, decision: TaskDecision) -> None:
@@ -119,9 +130,19 @@ def _because(need: Need) -> str:
 
 
 def _check_gate(target: str, name: str) -> None:
-    """Only a configured gate can be skipped."""
+    """Only a configured gate can be skipped, and only if no other check has the same name."""
     config = configuration.load(workspaces.find(Path.cwd()).root)
-    known = [gate.name for gate in (*default_gates(config), *simple_gates(config.verify.ui, config))]
+    gates = (*default_gates(config), *simple_gates(config.verify.ui, config))
+    known = [gate.name for gate in gates]
+    same = [gate.held_out.name if gate.held_out else gate.name for gate in gates if gate.name == name]
+    if name == UNNAMED and config.acceptance.enabled and config.acceptance.held_out:
+        same.append(ACCEPTANCE)
+    if name in known and len(same) > 1:
+        raise RalphError(
+            f"`{name}` stands for {len(same)} checks, {', '.join(same)}: --skip would waive them all.",
+            remedy="The run's output says which one failed. Correct it (`ralph hold-out list` says where it is) or its "
+            "gate, and answer with --gate-is-right.",
+        )
     if name not in known:
         raise RalphError(
             f"There is no gate `{name}` to skip." if name else "The agent named no gate to skip.",

@@ -32,7 +32,7 @@ What happened
 OWN = """
 With your own agent, in your own project
   ralph init --provider claude --verify "your test command"
-  ralph plan my-feature
+  ralph plan my-feature "What it should do"
   ralph run my-feature"""
 
 

@@ -220,7 +220,7 @@ def _gates(config: Config) -> Iterator[Check]:
         yield Check("note", f"{what}: nothing will be verified", "Add your checks to ralph.config.json.")
     if config.unused_gates:
         yield Check("note", f"`gates` is set, so verify.default is not run: {', '.join(config.unused_gates)}")
-    for gate in (*(gate.command for gate in gates), *config.verify.ui):
+    for gate in (*(gate.runs for gate in gates), *config.verify.ui):
         word = gate.split()[0]
         known = word in SHELL_WORDS or "=" in word or any(c in word for c in "$(`'\"") or shutil.which(word)
         if known or Path(word).exists():

@@ -92,9 +92,9 @@ def show(path: str) -> int:
 @click.argument("paths", nargs=-1, required=True)
 @click.option("--discard", is_flag=True, help="Delete the files instead of moving them back.")
 def remove(paths: tuple[str, ...], discard: bool) -> int:
-    """Hold out PATHS no longer: move the files back into this checkout."""
+    """Hold out PATHS (files or folders) no longer: move the files back into this checkout."""
     workspace, _, store = _open()
-    files = {file.path: file for file in (_find(workspace, store, path) for path in paths)}
+    files = {file.path: file for path in paths for file in _below(workspace, store, path)}
     for file in files.values() if not discard else ():
         if not _has_room_for(file, workspace.root):
             raise RalphError(
@@ -161,6 +161,12 @@ def _find(workspace: Workspace, store: HeldOutStore, path: str) -> HeldOutFile:
     if not found:
         raise RalphError(f"{path} is not held out{nearest(path, files)}", remedy="`ralph hold-out list` shows what is.")
     return found
+
+
+def _below(workspace: Workspace, store: HeldOutStore, path: str) -> tuple[HeldOutFile, ...]:
+    """Return the files of a folder, or the one file of this name."""
+    folder = f"{_name(workspace, path)}/"
+    return tuple(file for file in store.load() if file.path.startswith(folder)) or (_find(workspace, store, path),)
 
 
 def _gates_for(path: str, config: Config) -> list[str]:

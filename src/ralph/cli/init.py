@@ -12,7 +12,7 @@ import click
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.dialects import AGENTS, KnownAgent, known
-from ralph.cli.trusting import approve_new, load_trusted
+from ralph.cli.trusting import approve_new, extending_approval, load_trusted
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.git import read as git_read
@@ -158,7 +158,8 @@ def _from_requirements(
         maker = TaskMaker(opened, Layout(workspace=workspace), workspace.root)
         document = opened.wait(maker.create(founding.requirements.decode("utf-8-sig")))
         made = write(workspace, agent, verify, follow=founding.is_apart, protect=protected)
-        made += opened.wait(founding.write(document))
+        with extending_approval(workspace):
+            made += opened.wait(founding.write(document))
     say()
     for path in made:
         say(f"wrote {path}")

@@ -12,9 +12,10 @@ from ralph import workspace as workspaces
 from ralph.cli.plan_request import PlanFlags, plan_request
 from ralph.cli.trusting import trust_option
 from ralph.errors import RalphError
+from ralph.validation import nearest
 from ralph.views.lines import say
 from ralph.workflows.feature import locate as features
-from ralph.workflows.registry import WORKFLOWS
+from ralph.workflows.registry import WORKFLOWS, everything
 from ralph.workflows.request.planning import ResearchMode
 from ralph.workflows.session import ids as session_ids
 from ralph.workflows.session import locate as sessions
@@ -105,6 +106,8 @@ def command(
     if style == "prd" or len(words) == 2 or (words and style is None and _is_known(words[0])):
         _check_options(ctx, "a feature", "answers")
         return _feature(words, answers, yes=yes)
+    if words and style is None and not (answers or show or edit or discard):
+        _check_sentence(words[0])
     if style == "quick":
         research = ResearchMode.NEVER.value
     flags = PlanFlags(
@@ -183,6 +186,18 @@ def _is_known(name: str) -> bool:
         return False
     workspace = workspaces.find(Path.cwd())
     return name in TARGETS or session_ids.has(workspace, name) or bool(features.everything(workspace, only=name))
+
+
+def _check_sentence(what: str) -> None:
+    """Refuse a single word: it is the name of a plan that does not exist, and an agent would research it as a wish."""
+    if not FEATURE_NAME.fullmatch(what):
+        return
+    names = [target.name for target in everything(workspaces.find(Path.cwd()))]
+    raise RalphError(
+        f"There is no plan {what!r}{nearest(what, names) or '.'}",
+        remedy=f'For a feature: ralph plan {what} "What it should do"\n'
+        f"  For a request of one word: ralph plan {what} --style research",
+    )
 
 
 def _feature(words: tuple[str, ...], answers: Path | None, *, yes: bool) -> int:

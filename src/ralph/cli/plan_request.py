@@ -73,7 +73,7 @@ def plan_request(request: str | None, flags: PlanFlags) -> int:
     )
     config = load_trusted(workspace).with_model("planner", flags.model)
     try:
-        _plan(workspace, config, request, ResearchMode(flags.research), deciding, quiet=flags.quiet or flags.as_json)
+        _plan(workspace, config, request, ResearchMode(flags.research), deciding, flags)
     except RalphError as error:
         if flags.as_json and error.code == EXIT_UNDECIDED:
             show_plan(workspace, flags.as_json)
@@ -87,8 +87,7 @@ def _plan(
     request: str | None,
     researching: ResearchMode,
     deciding: DecisionOptions,
-    *,
-    quiet: bool,
+    flags: PlanFlags,
 ) -> None:
     for template in TEMPLATES:
         prompts.check(template, workspace.root)
@@ -96,7 +95,8 @@ def _plan(
     located = locate(workspace)
     if request is None and located and located.phase not in UNPLANNED:
         return  # already planned: only show it
-    view, log = TerminalView(quiet=quiet, folder=workspace.root), ExecutionLog(workspace.root)
+    view = TerminalView(quiet=flags.quiet, as_json=flags.as_json, folder=workspace.root)
+    log = ExecutionLog(workspace.root)
 
     def listen(event: Event, line: str) -> None:
         view(event, line)

@@ -64,7 +64,7 @@ def command(feature: str, request: str, answers: Path | None, yes: bool, action:
         answers=read_answers(answers),
         file=str(answers or ""),
         yes=yes,
-        interrupted=f"Run `ralph plan {feature}` to start again.",
+        interrupted=f"Run `ralph prd {feature}` to start again.",
     )
     conversation = Conversation(request=request, deciding=deciding, action=action)
     config = load_trusted(workspace)

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from ralph import limits, validation
-from ralph.cli.asking import letter_or_words
+from ralph.cli.asking import forget_typed, letter_or_words
 from ralph.errors import EXIT_INTERRUPTED, EXIT_UNDECIDED, RalphError
 from ralph.frozen import Frozen
 from ralph.validation import Mistakes, nearest
@@ -53,6 +53,8 @@ class DecisionOptions(Frozen):
         open_ones = [one for one in known.values() if one.id not in answered and one.id not in answers]
         if open_ones and not self.yes and not self.can_ask:
             raise _undecided(open_ones, self.kept_in) if self.kept_in else _missing(open_ones, len(known), self.file)
+        if self.can_ask:
+            forget_typed()
 
     def __call__(self, asked: OpenQuestion) -> tuple[str, str]:
         given = (self.answers or {}).get(asked.id)

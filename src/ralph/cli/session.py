@@ -141,8 +141,10 @@ def _run(workspace: Workspace, config: Config, asked: SessionOptions, flags: Run
     if lock.holder(workspace.lock) is None and asked.is_new:
         sessions.begin(workspace, asked.id, asked.request)
     request = request_for(workspace, config, asked.id, request=asked.request, update=asked.update)
+    if asked.update and lock.holder(workspace.lock) is None:
+        sessions.keep_update(workspace, asked.id, asked.update)
     watcher = _Watcher(workspace, asked.id, print_it=flags.as_json)
-    request = replace(request, listeners=(watcher,))
+    request = replace(request, listeners=(*request.listeners, watcher))
     ended = run_request(workspace, config, request, flags.options(), flags.watching, silent=flags.as_json)
     return exit_code(ended)
 
@@ -159,8 +161,8 @@ class _Watcher:
             self._last = action(event.work, event.attempt, event.verdict.value, is_in_place(event.gates))
         elif isinstance(event, RunEnded) and self._print_it:
             blocked = event.reason if event.ending in (Ending.BLOCKED, Ending.STOPPED) else ""
-            session = sessions.read(self._workspace, self._id).session
-            made = report(session, last_action=self._last, blocked=blocked)
+            found = sessions.read(self._workspace, self._id)
+            made = report(found.session, last_action=self._last, blocked=blocked, update=found.update)
             say_json(made.model_dump(mode="json"))
 
 
@@ -176,7 +178,7 @@ def _last_action(workspace: Workspace, session_id: str) -> str:
 
 def _report(workspace: Workspace, one: LocatedSession) -> SessionReport:
     last = _last_action(workspace, one.id)
-    return report(one.session, last_action=last, blocked=sessions.why_blocked(workspace, one))
+    return report(one.session, last_action=last, blocked=sessions.why_blocked(workspace, one), update=one.update)
 
 
 def _list_or_show(workspace: Workspace, words_: tuple[str, ...], as_json: bool) -> int:

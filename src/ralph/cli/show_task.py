@@ -20,6 +20,8 @@ def show_task(task: Task) -> None:
         say(indented(task.description), hang=0)
     for criterion in task.criteria:
         say(f"  - {one_line(criterion)}")
+    if task.may:
+        say(f"  may change tests and gates: {', '.join(task.may)}")
     for text in task.decisions:
         say(f"  a person decided: {one_line(text)}")
     if task.acceptance:
@@ -28,6 +30,9 @@ def show_task(task: Task) -> None:
         say(f"  commit {task.result.commit[:10]}: {task.result.summary}")
         if task.result.evidence:
             say(f"  {words.proof(task.result.evidence, task.result.proven_by)}")
+        for concern in task.result.concerns:
+            approved = ", approved by a person" if concern in task.approved else ""
+            say(f"  it may have weakened the checks{approved}: {one_line(concern)}", fg="yellow")
         if task.result.tester:
             say(f"  acceptance tests by {task.result.tester}")
         for gate in task.result.gates:

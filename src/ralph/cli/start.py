@@ -64,9 +64,8 @@ def command(mode: str | None, flags: RunFlags) -> int:
 
 
 def _plan(workspace: Workspace, config: Config, watching: ViewOptions) -> int:
-    silent = watching.quiet or watching.as_json
     prompts.check("specs-plan", workspace.root)
-    view = TerminalView(quiet=silent, folder=workspace.root)
+    view = TerminalView(quiet=watching.quiet, as_json=watching.as_json, folder=workspace.root)
     found = specs_source(workspace).branch
     branch = found.name if found else ""
     with planner(

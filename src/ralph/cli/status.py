@@ -79,6 +79,8 @@ def _show_all(workspace: Workspace) -> int:
             plan = _plan_of(workspace, target)
             say(f"{target.name:20} {_progress(target, plan) if plan else target.draft}", hang=21)
             _show_session(workspace, target)
+            if unseen := _unseen(workspace, plan) if plan else {}:
+                say(f"  no page was opened: {', '.join(unseen)}", fg="yellow")
         except RalphError as error:
             say(f"{target.name:20} {error.what} See `ralph validate`.", hang=21, fg="red")
     if not found:
@@ -140,9 +142,9 @@ def _progress(target: Target, plan: Plan) -> str:
     if plan.held:
         parts.append(f"{plan.held} held")
     if plan.passed and not _is_verified(plan) and target.workflow != "session":  # its files do not record gates
-        parts.append("UNVERIFIED: no gates")
+        parts.append("UNVERIFIED: no required gates")
     elif plan.unverified:
-        parts.append(f"{len(plan.unverified)} UNVERIFIED: no gates")
+        parts.append(f"{len(plan.unverified)} UNVERIFIED: no required gates")
     elif plan.review.verified_at:
         parts.append("verified")
     elif done == total and target.workflow == "feature":
@@ -342,6 +344,7 @@ def _task_entry(target: str, task: Task) -> dict[str, object]:
         "inPlace": bool(task.result and task.result.in_place),
         "evidence": task.result.evidence.value if task.result and task.result.evidence else None,
         "provenBy": list(task.result.proven_by) if task.result else [],
+        "concerns": list(task.result.concerns) if task.result else [],
         "tester": task.result.tester or None if task.result else None,
         "need": needs.need_entry(target, task) if task.needs_person else None,
         "waived": list(task.waived),

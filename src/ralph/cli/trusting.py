@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,24 @@ def approve_new(workspace: Workspace) -> None:
         return
     with suppress(RalphError):  # it cannot be kept, and the next command that needs it says why
         approve(workspace, configuration.load(workspace.root))
+
+
+@contextmanager
+def extending_approval(workspace: Workspace) -> Iterator[None]:
+    """Approve what Ralph itself writes meanwhile, if the person has approved what was there before."""
+    was_approved = False
+    with suppress(RalphError):
+        was_approved = _is_approved(workspace)
+    yield
+    with suppress(RalphError):
+        if was_approved:
+            approve(workspace, configuration.load(workspace.root))
+
+
+def _is_approved(workspace: Workspace) -> bool:
+    named = programs.programs(workspace.root, configuration.load(workspace.root))
+    approval = ApprovalStore.of(workspace).load()
+    return bool(approval and not approval.changed(programs.files(workspace.root, named)))
 
 
 def approval_check(workspace: Workspace, config: Config) -> Check:
@@ -114,7 +132,8 @@ def _question(
 ) -> tuple[str, list[str]]:
     if approval is None:
         return f"You have not approved {configuration.NAME} of this project yet.", listed(named)
-    what = "What this project starts has changed since you approved it, and not by an edit of yours."
+    who = ", and not by an edit of yours" if approval.origin.repository else ""  # without git, nothing tells
+    what = f"What this project starts has changed since you approved it{who}."
     lines = differences(approval, files)
     more = len(lines) - MAX_LINES
     hint = [f"… and {more} more lines; `ralph trust --show` shows all of them"] if more > 0 else []

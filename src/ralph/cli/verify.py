@@ -141,7 +141,7 @@ async def _check(
     task: Task | None,
     as_json: bool,
 ) -> SuiteResult:
-    run_id, view, interrupt = new_run_id(), TerminalView(quiet=as_json), Interrupt()
+    run_id, view, interrupt = new_run_id(), TerminalView(as_json=as_json), Interrupt()
     secrets = Secrets.of(os.environ, workspace.root, folder)
     workspace.keep_out_of_git()
     logs = workspace.logs / f"{run_id}-verify"

@@ -53,7 +53,9 @@ async def check_difference(run: Run, commit: str, gate: Gate, result: GateResult
     run.emit(
         Noted(text=f"`{gate.command}` fails. Ralph runs it again with copies of the files that only your checkout has.")
     )
-    if await trial.is_green(paths) and not await trial.is_green(()):  # otherwise the gate is flaky
+    if not await trial.is_green(paths):
+        run.emit(Noted(text="It fails with them too."))
+    elif not await trial.is_green(()):  # otherwise the gate is flaky
         raise await trial.explain(result, await trial.least(paths, result.output))
 
 

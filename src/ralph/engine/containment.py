@@ -28,7 +28,7 @@ def check_sandbox(run: Run) -> None:
 @asynccontextmanager
 async def contained(run: Run) -> AsyncIterator[None]:
     """Open the run's sandbox, and say which one it is."""
-    from ralph.sandbox.backends import NONE  # a run of a complete plan needs none
+    from ralph.sandbox.backends import NONE, asked_for  # a run of a complete plan needs none
     from ralph.sandbox.sandbox import opened
 
     settings = run.config.sandboxing
@@ -47,7 +47,7 @@ async def contained(run: Run) -> AsyncIterator[None]:
                 kind=backend.name if backend else NONE,
                 about=backend.about if backend else "",
                 network=network if backend else "full",
-                wanted=settings.use,
+                wanted=asked_for(settings.use),
             )
         )
         try:

@@ -1,12 +1,13 @@
 """Evidence: finds out whether a test or a gate fails without an attempt's work.
 
-The gates run on the base with the work's own tests in it. What is red there and green on the work shows what the work
-does. Results that are known already, such as the baseline's, are not made again.
+The gates, as the work defines them, run on the base with the work's own tests in it. What is red there and green on
+the work shows what the work does. Results that are known already, such as the baseline's, are not made again.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from ralph.audit.conventions import is_test_file
@@ -26,8 +27,13 @@ if TYPE_CHECKING:
 MAX_NAMES = 20
 
 
-async def weigh(run: Run, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
-    """Return the evidence for green work; run gates without it only if nothing is known about them."""
+async def weigh(
+    run: Run, attempt: Attempt, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
+) -> Proof:
+    """Return the evidence for green work; run gates without it only if nothing is known about them.
+
+    `redefining` are the work's files that change what the gates' commands lead to.
+    """
     if not any(result.required for result in results):
         return Proof(evidence=Evidence.UNVERIFIED)
     if run.config.verify.where == IN_PLACE:  # its gates need what only the slot has
@@ -35,7 +41,7 @@ async def weigh(run: Run, attempt: Attempt, commit: str, results: tuple[GateResu
     assert run.branch, "what is verified is on a branch"
     began = time.monotonic()
     base = await run.branch.repo.tree_of(attempt.base)
-    without = await _without_work(run, attempt, base, commit, results)
+    without = await _without_work(run, attempt, base, commit, results, redefining)
     names = proven_by(results, without, run.known_results(base))
     if attempt.acceptance and attempt.acceptance.gates.intersection(names):  # no report names the tests
         names = (*names, *attempt.acceptance.paths)
@@ -53,18 +59,19 @@ async def weigh(run: Run, attempt: Attempt, commit: str, results: tuple[GateResu
 
 
 async def _without_work(
-    run: Run, attempt: Attempt, base: str, commit: str, results: tuple[GateResult, ...]
+    run: Run, attempt: Attempt, base: str, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
 ) -> tuple[GateResult, ...]:
-    """Return gate results for the base with the work's tests in it, up to the first red one."""
+    """Return gate results for the base with the work's tests and gate definitions in it, up to the first red one."""
     assert run.branch, "what is verified is on a branch"
     repo = run.branch.repo
     work = await repo.tree_of(commit)
+    changed = [change for change in await changes_between(repo, base, work) if change.path not in run.own]
     tests = [
-        change.path
-        for change in await changes_between(repo, base, work)
-        if change.new_mode != NOTHING and change.path not in run.own and _is_test(attempt, change.path, repo.prefix)
+        change.path for change in changed if change.new_mode != NOTHING and _is_test(attempt, change.path, repo.prefix)
     ]
-    tree = await with_entries(repo, base, await entries_at(repo, work, tests)) if tests else base
+    definitions = [change.path for change in changed if change.path.removeprefix(repo.prefix) in redefining]
+    checks = {*tests, *definitions}
+    tree = await with_entries(repo, base, await entries_at(repo, work, checks)) if checks else base
     known = run.known_results(tree)
     names = {result.name for result in known}
     missing = tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Sequence
 from contextlib import (
     AbstractAsyncContextManager,
     AbstractContextManager,
@@ -262,8 +262,10 @@ class LocalHost(Frozen):
     async def audit(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> tuple[Concern, ...]:
         return await concerns(self.run, attempt, commit, results)
 
-    async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
-        return await weigh(self.run, attempt, commit, results)
+    async def evidence(
+        self, attempt: Attempt, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
+    ) -> Proof:
+        return await weigh(self.run, attempt, commit, results, redefining)
 
     @contextmanager
     def command_run(self, attempt: Attempt, label: str) -> Iterator[GateRun]:

@@ -247,6 +247,7 @@ def _ended(run: Run, end: Finished, began: float) -> RunEnded:
         attempts=run.spending.attempts,
         verified=bool(plan.review.verified_at),
         proven=plan.proven,
+        unrecorded=sum(task.state is TaskState.PASSED and not task.result for task in plan),
         gates=sum(gate.required for gate in gates),
         optional=sum(not gate.required for gate in gates),
         in_place=_is_in_place(run),

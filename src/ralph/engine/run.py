@@ -243,7 +243,7 @@ class Run:
 
     def remove_temporary(self) -> None:
         """Remove the git trace and the git configurations of the run, which has ended."""
-        for path in (self.trace.file, *self.git_configs):
+        for path in filter(os.path.lexists, (self.trace.file, *self.git_configs)):
             with suppress(OSError), safe_files.folder(path.parent) as handle:
                 safe_files.remove(path.name, handle)
 

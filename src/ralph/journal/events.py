@@ -308,6 +308,7 @@ class RunEnded(Event):
     held: int = 0  # of the blocked tasks, those that wait for a person's approval
     needs: int = 0  # tasks that wait for a person's decision
     proven: int = 0  # tasks with a test or a gate that fails without them
+    unrecorded: int = 0  # passed tasks of an earlier run whose files do not say how they passed, as in a session
     unverified: str = ""  # why passed work is not verified; empty: required gates decided
     is_error: bool = False  # an error ended it, and its message follows
     usage: Usage

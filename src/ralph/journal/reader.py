@@ -184,6 +184,8 @@ def figures(logs: Path, target: str) -> Figures:
             if isinstance(event, AgentStarted):
                 prompts.append(event.prompt_chars)
             elif isinstance(event, AttemptEnded) and event.kind is WorkKind.TASK and event.verdict in JUDGED:
+                if event.verdict in GREEN and not event.gates:
+                    continue  # no gate judged it
                 before, good = first.get(event.work, (event.attempt + 1, True))
                 if event.attempt <= before:
                     first[event.work] = event.attempt, event.verdict in GREEN and (good or event.attempt < before)

@@ -100,7 +100,7 @@ class Signer(Frozen):
         except RalphError as error:
             raise CannotSign(error.what) from None
         if done.code:
-            raise CannotSign(f"{Path(self.program).name} says: {_last_line(done.err) or f'exit {done.code}'}")
+            raise CannotSign(f"{Path(self.program).name} says: {_last_line(done.err) or f'exit code {done.code}'}.")
         return done
 
 

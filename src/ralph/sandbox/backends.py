@@ -58,12 +58,17 @@ BACKENDS = (
 NAMES = tuple(backend.name for backend in BACKENDS)
 
 
+def asked_for(setting: str) -> str:
+    """Return the kind that RALPH_SANDBOX asks for, or else the configuration."""
+    return os.environ.get("RALPH_SANDBOX") or setting
+
+
 def choose(setting: str, *, closes: bool = False) -> Backend | None:
-    """Return the kind that RALPH_SANDBOX or the configuration asks for; None if programs run without a sandbox.
+    """Return the kind that is asked for; None if programs run without a sandbox.
 
     `closes`: it must be able to close the network.
     """
-    wanted = os.environ.get("RALPH_SANDBOX") or setting
+    wanted = asked_for(setting)
     if wanted == NONE:
         return None
     if wanted in CHOSEN:

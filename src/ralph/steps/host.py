@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -202,8 +202,13 @@ class Host(Protocol):
         """Find out what the work may have weakened about the checks, and which tests its gates ran no longer."""
         ...
 
-    async def evidence(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> Proof:
-        """Find out what shows that green work does what it should: does anything fail without it?"""
+    async def evidence(
+        self, attempt: Attempt, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
+    ) -> Proof:
+        """Find out what shows that green work does what it should: does anything fail without it?
+
+        `redefining` are files that change what the gates' commands lead to; a gate must not prove its own change.
+        """
         ...
 
     def command_run(self, attempt: Attempt, label: str) -> AbstractContextManager[GateRun]:

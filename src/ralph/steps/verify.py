@@ -37,7 +37,7 @@ class VerifyStep(Step):
             weakened = await self._audit(context, commit, checked.results)
             is_green = not checked.reason and not weakened.reason
             is_weighed = is_green and context.task and not said
-            proof = await host.evidence(attempt, commit, checked.results) if is_weighed else None
+            proof = await host.evidence(attempt, commit, checked.results, weakened.redefining) if is_weighed else None
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: the work is unverified.", warning=True)
         no_page = self._say_unseen(context)

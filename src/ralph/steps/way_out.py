@@ -57,7 +57,7 @@ def _line(text: str, size: int) -> str:
 def said_in(need: Need) -> str:
     """Return the claim as a reason for views."""
     if need.kind is NeedKind.BLOCKED:
-        return f"The agent gave up: {need.why}"
+        return f"The agent says that it cannot be done: {need.why}"
     gate = f"the gate `{need.gate}`" if need.gate else "a gate"
     return f"The agent disputes {'the acceptance tests' if need.gate == ACCEPTANCE else gate}: {need.why}"
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from ralph.config import Integrity
 from ralph.frozen import Frozen
-from ralph.plan.evidence import Concern
+from ralph.plan.evidence import Concern, ConcernKind
 from ralph.plan.work import listed
 
 REMEDY = "Restore them. Do not weaken a check to make the gates green."
@@ -18,6 +18,7 @@ class Weakened(Frozen):
     failed: tuple[str, ...] = ()
     held: tuple[str, ...] = ()
     told: tuple[str, ...] = ()  # never shown to the agent whose work it is
+    redefining: frozenset[str] = frozenset()  # files that change what a gate's command leads to
 
     @property
     def concerns(self) -> tuple[str, ...]:
@@ -32,8 +33,14 @@ class Weakened(Frozen):
 def sort_by_consequence(concerns: Iterable[Concern], settings: Integrity, approved: Collection[str]) -> Weakened:
     """Sort concerns by what the configuration says; what a person has approved is only told."""
     sorted_: dict[str, list[str]] = {"fail": [], "hold": [], "tell": []}
-    for concern in concerns:
+    found = tuple(concerns)
+    for concern in found:
         text = str(concern)
         what = getattr(settings, concern.kind.value)
         sorted_["tell" if text in approved else what].append(text)
-    return Weakened(failed=tuple(sorted_["fail"]), held=tuple(sorted_["hold"]), told=tuple(sorted_["tell"]))
+    return Weakened(
+        failed=tuple(sorted_["fail"]),
+        held=tuple(sorted_["hold"]),
+        told=tuple(sorted_["tell"]),
+        redefining=frozenset(concern.path for concern in found if concern.kind is ConcernKind.DEFINITIONS),
+    )

@@ -43,7 +43,8 @@ class ReportFiles:
             report = read_reports(new)
         except BadReport as error:
             return FoundTests(problem=f"its report {error}")
-        failed = f"its report says that {len(report.failed)} tests failed" if report.failed else ""
+        many = "s" if len(report.failed) > 1 else ""
+        failed = f"its report says that {len(report.failed)} test{many} failed" if report.failed else ""
         return FoundTests(report=report, problem=failed)
 
     def _now(self) -> dict[Path, tuple[int, ...]]:

@@ -30,7 +30,8 @@ def tree(plan: Plan) -> Iterator[tuple[str, Task | None]]:
 
 def _row(task: Task) -> str:
     needs = f"  (needs {', '.join(task.depends_on)})" if task.depends_on else ""
+    may = f"  (may change {', '.join(task.may)})" if task.may else ""
     standing = task.standing if task.standing in ("accepted", "held", "left out") else ""
     said = ", ".join(filter(None, (standing, words.how(task) or words.without(task))))
     how = f"  ({said})" if said else ""
-    return f"{task.id}  {words.cut(task.title, 90)}{needs}{how}"
+    return f"{task.id}  {words.cut(task.title, 90)}{needs}{may}{how}"

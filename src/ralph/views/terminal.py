@@ -23,8 +23,12 @@ from ralph.views.spent import used
 class TerminalView:
     """Listens to a journal. Call `tick` once a second: it updates the live line, or prints a heartbeat elsewhere."""
 
-    def __init__(self, *, quiet: bool = False, folder: Path | None = None, clock: Clock | None = None) -> None:
-        self._quiet = quiet
+    def __init__(
+        self, *, quiet: bool = False, as_json: bool = False, folder: Path | None = None, clock: Clock | None = None
+    ) -> None:
+        """`as_json`: standard output is for a document, so only warnings are printed, on standard error."""
+        self._quiet = quiet = quiet or as_json
+        self._errors_only = as_json
         self._folder = folder or Path.cwd()
         self._clock = clock or Clock()
         self._living = LivingLine(quiet=quiet, clock=self._clock)
@@ -94,7 +98,8 @@ class TerminalView:
     def line(self, text: str = "", **style: Any) -> None:
         """A line that a quiet view shows too: wrapped on a terminal, with the time of day elsewhere."""
         self._living.clear()
-        say(text if sys.stdout.isatty() else stamped(text, self._clock.of_day()), **style)
+        stream = sys.stderr if self._errors_only else sys.stdout
+        say(text if stream.isatty() else stamped(text, self._clock.of_day()), err=self._errors_only, **style)
 
     def _line(self, text: str = "", *, always: bool = False, **style: Any) -> None:
         if self._quiet and not always:
@@ -132,8 +137,9 @@ class TerminalView:
     def _baseline_ended(self, event: e.BaselineEnded) -> None:
         self._living.end_all()
         if event.red:
-            self._line("  Already failing before the first attempt. They must pass for a task to pass.", fg="yellow")
-            hint = "Do they pass in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
+            they, does = ("It", "Does it") if len(event.red) == 1 else ("They", "Do they")
+            self._line(f"  Already failing before the first attempt. {they} must pass for a task to pass.", fg="yellow")
+            hint = f"{does} pass in your checkout? Files that git ignores need worktrees.copy, variables verify.env."
             self._line(f"  {hint}", dim=True)
 
     def _attempt_started(self, event: e.AttemptStarted) -> None:
@@ -148,9 +154,7 @@ class TerminalView:
         which = (
             f" (attempt {event.attempt}{tries}{again})" if event.kind is not WorkKind.FINISH else " (all tasks settled)"
         )
-        if (
-            event.kind is WorkKind.SETUP and self._is_session and not tries
-        ):  # calls of different kinds, counted together
+        if event.kind is WorkKind.SETUP and self._is_session and not tries:  # its calls are of different kinds
             which = ""
         self._line(f"\n▶ {self._far}{name}{which}", bold=True)
 
@@ -299,7 +303,7 @@ class TerminalView:
             case Verdict.FAILED:
                 self._line(f"  ✗ {event.work} failed: {reason}", fg="red", bold=True)
                 shown = any(not gate.passed for gate in event.gates) or event.work in self._found  # printed above
-                for line in [] if shown else event.reason.strip().splitlines()[1:][-3:]:
+                for line in [] if shown else [line for line in event.reason.splitlines() if line.strip()][1:][-3:]:
                     self._line(f"        {words.cut(line, 150)}", dim=True)
             case Verdict.UNFINISHED:
                 self._line(f"  … {event.work} continues in the next loop: {reason}", fg="yellow")
@@ -373,7 +377,8 @@ def headline(event: e.RunEnded, *, shown: bool = False) -> str:
             agreed = " · final verification agreed" if event.verified else ""
             where = f", {words.IN_PLACE}" if event.in_place else ""
             manual = f" · {event.accepted} accepted manually" if event.accepted else ""
-            proven = f" · {event.proven} of {words.count(event.tasks, 'task')} proven" if event.gates else ""
+            is_known = event.gates and not event.unrecorded
+            proven = f" · {event.proven} of {words.count(event.tasks, 'task')} proven" if is_known else ""
             return f"{event.target}: complete · {proof}{where}{agreed}{proven}{manual}"
         case Ending.BLOCKED:
             return f"{event.target}: not finished · {reason}"

@@ -10,6 +10,18 @@ from tests.unit.audit.tricks import Trick, trick
 
 GATE = {"scripts/check.sh": CHECK}
 TRICKS = (
+    *(
+        trick(
+            f"a script without an extension, by `{command}`",
+            {"run-tests": "#!/bin/sh\ngrep -q greet app\n"},
+            {"run-tests": "#!/bin/sh\necho ok\n"},
+            D,
+            "run-tests:2",
+            "`grep -q greet app` is now `echo ok`",
+            (command,),
+        )
+        for command in ("./run-tests", "sh run-tests", "bash ./run-tests --all")
+    ),
     trick(
         "npm test is an echo",
         *edit("package.json", PACKAGE, "jest --ci", "echo ok"),

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.journal.encode import MAX_LINE
-from ralph.journal.events import AgentStarted, Event, Noted, RunStarted, Unknown
+from ralph.journal.events import AgentStarted, AttemptEnded, Event, Noted, RunStarted, Unknown
 from ralph.journal.reader import Figures, Lines, PastAttempt, events, figures, past_attempts, runs, seen_pages
 from ralph.journal.writer import FILE, Journal
+from ralph.plan.model import GateResult
 from ralph.plan.work import Usage, Verdict, WorkKind
 from tests.unit.journal.test_writer import ATTEMPT, line
 
@@ -129,8 +130,9 @@ def asked(size: int) -> AgentStarted:
     return AgentStarted(work="a-1", attempt=1, command="x", prompt_chars=size, log="l")
 
 
-def ended(work: str, number: int, verdict: Verdict, kind: WorkKind = WorkKind.TASK) -> Event:
-    return replace(ATTEMPT, work=work, attempt=number, verdict=verdict, kind=kind)
+def ended(work: str, number: int, verdict: Verdict, kind: WorkKind = WorkKind.TASK) -> AttemptEnded:
+    gate = GateResult(name="true", command="true", passed=verdict is Verdict.PASSED, seconds=0.1)
+    return replace(ATTEMPT, work=work, attempt=number, verdict=verdict, kind=kind, gates=(gate,))
 
 
 def told(folder: Path, *events: Event, target: str = "specs") -> None:
@@ -160,6 +162,11 @@ def test_the_first_attempt_that_was_judged_says_whether_a_task_was_good_at_once(
         ended("a-4", 1, Verdict.BLOCKED),
     )
     assert figures(tmp_path, "specs") == Figures(prompts=(100, 300, 200), tasks=4, at_first=2)
+
+
+def test_work_that_no_gate_judged_is_not_called_green(tmp_path: Path) -> None:
+    told(tmp_path / "20260101-000000-00000001", started(), replace(ended("a-1", 1, Verdict.PASSED), gates=()))
+    assert figures(tmp_path, "specs").tasks == 0
 
 
 def test_a_task_that_was_only_cut_short_was_not_tried(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def test_after_exit_code_0_a_red_missing_or_broken_report_is_a_problem(tmp_path:
     assert reports.read(passed=False).problem == "", "a red gate may end before it writes one"
     (tmp_path / "out").mkdir()
     (tmp_path / "out/1.xml").write_text(RED)
-    assert reports.read(passed=True).problem == "its report says that 1 tests failed"
+    assert reports.read(passed=True).problem == "its report says that 1 test failed"
     (tmp_path / "out/2.xml").write_text(GREEN[:20])
     assert reports.read(passed=True).problem.startswith("its report 2.xml is not complete XML")
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.journal import events as e
 from ralph.plan.usage import Usage
+from ralph.plan.work import Verdict
 from ralph.text import strip_ansi
 from ralph.views import words
 from ralph.views.lines import Clock, stamped, wrapped
 from ralph.views.terminal import TerminalView
+from tests.unit.journal.test_writer import ATTEMPT
 
 
 def test_a_long_line_goes_on_below_its_beginning() -> None:
@@ -41,6 +45,26 @@ def test_each_line_has_its_time_and_an_empty_one_has_none() -> None:
     assert stamped("\nx\n  y", "12:00:00") == "\n12:00:00 x\n12:00:00   y"
 
 
+@pytest.mark.parametrize(
+    ("red", "said", "asked"),
+    [(("a",), "It must pass", "Does it pass"), (("a", "b"), "They must pass", "Do they pass")],
+)
+def test_one_gate_that_fails_already_is_not_told_of_as_several(
+    red: tuple[str, ...], said: str, asked: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    TerminalView()(e.BaselineEnded(red=red, seconds=1))
+    shown = capsys.readouterr().out
+    assert f"Already failing before the first attempt. {said} for a task to pass." in shown
+    assert f"{asked} in your checkout?" in shown
+
+
+def test_the_last_words_of_an_agent_are_shown_without_empty_lines(capsys: pytest.CaptureFixture[str]) -> None:
+    reason = "The agent ended with exit code 1.\n\nIts last words:\n\nno such turn"
+    TerminalView()(replace(ATTEMPT, verdict=Verdict.FAILED, reason=reason, gates=()))
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[-1].strip() for line in shown[-2:]] == ["Its last words:", "no such turn"]
+
+
 def test_an_agent_that_works_for_long_is_told_of_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
     now = [100.0]
     view = TerminalView(clock=Clock(seconds=lambda: now[0], of_day=lambda: "12:34:56"))
@@ -63,3 +87,13 @@ def test_an_agent_that_works_for_long_is_told_of_once_a_minute(capsys: pytest.Ca
     view(ended)
     assert capsys.readouterr().out == "12:34:56     agent says DONE · 1.0 s\n"
     assert said(600) == ""
+
+
+def test_a_warning_beside_a_document_is_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    view = TerminalView(as_json=True)
+    view(e.Noted(text="The disk is nearly full.", warning=True))
+    view(e.Noted(text="A detail."))
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.endswith("  ! The disk is nearly full.\n")
+    assert "detail" not in said.err

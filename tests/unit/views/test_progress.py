@@ -58,10 +58,11 @@ def test_a_completed_spec_is_told_with_its_tasks_gates_commit_time_and_cost() ->
 
 
 def test_a_partial_spec_says_how_much_of_it_and_why_not_all() -> None:
-    stuck = task(2, TaskState.BLOCKED, notes="The agent gave up: no key.\n\nMore words")
+    stuck = task(2, TaskState.BLOCKED, notes="The agent says that it cannot be done: no key.\n\nMore words")
     text = told(task(1), stuck, spec=replace(SPEC, state=TaskState.BLOCKED))
     assert text.startswith("## User Avatar: partial, 1 of 2 tasks\n")
-    assert "- [ ] `avatar-2` Do part 2 (1 attempt, 30 s, $0.25) **blocked**: The agent gave up: no key.\n" in text
+    why = "The agent says that it cannot be done: no key."
+    assert f"- [ ] `avatar-2` Do part 2 (1 attempt, 30 s, $0.25) **blocked**: {why}\n" in text
 
 
 def test_a_spec_of_which_nothing_passed_has_no_commit() -> None:

@@ -137,7 +137,7 @@ def test_a_plan_is_done_when_every_task_is(tmp_path: Path) -> None:
 def test_a_plan_that_cannot_go_on_names_what_failed_what_is_stuck_and_what_waits(tmp_path: Path) -> None:
     tasks = (
         task("T-1", PASSED),
-        task("T-2", BLOCKED, notes="The agent gave up: Stuck in the mud"),
+        task("T-2", BLOCKED, notes="The agent says that it cannot be done: Stuck in the mud"),
         task("T-3", BLOCKED, notes="Stuck: 3 attempts in a row changed nothing. The last attempt: …"),
         task("T-4", depends_on=("T-2",)),
         task("T-5", depends_on=("T-4",)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from ralph import prompts
 from ralph.agent.call import check_installed
@@ -10,12 +11,14 @@ from ralph.checkout.open import CheckoutRequest
 from ralph.config import Config
 from ralph.engine.lifecycle import Options
 from ralph.errors import RalphError
+from ralph.journal.events import AttemptEnded, Event
+from ralph.plan.work import Verdict
 from ralph.workflows.acceptance import other_templates
 from ralph.workflows.checks import Check
 from ralph.workflows.run_request import RunRequest
 from ralph.workflows.session import ids as session_ids
 from ralph.workflows.session import locate
-from ralph.workflows.session.workflow import SessionWorkflow
+from ralph.workflows.session.workflow import UPDATE, SessionWorkflow
 from ralph.workflows.target import Target
 from ralph.workspace import SESSIONS, Workspace
 
@@ -49,7 +52,8 @@ def request_for(
     workspace: Workspace, config: Config, session_id: str, *, request: str = "", update: str = ""
 ) -> RunRequest:
     """A run of an existing session, or of a new one with a request."""
-    session = locate.read(workspace, session_id).session
+    found = locate.read(workspace, session_id)
+    session, update = found.session, locate.added(found.update, update)
     if session.items is None and not request:
         raise RalphError(
             f"The session {session_id} has neither progress.md nor a request.",
@@ -75,4 +79,10 @@ def request_for(
         artifacts=f"{SESSIONS}/{session_id} on {branch}",
         review=lambda: locate.read(workspace, session_id).session.final_review,
         manual=False,
+        listeners=(partial(_forget_update, workspace, session_id),),
     )
+
+
+def _forget_update(workspace: Workspace, session_id: str, event: Event, _: str) -> None:
+    if isinstance(event, AttemptEnded) and (event.work, event.verdict) == (UPDATE, Verdict.PASSED):
+        locate.forget_update(workspace, session_id)

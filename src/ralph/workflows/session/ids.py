@@ -12,6 +12,7 @@ from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workspace import FEATURE_NAME, SESSIONS, TARGETS, Workspace
 
 REQUEST = "request.txt"
+UPDATE = "update.txt"
 MAX_SLUG = 40
 
 

@@ -11,7 +11,7 @@ from ralph.stores import atomic
 from ralph.validation import nearest
 from ralph.workflows.plan_source import PlanSource, plan_source
 from ralph.workflows.session.files import PLAN, PROGRESS
-from ralph.workflows.session.ids import REQUEST, below, branch_of, check_id, ids
+from ralph.workflows.session.ids import REQUEST, UPDATE, below, branch_of, check_id, ids
 from ralph.workflows.session.router import Mark
 from ralph.workflows.session.store import Session, session_of
 from ralph.workspace import SESSIONS, Workspace
@@ -24,6 +24,7 @@ class LocatedSession(Frozen):
     session: Session
     request: str  # as a person gave it to Ralph; empty: it began elsewhere
     touched: float
+    update: str = ""  # requirements that its planner has not taken into the plan yet
     is_under_way: bool = False  # its last run has not ended, or was killed: what that did may not be on the branch yet
 
     @property
@@ -50,7 +51,8 @@ def read(workspace: Workspace, session_id: str) -> LocatedSession:
     return LocatedSession(
         id=session_id,
         session=session_of(source.files_in(f"{SESSIONS}/{session_id}"), session_id),
-        request=kept.read_text(encoding="utf-8", errors="replace").strip() if kept.is_file() else "",
+        request=_kept(workspace, session_id, REQUEST),
+        update=waiting_update(workspace, session_id),
         touched=max(touched, default=0.0),
         is_under_way=bool(crash_file.tip_of(workspace, session_id)),
     )
@@ -74,9 +76,9 @@ def everything(workspace: Workspace) -> list[LocatedSession]:
 
 
 def is_finished(found: LocatedSession) -> bool:
-    """What cannot be read is not finished, nor is what a killed run did not bring to its end."""
+    """What cannot be read is not finished, nor is what a killed run left, or what has an update to plan."""
     try:
-        return found.session.is_finished and not found.is_under_way
+        return found.session.is_finished and not found.is_under_way and not found.update
     except RalphError:
         return False
 
@@ -95,3 +97,28 @@ def why_blocked(workspace: Workspace, found: LocatedSession) -> str:
 def begin(workspace: Workspace, session_id: str, request: str) -> None:
     """Remember what a session was asked for, until its planner has written the plan."""
     atomic.write(workspace.records / session_id / REQUEST, f"{request.strip()}\n".encode())
+
+
+def keep_update(workspace: Workspace, session_id: str, update: str) -> None:
+    """Remember added requirements until the planner has taken them into the plan, however often that fails."""
+    text = added(waiting_update(workspace, session_id), update)
+    atomic.write(workspace.records / session_id / UPDATE, f"{text}\n".encode())
+
+
+def waiting_update(workspace: Workspace, session_id: str) -> str:
+    """Added requirements that the planner has not taken into the plan yet; empty: there are none."""
+    return _kept(workspace, session_id, UPDATE)
+
+
+def forget_update(workspace: Workspace, session_id: str) -> None:
+    (workspace.records / session_id / UPDATE).unlink(missing_ok=True)
+
+
+def added(known: str, update: str) -> str:
+    """Requirements that wait already, and further ones; the same ones only once."""
+    return "\n\n".join(dict.fromkeys(text for text in (known, update.strip()) if text))
+
+
+def _kept(workspace: Workspace, session_id: str, name: str) -> str:
+    path = workspace.records / session_id / name
+    return path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""

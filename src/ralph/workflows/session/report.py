@@ -11,6 +11,7 @@ from ralph.errors import RalphError
 from ralph.workflows.session.router import Mark, Mode, RoleCall, SessionState, Stuck, infer
 from ralph.workflows.session.store import Session
 
+UPDATE_NEXT = f"planner: {Mode.UPDATE.value}"
 StateName = Literal["INITIALIZING", "PLANNING", "EXECUTING", "REVIEWING", "COMPLETE"]
 
 
@@ -27,23 +28,24 @@ class SessionReport(BaseModel):
     summary: str
 
 
-def report(session: Session, *, last_action: str = "", blocked: str = "") -> SessionReport:
-    """The state of a session; `blocked`: why it cannot continue without a person."""
+def report(session: Session, *, last_action: str = "", blocked: str = "", update: str = "") -> SessionReport:
+    """The state of a session; `blocked`: why it cannot continue without a person; `update`: what its planner must still
+    take into the plan."""
     try:
-        state, next_action = session.state, next_words(session)
+        state, next_action = session.state, UPDATE_NEXT if update else next_words(session)
         wrong = session.call.reason if isinstance(session.call, Stuck) else ""
     except RalphError as error:
         state, next_action = SessionState.EXECUTING, "a person fixes the file"
         wrong = " ".join((error.what, *error.details))
     why = blocked or wrong
-    is_over = not why and session.is_finished
+    is_over = not (why or update) and session.is_finished
     return SessionReport(
         status="completed" if is_over else "blocked" if why else "in_progress",
         session_id=session.id,
         current_state=state.value,
         last_action=last_action or "none yet",
         next_action="none" if is_over else f"a person decides, then {next_action}" if blocked else next_action,
-        summary=why or _summary(session),
+        summary=why or (f"to be planned: {update}" if update else _summary(session)),
     )
 
 

@@ -42,6 +42,6 @@ def _target(workspace: Workspace, session_id: str) -> Target:
         unplanned=None
         if source.read(file) is not None
         else RalphError("This session is not planned yet.", remedy=f"Plan it with `ralph run {session_id}`."),
-        is_agreed=lambda _: locate.read(workspace, session_id).session.is_finished,
+        is_agreed=lambda _: locate.is_finished(locate.read(workspace, session_id)),
         marked_by=f"Run `ralph run {session_id}` to retry blocked tasks.",
     )

@@ -272,4 +272,7 @@ def _first_ready(plan: Plan) -> str:
 def open_workflow(workspace: Workspace, config: Config, target: Target) -> SessionWorkflow:
     source = locate.source_of(workspace, target.name)
     files = source.files_in(f"{SESSIONS}/{target.name}")
-    return SessionWorkflow(config, target.folder or workspace.root, target.name, templates=workspace.root, files=files)
+    update = locate.waiting_update(workspace, target.name)
+    return SessionWorkflow(
+        config, target.folder or workspace.root, target.name, update=update, templates=workspace.root, files=files
+    )
