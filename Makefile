@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all a newcomer needs: each makes .venv by itself, with no more than it uses.
-.PHONY: demo test test-agents check bench integrity format lock clean setup
+.PHONY: demo test test-agents check bench chaos integrity format lock clean setup
 BIN := .venv/bin
 COMPILE = $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 --quiet
 
@@ -22,6 +22,9 @@ check: setup
 
 bench: setup
 	@$(BIN)/python -m bench $(filter integrity,$(MAKECMDGOALS))
+
+chaos: setup # CHAOS_MINUTES=10, or CHAOS_SEED=… to play one round again
+	@$(BIN)/python -m chaos
 
 integrity: bench # `make bench integrity`; the recipe above does it
 	@:

@@ -197,6 +197,7 @@ async def _opened(project: Project, data: bytes, jobs: int, turns: dict[str, lis
             own=opened.own,
             jobs=jobs,
             clock=lambda: 1000.0 + sum(slept),
+            elapsed=lambda: sum(slept),
             sleep=sleep,
         )
         run.limits.jitter = lambda: 0.0

@@ -97,6 +97,22 @@ def test_a_limit_that_says_when_it_ends_is_waited_for_until_then(person: Project
     assert (end.ending, made.slept) == (Ending.DONE, [500.0])
 
 
+def test_a_clock_that_is_set_back_prolongs_no_wait_and_makes_no_time_negative(person: Project) -> None:
+    def set_back(made: Engine) -> None:
+        """At the end of the first wait, by five days."""
+
+        def clock() -> float:
+            return sum(made.slept) - 432_000.0 if made.slept else 1000.0
+
+        made.run.clock = made.run.limits.clock = clock
+
+    limited = says(Verdict.LIMITED, "limit", retry_at=1060.0)
+    end, made = loop(person, {"US-001": [limited, writes(one="1")]}, first=set_back)
+
+    assert (end.ending, made.slept) == (Ending.DONE, [60.0])
+    assert made.task().seconds == 60.0, "the plan could not be read again otherwise"
+
+
 def test_a_limit_that_never_ends_ends_the_run(person: Project) -> None:
     end, made = loop(person, {"US-001": [LIMITED]})
 

@@ -6,7 +6,7 @@ import json
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from ralph import safe_files
@@ -68,6 +68,11 @@ class AgentLimits:
         else:
             until = now + min(FIRST_WAIT * 2 ** (waits - 1), MAX_WAIT) * (1 + JITTER * self.jitter())
         self._set(Limit(agent=agent, step=step, reason=reason, until=until, waits=waits))
+
+    def waited(self, limit: Limit) -> None:
+        """Note that a limit was waited for: it is over, also if somebody set the clock back meanwhile."""
+        if self._limit(limit.agent, limit.step) == limit:
+            self._set(replace(limit, until=self.clock()))
 
     def rule_out(self, agent: str, reason: str) -> None:
         """Do without an agent that a person must repair first, for the rest of this run."""

@@ -184,6 +184,7 @@ async def _wait_for(agents: Sequence[NamedProvider], step: str, host: AttemptHos
             host.emit(Waited(reason=limit.reason, seconds=seconds, agent=limit.agent, until=limit.until))
         if not await host.pause(seconds):
             return StepResult(step=step, verdict=Verdict.INTERRUPTED, reason="Interrupted while it was waiting.")
+        limits.waited(limit)
     return None
 
 

@@ -27,7 +27,9 @@ class Breaker:
     def state(self) -> BreakerState:
         if self.opened_at is None:
             return BreakerState.CLOSED
-        return BreakerState.HALF_OPEN if self.clock() >= self.opened_at + self.reset_after else BreakerState.OPEN
+        # A clock that shows less than `opened_at` was set back: one try does less harm than a wait of days.
+        is_open = self.opened_at <= self.clock() < self.opened_at + self.reset_after
+        return BreakerState.OPEN if is_open else BreakerState.HALF_OPEN
 
     @property
     def closes_at(self) -> float | None:

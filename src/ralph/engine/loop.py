@@ -222,9 +222,9 @@ async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resu
     max_failures = policy.max_setup_failures if work.kind is WorkKind.SETUP else policy.max_failures
     race = host.racer.race.agents if host.racer else ()
     tell_begin(run, work, record, failures=failures, max_failures=max_failures, resumed=resumed, race=race)
-    began = run.clock()
+    began = run.elapsed()
     record = await run_attempt(attempt_of(run, work, record), host, record)
-    outcome = conclude(run.plan, work, record, now(), run.clock() - began)
+    outcome = conclude(run.plan, work, record, now(), run.elapsed() - began)
     if outcome.verdict is Verdict.INTERRUPTED and record.has_work and not winner_of(run, work, record):
         return outcome  # its agent had finished: the next run resumes from the record
     return await close(run, host, work, record, outcome, resumed=resumed)

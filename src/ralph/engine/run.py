@@ -33,7 +33,7 @@ from ralph.plan.attempt import Record
 from ralph.plan.model import Gate, GateResult, NeedKind, Plan, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import StepSpec
-from ralph.process.clock import stood
+from ralph.process.clock import seconds
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
@@ -78,7 +78,8 @@ class Run:
     model: str = ""  # from the command line: overrides the configured model
     jobs: int = 1
     keep_going: bool = False  # continue even if a gate cannot run at all
-    clock: Callable[[], float] = time.time
+    clock: Callable[[], float] = time.time  # for moments: somebody may set it, also back
+    elapsed: Callable[[], float] = seconds  # for how long something takes
     sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
     interrupt: Interrupt = field(default_factory=Interrupt)
     breakers: dict[str, Breaker] = field(default_factory=dict)
@@ -112,7 +113,7 @@ class Run:
             run=self.id,
             target=self.plan.target,
             budget=self.config.budget,
-            clock=lambda: self.clock() - stood(),
+            clock=self.elapsed,
             written=self._expect,
         )
         self.journal.listen(self.spending)

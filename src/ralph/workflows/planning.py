@@ -116,9 +116,10 @@ class Planner:
             began=run.clock(),
         )
         tell_begin(run, work, record, failures=0, max_failures=1)
+        began = run.elapsed()
         record = await run_attempt(attempt_of(run, work, record), host, record)
         run.forget(record)
-        outcome = conclude(run.plan, work, record, now(), run.clock() - record.began)
+        outcome = conclude(run.plan, work, record, now(), run.elapsed() - began)
         tell_end(run, work, record, outcome)
         if run.interrupt.halted:
             self._need_budget()

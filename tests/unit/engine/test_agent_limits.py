@@ -51,6 +51,28 @@ def test_if_all_are_limited_the_first_end_is_waited_for(limits: Limits) -> None:
     assert limits.in_the_way((), "verify") is None, "a step without an agent goes on"
 
 
+def test_a_limit_that_was_waited_for_is_over_also_if_the_clock_was_set_back(limits: Limits) -> None:
+    limits.meet("claude", retry_at=1060.0)
+    found = limits.in_the_way([CLAUDE], "agent")
+    limits.now = -500_000.0
+    assert found and limits.in_the_way([CLAUDE], "agent") == found
+    limits.waited(found)
+    assert limits.in_the_way([CLAUDE], "agent") is None
+    limits.meet("claude")
+    again = limits.in_the_way([CLAUDE], "agent")
+    assert again and again.waits == 2, "it still counts as one wait"
+
+
+def test_what_was_waited_for_does_not_end_a_limit_that_was_met_meanwhile(limits: Limits) -> None:
+    limits.meet("claude", retry_at=1060.0)
+    found = limits.in_the_way([CLAUDE], "agent")
+    limits.meet("claude", retry_at=2000.0)
+    assert found
+    limits.waited(found)
+    newer = limits.in_the_way([CLAUDE], "agent")
+    assert newer and newer.until == 2000.0
+
+
 def test_without_a_time_the_wait_doubles_up_to_a_ceiling(limits: Limits) -> None:
     lasted = []
     for _ in range(8):

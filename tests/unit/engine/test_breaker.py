@@ -55,6 +55,13 @@ def test_after_its_time_one_try_decides() -> None:
     assert breaker.state is BreakerState.CLOSED
 
 
+def test_a_clock_that_is_set_back_keeps_it_open_no_longer() -> None:
+    breaker, clock = made(threshold=1, reset_after=60)
+    breaker.failed()
+    clock.now -= 500_000
+    assert breaker.state is BreakerState.HALF_OPEN
+
+
 ACTIONS = st.lists(st.sampled_from(["fail", "succeed"]) | st.integers(0, 100), max_size=40)
 
 
