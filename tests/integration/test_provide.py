@@ -468,7 +468,7 @@ def test_a_set_up_that_hangs_is_ended_with_all_that_it_started(ground: Ground, n
     ground.check_out()
     error = ground.refused(setup=[f"sleep {FOREVER} & echo waiting; sleep {FOREVER}"], timeout=1.5)
     assert "within 1.5 s, so Ralph ended it" in error.what
-    assert error.details == ("waiting",)
+    assert error.details[0] == "waiting"  # a shell may add that it was terminated
     assert "worktrees.timeout" in error.remedy
 
 
