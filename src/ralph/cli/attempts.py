@@ -18,7 +18,7 @@ from ralph.journal.reader import PastAttempt, past_attempts
 from ralph.plan.model import Task
 from ralph.plan.usage import Usage
 from ralph.stores.findings import finding_entries
-from ralph.views import words
+from ralph.views import spent, words
 from ralph.views.lines import say, say_json, styled
 from ralph.views.spent import usage_entry, used
 from ralph.workflows.registry import find
@@ -72,6 +72,9 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         _print(row, past.get((ref.task, ref.number)))
     for row in map(_accepted, accepted):
         _print(row, None)
+    total = spent.summary(workspace.records, target)
+    if total and not attempt:
+        say(f"\n{total}", dim=True)
     return 0
 
 

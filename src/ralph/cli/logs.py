@@ -18,10 +18,9 @@ from ralph.journal.decode import JournalEntry
 from ralph.journal.reader import RUN, Lines, events, runs
 from ralph.plan.model import GateResult, PageResult, is_in_place
 from ralph.stores import lock
-from ralph.stores.lock import Owner
 from ralph.text import one_line
 from ralph.views import words
-from ralph.views.lines import say, say_json, say_json_line
+from ralph.views.lines import say, say_json_line
 from ralph.workspace import Workspace
 
 SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target", "words")
@@ -63,7 +62,9 @@ def command(
     an attempt. The full output of agents and gates is in the same folder."""
     workspace = workspaces.find(Path.cwd())
     if list_runs:
-        _list(workspace, as_json=as_json)
+        from ralph.cli import list_runs as every_run
+
+        every_run.show(workspace, as_json=as_json)
         return 0
     attempt = ATTEMPT.fullmatch(run or "")
     if attempt:
@@ -170,31 +171,6 @@ def _text_lines(path: Path) -> Iterator[str]:
     with safe_files.open_old(path) as file:
         for line in file:
             yield line.decode(errors="replace").rstrip("\n")
-
-
-def _list(workspace: Workspace, *, as_json: bool) -> None:
-    owner = lock.holder(workspace.lock)
-    rows = [(folder.name, *_what(folder, owner)) for folder in runs(workspace.logs)]
-    if as_json:
-        say_json([dict(zip(("run", "target", "ended"), row, strict=True)) for row in rows])
-    for name, target, end in () if as_json else rows:
-        say(f"{name}  {target:20}  {end}")
-
-
-def _what(folder: Path, owner: Owner | None) -> tuple[str, str]:
-    """The target of a run, and how it ended."""
-    target, unended = "?", "running" if owner and owner.run == folder.name else "killed"
-    end = unended
-    for entry in events(folder, "run_started", "attempt_started", "attempt_ended", "run_ended"):
-        target = one_line(entry.target) or target
-        match entry.event:
-            case e.RunEnded() as event:
-                end = f"{event.ending.value}{f', {words.IN_PLACE}' if event.in_place else ''}"
-            case e.AttemptEnded() as event if target.startswith("plan-"):  # planning has only its calls
-                end = event.verdict.value
-            case e.AttemptStarted() if target.startswith("plan-"):
-                end = unended
-    return target, end
 
 
 def _line(entry: JournalEntry) -> str:
