@@ -156,7 +156,7 @@ def test_status_next_and_logs_tell_where_everything_stands(project: Project) -> 
     assert [story["state"] for story in rows[0]["tasks"]] == ["passed", "blocked", "passed"]
     assert "test -f ok.txt" in project.ralph("status", "auth", "--task", "US-001").stdout
     assert "has no task 'US-01'; did you mean" in project.ralph("status", "auth", "--task", "US-01", code=1).stderr
-    assert "attempt_ended" in project.ralph("logs").stdout
+    assert "attempt_ended" in project.ralph("logs", "--events").stdout
     assert "auth                  blocked" in project.ralph("logs", "--list").stdout
 
 

@@ -61,6 +61,7 @@ def shown(project: Project, *args: str) -> str:
 
 READING = [
     ("status",), ("status", "auth"), ("status", "--task", "US-001", "auth"), ("next",), ("logs",), ("logs", "--list"),
+    ("logs", "--events"), ("report", "auth"), ("report", "auth", "--md"), ("diff", "auth"),
     ("logs", "--follow"), ("attempts", "auth"), ("attempts", "auth", "US-001/1", "--diff"), ("learnings",),
     ("worktrees",), ("validate",), ("attest", "show", "ralph/auth"), ("clean", "--dry-run"),
     ("run", "nothing\x1b[2J"), ("status", "nothing\u202e"),

@@ -50,7 +50,7 @@ def test_a_feature_whose_gates_ran_in_place_says_so_in_every_view(ready: Project
     assert state["inPlace"] and state["tasks"][0]["inPlace"]
     assert re.search(r"US-001/1 +passed .*, in place", ready.ralph("attempts", "auth").stdout)
     assert json.loads(ready.ralph("attempts", "auth", "--json").stdout)[0]["inPlace"]
-    logs = ready.ralph("logs").stdout
+    logs = ready.ralph("logs", "--events").stdout
     assert re.search(r"gate_ended .*in place", logs) and re.search(r"attempt_ended .*in place", logs)
     assert "done, in place" in ready.ralph("logs", "--list").stdout
 

@@ -129,7 +129,7 @@ def test_a_run_that_has_ended_can_be_followed_to_its_end(waiting: Project) -> No
     assert len(shown) > 8
     then = datetime.fromisoformat(LONG_AGO).astimezone().strftime("%H:%M:%S")
     assert {line[:8] for line in followed.splitlines() if line} == {then}, "when it happened, not when it is read"
-    events = waiting.ralph("logs").stdout
+    events = waiting.ralph("logs", "--events").stdout
     assert re.search(r"total=calls \d, unpriced \d", events)
     assert not re.search(r"None|[{}\[\]]", events), "words, not the values of a program"
 
@@ -144,7 +144,7 @@ def test_an_old_journal_and_a_damaged_one_are_shown_as_far_as_they_can_be_read(p
         '{"event": "from_the_future", "colour": "\\u001b[31mred\\u001b]0;title\\u0007"}\n'
         '{"event": "attempt_ended", "verdict"',
     )
-    done = project.ralph("logs")
+    done = project.ralph("logs", "--events")
     assert "10:11:12 run_started" in done.stdout
     assert "✓ make" in done.stdout
     assert "from_the_future  colour=red" in done.stdout
@@ -159,3 +159,37 @@ def test_an_old_journal_and_a_damaged_one_are_shown_as_far_as_they_can_be_read(p
 def test_a_run_that_is_unknown_is_said_to_be(project: Project) -> None:
     assert "There are no runs yet." in project.ralph("logs", "--follow", code=1).stderr
     assert "There is no run 'nonsense'." in project.ralph("logs", "nonsense", code=1).stderr
+
+
+def test_a_run_is_told_afterwards_as_its_terminal_showed_it(waiting: Project) -> None:
+    for story in ("US-001", "US-002"):
+        waiting.write(f"{story}.go", "")
+    told = lines_of(waiting.ralph("run", "auth").stdout)
+    shown = lines_of(waiting.ralph("logs").stdout.rpartition("→ ")[0])
+    assert shown == told[: len(shown)] and len(shown) > 8
+    [run] = (waiting.path / ".ralph/logs").glob("2*")
+
+    one = waiting.ralph("logs", "--task", "US-002").stdout
+    assert "US-002 Two" in one and "US-001" not in one
+    assert waiting.ralph("logs", "--since", "1h").stdout == waiting.ralph("logs").stdout
+    assert waiting.ralph("logs", "--since", "2999-01-01").stdout == f"→ {run}\n"
+    assert "'soon' is not a time." in waiting.ralph("logs", "--since", "soon", code=1).stderr
+    events = waiting.ralph("logs", "--task", "US-001", "--json").stdout.splitlines()
+    assert {json.loads(line)["work"] for line in events} == {"US-001"}
+
+    said = waiting.ralph("logs", "US-001/1").stdout
+    assert "I work on US-001." in said and "US-001-1.agent.words.txt" in said
+    missing = waiting.ralph("logs", "US-001/9", code=1).stderr
+    assert "No run has an attempt US-001/9." in missing
+    (run / "US-001-1.agent.words.txt").unlink()
+    (run / "US-001-1.agent.log").unlink()
+    assert "is gone" in waiting.ralph("logs", "US-001/1", code=1).stderr
+
+
+def test_a_task_is_looked_for_in_earlier_runs_too(project: Project) -> None:
+    project.config("true")
+    project.stories("One", "Two")
+    project.script(does("US-001", "one.txt"), does("US-002", "two.txt"), VERIFIED)
+    project.ralph("run", "auth", "--once")
+    project.ralph("run", "auth")
+    assert "US-001 passed" in project.ralph("logs", "--task", "US-001").stdout

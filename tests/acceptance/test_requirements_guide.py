@@ -82,7 +82,7 @@ def test_from_an_empty_folder_to_a_finished_program_and_more(reader: Reader) -> 
         "git -C greeter log": "feat: T-002 - Shout",
         "ralph status requirements": "[██████████] 2/2 passed",
         "ralph attempts requirements": "T-001/1        failed",
-        "ralph logs": "run_ended",
+        "ralph logs": "requirements: complete",
     }.items():
         assert f"`{command}`" in GUIDE
         assert shown in reader.types(command)

@@ -1486,7 +1486,7 @@ def test_every_command_knows_the_target_requirements(founded: Founded) -> None:
     (founded.app / "bad.txt").unlink()
     assert "All gates are green." in founded.ralph("verify", "requirements").stdout
     assert founded.ralph("learnings", "requirements").stdout == "- Use the blue door\n"
-    assert "task_blocked" in founded.ralph("logs").stdout
+    assert "task_blocked" in founded.ralph("logs", "--events").stdout
     assert "requirements" in founded.ralph("logs", "--list").stdout
     assert "✓ .ralph/configs/default.json" in founded.ralph("validate", "requirements").stdout
     founded.ralph("accept", "requirements", "T-002", "--why", "a person did it", "--yes")

@@ -105,7 +105,7 @@ def test_every_command_speaks_of_specs_with_the_same_words(project: Project) -> 
     assert "implementation.json: 2 specs, 3 tasks" in project.ralph("doctor").stdout
     assert "Files end in txt" in project.ralph("learnings", "specs").stdout
     assert "specs " in project.ralph("logs", "--list").stdout
-    assert "attempt_ended" in project.ralph("logs").stdout
+    assert "attempt_ended" in project.ralph("logs", "--events").stdout
     schema = json.loads(project.ralph("schema", "implementation").stdout)
     jsonschema.validate(plan(project), schema)
     completion = {"_RALPH_COMPLETE": "bash_complete", "COMP_WORDS": "ralph status s", "COMP_CWORD": "2"}

@@ -131,7 +131,7 @@ def test_logs_tell_of_a_green_page(project: Project) -> None:
     ]
     (run / "journal.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    told = project.ralph("logs").stdout
+    told = project.ralph("logs", "--events").stdout
     assert "✓ /cart" in told and "✗ /shop · 1 finding" in told and "None" not in told
 
 

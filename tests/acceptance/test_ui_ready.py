@@ -96,7 +96,7 @@ def test_a_story_that_names_no_page_passes_and_every_view_says_so(ready: Project
     assert "no page was opened: its criteria name no page" in ready.ralph("attempts", "auth").stdout
     [attempt] = json.loads(ready.ralph("attempts", "auth", "US-001/1", "--json").stdout)
     assert attempt["noPage"].startswith("its criteria name no page")
-    assert "no_page=its criteria name no page" in ready.ralph("logs").stdout
+    assert "no_page=its criteria name no page" in ready.ralph("logs", "--events").stdout
 
 
 @pytest.mark.parametrize("more", [{}, {"enabled": False}])

@@ -20,9 +20,10 @@ SECTIONS = {
     "Inspect": {
         "status": "Show the state of every plan and task.",
         "next": "Show which task comes next.",
+        "report": "Tell what was built, what it took, and what to look at first.",
+        "diff": "Show what landed, for a plan or a task.",
         "attempts": "List every attempt with its diff, or restore one.",
         "logs": "Show what happened in a run; --follow one that is running.",
-        "learnings": "Show what agents learned along the way.",
     },
     "Decide": {
         "verify": "Run the gates, without any agent.",
@@ -33,7 +34,6 @@ SECTIONS = {
     "Maintain": {
         "hold-out": "Keep checks where agents do not see them.",
         "doctor": "Check that Ralph has everything it needs.",
-        "worktrees": "List Ralph's working copies, their size, and which can be removed.",
         "clean": "Remove what finished work leaves behind.",
     },
 }
@@ -44,6 +44,8 @@ MORE = {
     "start": "Run the request; `start plan`, `start build`: plan and run the specs.",
     "session": "Plan, build and review a request with four roles.",
     "add": "Add work to a plan made from requirements.",
+    "learnings": "Show what agents learned along the way.",
+    "worktrees": "List Ralph's working copies, their size, and which can be removed.",
     "attest": "Show or verify the receipts of commits, in any clone.",
     "agents": "List the agents that Ralph knows, and which are installed.",
     "validate": "Check the configurations, the plans and the prompts.",

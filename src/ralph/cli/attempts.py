@@ -5,34 +5,24 @@ from __future__ import annotations
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ralph import workspace as workspaces
-from ralph.cli import colour
+from ralph.cli import patch
 from ralph.cli.complete import attempts, targets
 from ralph.errors import RalphError
 from ralph.git import read as git_read
-from ralph.git.read import AttemptRef
+from ralph.git.read import AttemptRef, outside
 from ralph.journal.reader import PastAttempt, past_attempts
 from ralph.plan.model import Task
 from ralph.plan.usage import Usage
 from ralph.stores.findings import finding_entries
-from ralph.views import words
-from ralph.views.lines import say, say_exactly, say_json, styled
+from ralph.views import spent, words
+from ralph.views.lines import say, say_json, styled
 from ralph.views.spent import usage_entry, used
 from ralph.workflows.registry import find
 from ralph.workspace import RALPH
-
-DIFF_STYLES: dict[str, dict[str, Any]] = {
-    "+++": {"bold": True},
-    "---": {"bold": True},
-    "diff ": {"bold": True},
-    "@@": {"fg": "cyan"},
-    "+": {"fg": "green"},
-    "-": {"fg": "red"},
-}
 
 
 @click.command(
@@ -64,7 +54,7 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         chosen = _choose(refs, target, attempt, "--diff" if diff else "--restore")
         base = _base(chosen, past)
         if diff:
-            _show_diff(git_read.show(folder, "diff", base, chosen.commit, "--", *_beside(own)))
+            patch.show(git_read.show(folder, "diff", base, chosen.commit, "--", *outside(own)))
         else:
             _restore(folder, chosen, base, own)
         return 0
@@ -82,6 +72,9 @@ def command(target: str, attempt: str | None, diff: bool, restore: bool, as_json
         _print(row, past.get((ref.task, ref.number)))
     for row in map(_accepted, accepted):
         _print(row, None)
+    total = spent.summary(workspace.records, target)
+    if total and not attempt:
+        say(f"\n{total}", dim=True)
     return 0
 
 
@@ -106,26 +99,11 @@ def _accepted(task: Task) -> dict[str, object]:
     }
 
 
-def _show_diff(text: str) -> None:
-    """Print a patch: in colours for a person, and exactly as it is for a program."""
-    if not colour.on_stdout():
-        say_exactly(f"{text}\n")
-        return
-    for line in text.split("\n"):
-        found = next((style for mark, style in DIFF_STYLES.items() if line.startswith(mark)), {})
-        say(line, hang=0, **found)
-
-
-def _beside(own: tuple[str, ...]) -> tuple[str, ...]:
-    """Everything except Ralph's own files, as a git pathspec."""
-    return (".", *(f":(exclude){name}" for name in own))
-
-
 def _row(
     folder: Path, ref: AttemptRef, past: dict[tuple[str, int], PastAttempt], own: tuple[str, ...]
 ) -> dict[str, object]:
     known = past.get((ref.task, ref.number))
-    stat = git_read.show(folder, "diff", "--shortstat", _base(ref, past), ref.commit, "--", *_beside(own))
+    stat = git_read.show(folder, "diff", "--shortstat", _base(ref, past), ref.commit, "--", *outside(own))
     return {
         "attempt": f"{ref.task}/{ref.number}",
         "outcome": known.verdict if known else "unknown",

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import click
 
-from ralph import values
 from ralph import workspace as workspaces
 from ralph.checkout.prune import Leftover, PruneRequest, clear_away, everything, leftovers, remove_empty
+from ralph.cli import moments
 from ralph.cli.complete import targets
 from ralph.cli.repositories import repositories
 from ralph.errors import RalphError
@@ -52,7 +52,7 @@ def command(
     if force and not all_:
         raise RalphError("--force needs --all.", remedy="Without --all, Ralph keeps what has no other copy.")
     workspace = workspaces.find(Path.cwd())
-    seconds = _age(older) if older else 0.0
+    seconds = moments.age(older, "--older") if older else 0.0
     repos = asyncio.run(repositories(workspace))
     try:
         with lock.hold(workspace.lock, lock.me(new_run_id(), "clean"), brief=True):
@@ -99,15 +99,6 @@ async def _find(
     if only and not found:
         find(workspace, only)  # an unknown name is an error, unless a removed plan left files
     return found
-
-
-def _age(text: str) -> float:
-    """Seconds from `30d`, `12h` and the like."""
-    days = text.strip().lower()
-    try:
-        return float(days[:-1]) * 86_400 if days.endswith("d") else float(str(values.seconds(text)))
-    except ValueError:
-        raise RalphError(f"{text!r} is not an age.", remedy="For example: --older 30d, --older 12h") from None
 
 
 def _row(one: Leftover, dry_run: bool) -> dict[str, object]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from ralph.journal.decode import JournalEntry
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted
 from ralph.journal.follow import JournalFollower, follow
 from ralph.journal.tail import JournalTail
@@ -19,19 +21,30 @@ from ralph.workspace import Workspace
 MAX_LINE = 4_096  # of a line that an agent says
 
 
-def show_json(workspace: Workspace, folder: Path) -> None:
+def tell(workspace: Workspace, entries: Iterable[JournalEntry]) -> None:
+    """What these events were when they happened, as the run's own terminal showed it."""
+    times = _Times()
+    view = TerminalView(folder=workspace.root, clock=Clock(of_day=times.of_day, is_past=True))
+    for entry in entries:
+        times.at = entry.at
+        view(entry.event, entry.line)
+    view.close()
+
+
+def show_json(workspace: Workspace, folder: Path, wanted: Callable[[JournalEntry], bool]) -> None:
     """Each event's line, as soon as it is written."""
     for entry in follow(folder, alive=lambda: _is_at_work(workspace, folder)):
-        say_json_line(entry.line)
+        if wanted(entry):
+            say_json_line(entry.line)
 
 
-def show_lines(workspace: Workspace, folder: Path) -> None:
+def show_lines(workspace: Workspace, folder: Path, wanted: Callable[[JournalEntry], bool]) -> None:
     """The lines that the run's own terminal shows; on a terminal also what its agents say."""
     times, voices = _Times(), _Voices(folder)
     view = TerminalView(folder=workspace.root, clock=Clock(of_day=times.of_day))
     with JournalFollower(folder, alive=lambda: _is_at_work(workspace, folder)) as run:
         while True:
-            for entry in run.news():
+            for entry in filter(wanted, run.news()):
                 times.at = entry.at
                 view(entry.event, entry.line)
                 voices.hear_of(entry.event)

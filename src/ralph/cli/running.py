@@ -6,6 +6,7 @@ import asyncio
 from pathlib import Path
 
 from ralph.checkout.open import CheckoutRequest
+from ralph.cli import ci_summary
 from ralph.cli.needs import HEADING, lines, only_waits
 from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
@@ -70,6 +71,8 @@ def run_request(
     ended = asyncio.run(watched())
     if not watching.as_json:
         _closing(view, ended, request, workspace, config)
+    if not silent:
+        ci_summary.add(workspace, ended.target)
     return ended
 
 

@@ -60,7 +60,7 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
         if task:
             show_task(find_task(plan, task))
             show_pages(workspace, found[0], task)
-            for why in _unseen(workspace, plan, task).values():
+            for why in unseen_pages(workspace, plan, task).values():
                 say(f"\nNo page was opened: {why}.", fg="yellow")
         else:
             _show(workspace, found[0], plan)
@@ -79,7 +79,7 @@ def _show_all(workspace: Workspace) -> int:
             plan = _plan_of(workspace, target)
             say(f"{target.name:20} {_progress(target, plan) if plan else target.draft}", hang=21)
             _show_session(workspace, target)
-            if unseen := _unseen(workspace, plan) if plan else {}:
+            if unseen := unseen_pages(workspace, plan) if plan else {}:
                 say(f"  no page was opened: {', '.join(unseen)}", fg="yellow")
         except RalphError as error:
             say(f"{target.name:20} {error.what} See `ralph validate`.", hang=21, fg="red")
@@ -179,7 +179,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
         why = words.cut(words.first_line(plan.failure.message), MAX_LINE)
         say(f"  halted: {plan.failure.task} failed. {why}", fg="red")
         say(f"  The full error is in {ERRORS}.", dim=True)
-    begun, unseen = _begun(workspace, plan), _unseen(workspace, plan)
+    begun, unseen = _begun(workspace, plan), unseen_pages(workspace, plan)
     for spec in sorted(plan.specs, key=lambda spec: spec.priority):
         _show_spec(spec)
         _show_tasks(plan.of_spec(spec.id), begun, unseen)
@@ -210,7 +210,7 @@ def _running(workspace: Workspace, target: str) -> list[str]:
     return list(dict.fromkeys(record.work for record in records.load(workspace.records, target)))
 
 
-def _unseen(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
+def unseen_pages(workspace: Workspace, plan: Plan, only: str = "") -> dict[str, str]:
     """UI tasks that passed without any checked page, each with the reason."""
     passed = [task for task in plan if task.state is TaskState.PASSED and "ui" in task.tags and only in ("", task.id)]
     if not passed:
@@ -287,7 +287,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
     head: dict[str, object] = {"target": target.name, "workflow": target.workflow, "file": target.file}
     if plan is None:
         return {**head, "finalized": False}
-    pages, unseen = seen_pages(workspace.logs, target.name), _unseen(workspace, plan)
+    pages, unseen = seen_pages(workspace.logs, target.name), unseen_pages(workspace, plan)
     return {
         **head,
         "finalized": True,

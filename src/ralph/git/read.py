@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
@@ -149,6 +149,11 @@ def attempts(folder: Path, target: str) -> list[AttemptRef]:
                 AttemptRef(target=target, task=task, number=int(number), commit=commit, date=date, subject=subject)
             )
     return sorted(found, key=lambda ref: (ref.task, ref.number))
+
+
+def outside(own: Iterable[str]) -> tuple[str, ...]:
+    """Return a pathspec for everything in a folder except these files and folders."""
+    return (".", *(f":(exclude){name}" for name in own))
 
 
 def show(folder: Path, *args: str) -> str:

@@ -28,6 +28,7 @@ class Clock(Frozen):
 
     seconds: Callable[[], float] = seconds
     of_day: Callable[[], str] = lambda: time.strftime("%H:%M:%S")
+    is_past: bool = False  # it tells of a time that is over: nothing is in progress, and every line has its time
 
 
 class Styled(Frozen):

@@ -30,7 +30,7 @@ class LivingLine:
         self._quiet = quiet
         self._clock = clock
         self._is_terminal = sys.stdout.isatty()
-        self._live = self._is_terminal and not quiet and os.environ.get("TERM") != "dumb"
+        self._live = self._is_terminal and not quiet and not clock.is_past and os.environ.get("TERM") != "dumb"
         self._doing: dict[str, Activity] = {}
         self._shown = False
         self._beat = clock.seconds()

@@ -99,7 +99,8 @@ class TerminalView:
         """A line that a quiet view shows too: wrapped on a terminal, with the time of day elsewhere."""
         self._living.clear()
         stream = sys.stderr if self._errors_only else sys.stdout
-        say(text if stream.isatty() else stamped(text, self._clock.of_day()), err=self._errors_only, **style)
+        is_now = stream.isatty() and not self._clock.is_past
+        say(text if is_now else stamped(text, self._clock.of_day()), err=self._errors_only, **style)
 
     def _line(self, text: str = "", *, always: bool = False, **style: Any) -> None:
         if self._quiet and not always:
