@@ -22,7 +22,8 @@ CHANCE = re.compile(
     rb"|\b\d{4}-\d\d-\d\dT[\d:.]+Z?"  # a time
     rb"|\b[0-9a-f]{64}\b"  # the digest of something with these in it
     rb"|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,12}\b"  # the beginning of an object's name
-    rb"|\b\d+(?:\.\d+)?e-\d+\b|\b\d+\.\d+\b|\b\d{4,}\b|(?<="pid": )\d+"  # seconds, processes, bytes
+    rb"|\b\d+(?:\.\d+)?e-\d+\b|\b\d+\.\d+\b|\b\d{4,}\b"  # seconds, processes, bytes
+    rb"|(?<=\"pid\": )\d+"
 )
 NAME = re.compile(rb"\b[0-9a-f]{40}\b")
 RECEIPT = re.compile(rb'(?<="payload":")[^"]+')
