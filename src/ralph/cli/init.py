@@ -71,7 +71,10 @@ def command(
     app: str | None,
     model: str | None,
 ) -> int:
-    """Write ralph.config.json and .ralph/, and with --requirements a plan. Existing files are not overwritten."""
+    """Write ralph.config.json and .ralph/, and with --requirements a plan. Existing files are not overwritten.
+
+    If there is a .ralph/prd.json without step configurations, the default one is written too.
+    """
     agent = AGENTS[provider]
     if requirements and specs:
         raise RalphError("--requirements and --specs cannot be combined.", remedy="Choose one of them.")
