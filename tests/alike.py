@@ -23,16 +23,18 @@ CHANCE = re.compile(
     rb"|\b[0-9a-f]{64}\b"  # the digest of something with these in it
     rb"|\b(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,12}\b"  # the beginning of an object's name
     rb"|\b\d+(?:\.\d+)?e-\d+\b|\b\d+\.\d+\b|\b\d{4,}\b"  # seconds, processes, bytes
+    rb"|(?<=\"pid\": )\d+"
 )
 NAME = re.compile(rb"\b[0-9a-f]{40}\b")
 RECEIPT = re.compile(rb'(?<="payload":")[^"]+')
-UNTOLD = ("/project/.git/logs/", "/ralph-")
+UNTOLD = re.compile(r"/project/([\w-]+/)?\.git/logs/|/ralph-")
 """What nobody reads: git's own logs, and temporary folders."""
 
 
 def digest(folder: str) -> str:
     """Return the digest of all that the next run and its agents can tell."""
-    objects = Objects(Path(folder, "project/.git/objects"))
+    project = Path(folder, "project")
+    objects = Objects([project / ".git/objects", *project.glob("*/.git/objects")])
     found = {_entry(path, path.removeprefix(folder), objects) for path in look(folder)}
     return _short(b"\n".join(sorted(found)))
 
@@ -40,7 +42,7 @@ def digest(folder: str) -> str:
 def _entry(path: str, name: str, objects: Objects) -> bytes:
     if name.startswith(CACHE):
         return re.sub(r"(?<=/objects/)../.*|(?<=\.)[0-9a-f]{16}(?=\.tmp$)", "", name).encode()
-    if UNREAD.match(name) or name.startswith(UNTOLD):
+    if UNREAD.match(name) or UNTOLD.match(name):
         return b""
     plain = RANDOM.sub("", name) if name.startswith("/project/") and TEMPORARY.search(name) else name
     file = Path(path)
@@ -56,10 +58,10 @@ def _short(data: bytes) -> str:
 
 
 class Objects:
-    """The objects of a repository by what they say."""
+    """The objects of a project's repositories by what they say."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folders: list[Path]) -> None:
+        self._folders = folders
         self._known: dict[str, str] = {}
 
     def plain(self, data: bytes) -> bytes:
@@ -77,11 +79,13 @@ class Objects:
         return self._known[name]
 
     def _read(self, name: str) -> tuple[bytes, bytes]:
-        try:
-            head, _, body = zlib.decompress((self._folder / name[:2] / name[2:]).read_bytes()).partition(b"\0")
-        except OSError:
-            return b"", b""
-        return head.partition(b" ")[0], body
+        for folder in self._folders:
+            try:
+                head, _, body = zlib.decompress((folder / name[:2] / name[2:]).read_bytes()).partition(b"\0")
+            except OSError:
+                continue
+            return head.partition(b" ")[0], body
+        return b"", b""
 
     def _files(self, tree: bytes, folder: str = "") -> Iterator[bytes]:
         """Yield the files below a tree; in a tree of notes, a path is the name of the object that it is about."""

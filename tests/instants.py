@@ -29,7 +29,7 @@ EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.kill", "subprocess.Popen")
 COPIES = "/.ralph/worktrees/."
 """Working copies are made anew from commits, whatever is in them."""
 UNREAD = re.compile(
-    r"/project/\.git/objects/(?!info)"
+    r"/project/([\w-]+/)?\.git/objects/(?!info)"
     r"|/project/\.ralph/(logs/|receipts/|run/[^/]+/found/|run/spending\.jsonl|run_state\.json|aggregate\.json|worktrees/.*\.used$)"
 )
 """What the next run does not read: objects before something names them, and what was told to people."""
@@ -84,9 +84,17 @@ def resumed(
     arguments = ", ".join(map(repr, (*_folders(project), sorted(may_repeat))))
     done = _watched(project, f"stop_where_known({arguments})", *command)
     if done.returncode == -signal.SIGKILL:
+        wait_until_over(project)
         return None
     assert done.returncode == code, f"exit {done.returncode}\n{done.stdout}\n{done.stderr}"
     return done
+
+
+def wait_until_over(project: Project) -> None:
+    """Wait until the warden of a killed run has ended all that was at work."""
+    from tests.conftest import processes_in, wait_for
+
+    wait_for(lambda: not processes_in(project.folder), what="a killed run's processes end")
 
 
 def _folders(project: Project) -> tuple[str, str, str]:

@@ -448,3 +448,21 @@ def test_r4_1_what_was_founded_runs_from_any_folder_of_it(empty: Empty) -> None:
         "feat: T-001 - One",
         "feat: T-002 - Two",
     ]
+
+
+def test_a_plan_written_by_hand_gets_the_default_steps_from_init_and_keeps_its_own(empty: Empty) -> None:
+    empty.write(".ralph/prd.json", json.dumps({"version": 1, "tasks": TASKS[:1]}))
+    config = {"provider": {"command": "true"}, "verify": {"default": ["true"]}}
+    empty.write("ralph.config.json", json.dumps(config))
+    refused = empty.ralph("run", code=None)
+    assert "There is no step configuration 'default'" in refused.stderr
+    assert "`ralph init` writes the default one." in refused.stderr
+
+    made = empty.ralph("init").stdout
+
+    assert "wrote .ralph/configs/default.json" in made
+    assert "wrote .ralph/prompts/LOOP_PROMPT.md" in made
+    empty.ralph("validate", "requirements")
+    empty.write(".ralph/configs/default.json", '{"steps": []}')
+    assert "configs" not in empty.ralph("init").stdout
+    assert empty.read(".ralph/configs/default.json") == '{"steps": []}', "nothing is overwritten"

@@ -585,6 +585,8 @@ def test_r4_5_a_failing_set_up_stops_after_three_and_retry_lets_it_try_again(fou
     done = founded.ralph("run", code=3)
 
     assert "requirements: not finished · setup failed: The agent ended with exit code 9." in done.stdout
+    assert "The set-up failed. See why: `ralph status requirements`. Then `ralph retry requirements`" in done.stdout
+    assert "--task" not in done.stdout, "no task has failed"
     assert founded.calls() == 3
     assert "(attempt 2, try 2 of 3)" in done.stdout
     assert "The agent ended with exit code 9" in founded.prompts()[1], "the next try knows"

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from ralph.engine.landing import MAX_CONFLICTS, land, take_turn
+from ralph.engine.receipts import open_receipts
 from ralph.journal.events import GateEnded, Landed
 from ralph.plan.model import TaskState
 from ralph.plan.work import Outcome, Verdict
@@ -160,6 +161,51 @@ def test_what_had_landed_before_a_kill_is_settled_and_does_not_land_again(person
         assert made.task().state is TaskState.PASSED
         assert len(made.told(Landed)) == 1
         assert len(made.told(GateEnded)) == 1, "its verdict could have been forged: the gates run again"
+
+    engine(person, body)
+
+
+async def landed_and_killed(made: Engine) -> tuple[str, str, Outcome]:
+    """Land one.txt, as if the kill came after the branch had moved and before the plan was saved."""
+    base, before = await made.tip(), made.run.plan
+    commit = made.commit(base, one="1")
+    seen = made.passed(commit, verified_tree=await tree_of(made, commit))
+    first = await lands(made, seen, base)
+    made.run.save(before)
+    return base, first.commit, replace(seen, verified_tree="")
+
+
+def test_what_had_landed_before_a_kill_is_settled_as_its_own_commit_although_other_work_came_on_top(
+    person: Project,
+) -> None:
+    async def body(made: Engine) -> None:
+        base, first, seen = await landed_and_killed(made)
+        later = made.commit(first, one="2")
+        assert (await lands(made, made.passed(later, "US-002"), first)).verdict is Verdict.PASSED
+        tip, landings = await made.tip(), len(made.told(Landed))
+        again = await lands(made, seen, base, resumed=True)
+
+        assert (again.verdict, again.commit) == (Verdict.PASSED, first), "to land again would be a conflict"
+        assert made.task().result and made.task().result.commit == first  # type: ignore[union-attr]
+        assert (await made.tip(), len(made.told(Landed)), made.task().failures) == (tip, landings, 0)
+
+    engine(person, body, stories=TWO)
+
+    assert person.landed("one.txt") == "2"
+
+
+def test_what_had_landed_before_a_kill_without_its_receipt_gets_it_when_the_run_resumes(person: Project) -> None:
+    async def body(made: Engine) -> None:
+        branch = made.run.branch
+        assert branch
+        await open_receipts(made.run, branch)
+        assert branch.receipts
+        base, first, seen = await landed_and_killed(made)
+        assert await branch.receipts.has(first)
+        person.git("update-ref", "-d", "refs/notes/ralph")
+        await lands(made, seen, base, resumed=True)
+
+        assert await branch.receipts.has(first)
 
     engine(person, body)
 

@@ -71,7 +71,10 @@ def command(
     app: str | None,
     model: str | None,
 ) -> int:
-    """Write ralph.config.json and .ralph/, and with --requirements a plan. Existing files are not overwritten."""
+    """Write ralph.config.json and .ralph/, and with --requirements a plan. Existing files are not overwritten.
+
+    If there is a .ralph/prd.json without step configurations, the default one is written too.
+    """
     agent = AGENTS[provider]
     if requirements and specs:
         raise RalphError("--requirements and --specs cannot be combined.", remedy="Choose one of them.")
@@ -85,7 +88,8 @@ def command(
         )
     workspace = _workspace()
     protected = _protected(workspace, verify, protect)
-    made = [*write(workspace, agent, verify, protect=protected), *(_prepare_specs(workspace) if specs else [])]
+    made = [*write(workspace, agent, verify, protect=protected), *_complete_steps(workspace)]
+    made += _prepare_specs(workspace) if specs else []
     for path in made:
         say(f"wrote {path}")
     if configuration.NAME not in made:
@@ -109,6 +113,14 @@ def _protected(workspace: Workspace, verify: tuple[str, ...], wanted: bool | Non
         return ()
     commands = [gate.command for gate in default_gates(configuration.load(workspace.root))] if exists else verify
     return chosen(proposed(workspace.root, commands), wanted, can_write=not exists)
+
+
+def _complete_steps(workspace: Workspace) -> list[str]:
+    """Makes the default step configuration if there is a requirements plan without one."""
+    from ralph.workflows.requirements.scaffold import complete_steps
+
+    with extending_approval(workspace):
+        return complete_steps(workspace)
 
 
 def _prepare_specs(workspace: Workspace) -> list[str]:

@@ -120,6 +120,9 @@ def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace
             view.line(f"→ Review it: `{git} log -p HEAD..{wanted.branch}`. Merge it when you like:")
             view.line(f"  `{git} merge {wanted.branch}`. Ralph never merges it. {request.more}".rstrip())
             _hint_untracked(view, workspace, wanted)
+        case Ending.BLOCKED if _setup_failed(workspace, ended.target):
+            retry = f"`ralph retry {ended.target}` and " if request.manual else ""
+            view.line(f"→ The set-up failed. See why: `ralph status {ended.target}`. Then {retry}`{request.command}`.")
         case Ending.BLOCKED if not request.manual:
             view.line(f"→ Read {request.artifacts}, fix the cause (a task, the plan, a gate), then run")
             view.line(f"  `{request.command}` to retry. If a task needs no work:")
@@ -148,6 +151,11 @@ def _closing(view: TerminalView, ended: RunEnded, request: RunRequest, workspace
             view.line(f"→ Run `{request.command}` to resume. It waits until the limit has passed; --try-now does not.")
         case _:
             view.line(f"→ Run `{request.command}` to resume.")
+
+
+def _setup_failed(workspace: Workspace, target: str) -> bool:
+    plan = find(workspace, target).plan()
+    return bool(plan and plan.setup.failures)
 
 
 def _tell_needs(view: TerminalView, ended: RunEnded, request: RunRequest, workspace: Workspace) -> bool:

@@ -252,9 +252,9 @@ class AttemptEnded(AttemptEvent):
 
     @property
     def counts(self) -> bool:
-        """Whether it is one of the attempts that a budget allows: not if it only waited for an agent."""
+        """Whether it is one of the attempts that a budget allows: no planning, and no mere wait for an agent."""
         waited = self.verdict is Verdict.LIMITED or (self.verdict is Verdict.INTERRUPTED and not self.usage.calls)
-        return not waited
+        return not waited and self.kind is not WorkKind.PLAN
 
 
 class TaskBlocked(AttemptEvent):

@@ -26,7 +26,8 @@ def made(brand: int) -> Path | None:
         return None
     if (group / ENDS_ALL).exists():  # Linux 5.14
         return group
-    group.rmdir()
+    with suppress(OSError):  # another run may have removed it, because it was empty
+        group.rmdir()
     return None
 
 

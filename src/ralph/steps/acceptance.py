@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ralph.agent.call import AgentResult
+from ralph.frozen import Frozen
 from ralph.journal.events import AcceptanceReady, Confided
 from ralph.plan.acceptance_tests import ACCEPTANCE, AcceptanceTests, spec_of
 from ralph.plan.attempt import StepResult
@@ -44,10 +45,10 @@ class AcceptanceStep(AgentStep):
     async def run(self, context: Context) -> StepResult:
         task, desk = context.task, context.host.acceptance
         assert task and context.copy, "a task has acceptance tests, and its work has a working copy"
-        if why := _left_out(context, task):
+        if left_out := _left_out(context, task):
             await desk.take_away(context.attempt, context.copy)
-            if why.strip():
-                context.note(why)
+            if left_out.reason:
+                context.note(f"{left_out.reason}, so there are no acceptance tests.")
             return self.passed()
         result = await self._ready(context, task)
         return replace(result, tester=result.tester or result.agent)
@@ -137,17 +138,23 @@ class AcceptanceStep(AgentStep):
         )
 
 
-def _left_out(context: Context, task: Task) -> str:
-    """Return why a task gets no acceptance tests; a blank if nobody must be told; "" if it gets them."""
+class LeftOut(Frozen):
+    """A task gets no acceptance tests. Without a reason, the person has decided so and need not be told."""
+
+    reason: str = ""
+
+
+def _left_out(context: Context, task: Task) -> LeftOut | None:
+    """Return why a task gets no acceptance tests; None if it gets them."""
     settings, spec = context.host.config.acceptance, spec_of(context.host.plan, task)
     is_meant = not settings.only_for or not task.tags.isdisjoint(settings.only_for)
     if ACCEPTANCE in task.waived or not is_meant or not task.tags.isdisjoint(settings.not_for):
-        return " "
+        return LeftOut()
     asked = task.criteria or (spec.criteria if spec else ()) or (context.work.duties and task.description)
     if not asked:
-        return "It has no acceptance criteria, so there are no acceptance tests."
+        return LeftOut(reason="It has no acceptance criteria")
     runs = any(gate.required and not gate.held_out for gate in context.attempt.gates)
-    return "" if runs else "No required gate runs for it, so there are no acceptance tests."
+    return None if runs else LeftOut(reason="No required gate runs for it")
 
 
 def _why(context: Context, tests: AcceptanceTests) -> str:

@@ -114,7 +114,9 @@ def load(workspace: Workspace, name: str, variables: Mapping[str, str] | None = 
         raise RalphError(
             f"There is no step configuration {name!r}{nearest(name, known)}",
             details=("Existing configurations:", *(f"  {other}" for other in known)) if known else (),
-            remedy=f"Create {CONFIGS}/NAME.json, or use an existing one. `ralph schema steps` describes the file.",
+            remedy=f"Create {CONFIGS}/NAME.json, or use an existing one. `ralph schema steps` describes the file."
+            if known
+            else "`ralph init` writes the default one.",
         )
     data = validation.read(workspace.root / path, limits.SETTINGS)
     return parse(data, name=path, variables=os.environ if variables is None else variables)

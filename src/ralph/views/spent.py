@@ -11,11 +11,12 @@ from ralph.views import words
 
 
 def summary(records: Path, target: str) -> str:
-    """One line for a person; empty before the first attempt."""
+    """One line for a person; empty before the first call."""
     spent = spending.of_target(records, target).total
-    if not spent.attempts:
+    if not spent.attempts and not spent.usage.calls:
         return ""
-    parts = [words.count(spent.attempts, "attempt"), words.duration(spent.seconds), used(spent.usage)]
+    made = words.count(spent.attempts, "attempt") if spent.attempts else "planning"
+    parts = [made, words.duration(spent.seconds), used(spent.usage)]
     return f"in all runs: {' · '.join(parts)}"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from ralph.journal.events import AttemptEnded
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, WorkKind
 from ralph.stores import spending
+from ralph.views import spent
 from tests.unit.conftest import full_disk
 
 
@@ -26,6 +28,18 @@ def attempt(work: str = "US-001", number: int = 1, cost: float | None = 0.5) -> 
         seconds=10.0,
         usage=Usage(calls=1, cost_usd=cost, output_tokens=7, model="m"),
     )
+
+
+def test_planning_is_paid_for_and_no_attempt(tmp_path: Path) -> None:
+    planned = replace(attempt("plan"), kind=WorkKind.PLAN, verdict=Verdict.PASSED)
+    spending.append(tmp_path, "r1", "auth", planned)
+    assert spent.summary(tmp_path, "auth") == "in all runs: planning · 10 s · 0 tokens in, 7 out · $0.50"
+    spending.append(tmp_path, "r2", "auth", attempt())
+
+    total = spending.of_target(tmp_path, "auth").total
+
+    assert (total.attempts, total.usage.calls, total.usage.cost_usd) == (1, 2, 1.0)
+    assert spent.summary(tmp_path, "auth").startswith("in all runs: 1 attempt · 20 s")
 
 
 def test_attempts_are_added_up_for_each_plan_and_each_task(tmp_path: Path) -> None:

@@ -60,23 +60,12 @@ class Scaffold(Frozen):
         """Make everything that is missing. The plan comes last: it makes the folder a project."""
         root = self.workspace.root
         made = await self._make_repository()
-        for path, text in self._files().items():
-            if not (root / path).exists():
-                atomic.write(root / path, text)
-                made.append(path)
+        made += _write_missing(root, {REQUIREMENTS: self.requirements, **_step_files()})
         name = document.get("project") or self.app or root.name
         plan = {"version": 1, "project": name, "app": self.app, "description": "", "tasks": []}
         plan.update({key: value for key, value in document.items() if key != "project"})
         atomic.write(root / PLAN, to_json(plan, indent=2) + b"\n")
         return [*made, PLAN]
-
-    def _files(self) -> dict[str, bytes]:
-        return {
-            REQUIREMENTS: self.requirements,
-            **{f"{RALPH}/prompts/{name}.md": prompts.built_in(name).encode() for name in PROMPTS},
-            STEPS_SCHEMA: pipeline.schema_text().encode(),
-            f"{CONFIGS}/default.json": (json.dumps(default_steps(), indent=2) + "\n").encode(),
-        }
 
     async def _make_repository(self) -> list[str]:
         """A repository with a first commit, unless the application's folder is in one that has commits."""
@@ -90,6 +79,27 @@ class Scaffold(Frozen):
         if not await repo.head():
             await commit_first(repo, "chore: begin")
         return made
+
+
+def complete_steps(workspace: Workspace) -> list[str]:
+    """Make the default step configuration and what it names, for a plan that a person wrote without one."""
+    has_plan = (workspace.root / PLAN).is_file()
+    return _write_missing(workspace.root, _step_files()) if has_plan and not pipeline.names(workspace) else []
+
+
+def _step_files() -> dict[str, bytes]:
+    return {
+        **{f"{RALPH}/prompts/{name}.md": prompts.built_in(name).encode() for name in PROMPTS},
+        STEPS_SCHEMA: pipeline.schema_text().encode(),
+        f"{CONFIGS}/default.json": (json.dumps(default_steps(), indent=2) + "\n").encode(),
+    }
+
+
+def _write_missing(root: Path, files: dict[str, bytes]) -> list[str]:
+    missing = [path for path in files if not (root / path).exists()]
+    for path in missing:
+        atomic.write(root / path, files[path])
+    return missing
 
 
 def default_steps() -> Json:
