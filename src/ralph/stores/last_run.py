@@ -1,0 +1,75 @@
+"""What Ralph itself knows of a plan: how the last run on it ended, and what had passed by then.
+
+A plan is a file on a branch, so anybody may have written what it says. What is not known here is proved by the gates.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from ralph import safe_files, validation
+from ralph.frozen import Frozen
+from ralph.plan.model import Plan, Task, TaskState
+from ralph.stores import atomic, seal
+from ralph.workspace import Workspace, common_git_dir
+
+FOLDER = "last-run"
+
+
+class LastRun(Frozen):
+    """How the last run on a plan ended, and which tasks had passed by then, each with when it did."""
+
+    is_over: bool  # False: it is under way, or was killed
+    passed: Mapping[str, str]
+
+    def knows(self, task: Task) -> bool:
+        return self.passed.get(task.id) == _moment(task)
+
+
+def load(workspace: Workspace, target: str) -> LastRun | None:
+    """Return what is known; None if Ralph has written nothing here, or somebody else has."""
+    found_seal, _, data = (safe_files.read(_path(workspace, target)) or b"").partition(b"\n")
+    if not seal.is_sealed(_purpose(target), data, found_seal):
+        return None
+    document = validation.parse_plainly(data)
+    passed = document.get("passed")
+    return LastRun(is_over=document.get("isOver") is True, passed=passed if isinstance(passed, dict) else {})
+
+
+def save(workspace: Workspace, target: str, passed: Mapping[str, str], *, is_over: bool) -> None:
+    """Note it, sealed; `passed` is what Ralph saw pass."""
+    data = json.dumps({"isOver": is_over, "passed": dict(passed)}).encode()
+    whole = seal.seal(_purpose(target), data).encode() + b"\n" + data
+    path = _path(workspace, target)
+    if safe_files.read(path) != whole:
+        atomic.write(path, whole)
+
+
+def moments(tasks: Iterable[Task]) -> dict[str, str]:
+    """Return when each of the tasks passed."""
+    return {task.id: _moment(task) for task in tasks if task.state is TaskState.PASSED}
+
+
+def unknown(plan: Plan, last: LastRun | None, *, is_unclean: bool) -> list[Task]:
+    """Return the tasks that the plan says have passed, and that Ralph did not see pass.
+
+    Between runs a person may say so without any result; after a run that did not end by itself, an agent may have.
+    """
+    known = last or LastRun(is_over=False, passed={})
+    passed = (task for task in plan if task.state is TaskState.PASSED and not known.knows(task))
+    return [task for task in passed if task.result or is_unclean]
+
+
+def _moment(task: Task) -> str:
+    return task.result.completed_at if task.result else ""
+
+
+def _purpose(target: str) -> str:
+    return f"{FOLDER}/{target}"
+
+
+def _path(workspace: Workspace, target: str) -> Path:
+    shared = common_git_dir(workspace.root)
+    return (shared / "ralph" if shared else workspace.records) / FOLDER / target
