@@ -16,7 +16,7 @@ from ralph.config import IN_PLACE, Budget, Config
 from ralph.engine.containment import check_sandbox
 from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
-from ralph.engine.orphans import end_orphans
+from ralph.engine.orphans import end_orphans, remove_temporary
 from ralph.engine.pending import drop_reopened
 from ralph.engine.run import Doubt, Run
 from ralph.engine.settle import reopen_review, resume
@@ -33,7 +33,7 @@ from ralph.process.clock import seconds
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
 from ralph.protect import crash_copies
-from ralph.stores import atomic, crash_file, last_run, lock, records
+from ralph.stores import crash_file, last_run, lock, records
 from ralph.stores.last_run import LastRun
 from ralph.verify.browser import Browser
 from ralph.workspace import Workspace
@@ -87,8 +87,7 @@ async def run_plan(
         for listener in listeners:
             journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
-        for name in workspace.own_files:
-            atomic.remove_temporary(workspace.root / name)
+        remove_temporary(workspace)
         opened, known_tip = await _open(workspace, wanted, config, run_id, secrets)
         try:
             workflow = make(opened.project)

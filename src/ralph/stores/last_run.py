@@ -71,5 +71,10 @@ def _purpose(target: str) -> str:
 
 
 def _path(workspace: Workspace, target: str) -> Path:
+    return folder(workspace) / target
+
+
+def folder(workspace: Workspace) -> Path:
+    """Return where the notes of all plans are: below the git folder, where `git clean` does not reach."""
     shared = common_git_dir(workspace.root)
-    return (shared / "ralph" if shared else workspace.records) / FOLDER / target
+    return (shared / "ralph" if shared else workspace.records) / FOLDER
