@@ -150,7 +150,8 @@ def _doubt(run: Run, last: LastRun | None, *, killed: bool) -> Doubt:
     is_unclean = killed or (not last.is_over if last else bool(run.numbers))
     tasks = last_run.unknown(run.plan, last, is_unclean=is_unclean)
     run.unproven = {task.id for task in tasks}
-    return Doubt(is_unclean=is_unclean, tasks=tuple(task.id for task in tasks))
+    names = tuple(task.id for task in tasks)
+    return Doubt(is_unclean=is_unclean, tasks=names, repository=last.repository if last else {})
 
 
 async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> None:

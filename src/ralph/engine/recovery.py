@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,9 +23,12 @@ from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind, without_agent
 from ralph.protect.protection import undo_protected
+from ralph.protect.repository_snapshot import RepositorySnapshot
 from ralph.steps.registry import step_type
 from ralph.stores import records
 from ralph.verify.gates import explain
+
+MAX_NAMED = 5
 
 
 async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
@@ -81,6 +86,28 @@ async def _rescue(run: Run, slots: WorktreePool, record: Record) -> None:
         taken = await copy.take(record.base, message)
     await run.branch.repo.keep(attempt_ref(record.target, record.work, record.number), taken.commit)
     run.note(replace(record, agent_at_work=False))
+
+
+def check_repository(run: Run, before: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests of git's configuration, hooks and the like; warn of what has changed since a killed run began.
+
+    An agent may have changed it after the kill, and what is there runs as the person. Ralph cannot tell who did.
+    """
+    if not run.branch:
+        return {}
+    found = RepositorySnapshot.of(run.branch.repo.git_dir, run.workspace.worktrees).git_dirs
+    now_there = {
+        str(Path(key, name)): hashlib.sha256(f"{file.kind} {file.permissions} ".encode() + file.data).hexdigest()
+        for key, files in found.items()
+        for name, file in files.items()
+    }
+    changed = sorted({path for path, _ in before.items() ^ now_there.items()}) if before else []
+    if changed:
+        more = f" and {len(changed) - MAX_NAMED} more" if changed[MAX_NAMED:] else ""
+        names = ", ".join(f".git/{path}" for path in changed[:MAX_NAMED])
+        text = f"Since the killed run began, {names}{more} changed. If you did not do that, an agent may have"
+        run.warn(f"{text}: look at it before you use git here.")
+    return now_there
 
 
 async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> None:

@@ -39,6 +39,7 @@ from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
 from ralph.stores import last_run, records
+from ralph.stores.last_run import LastRun
 from ralph.stores.lock import Owner
 from ralph.verify.gate_list import waived
 from ralph.workspace import Workspace
@@ -64,6 +65,7 @@ class Doubt(Frozen):
 
     is_unclean: bool = False  # the last run did not end by itself, as far as Ralph can tell
     tasks: tuple[str, ...] = ()  # passed in the plan, and Ralph did not see it
+    repository: Mapping[str, str] = field(default_factory=dict)  # git's own files when a killed run began
 
 
 @dataclass
@@ -341,10 +343,11 @@ class Run:
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
             self._expect(self.project / path)
 
-    def note_passed(self, *, is_over: bool) -> None:
+    def note_passed(self, *, is_over: bool, repository: Mapping[str, str] | None = None) -> None:
         """Note for the next run what has passed and was seen to; until `is_over`, this run counts as killed."""
         seen = last_run.moments(task for task in self.plan if task.id not in self.unproven)
-        last_run.save(self.workspace, self.plan.target, seen, is_over=is_over)
+        last = LastRun(is_over=is_over, passed=seen, repository=repository or {})
+        last_run.save(self.workspace, self.plan.target, last)
 
     def secure(self) -> None:
         """Save a crash copy of the plan: after a kill, the next run starts with it, whatever agents changed."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ralph.engine.baseline import check_baseline
 from ralph.engine.containment import contained
 from ralph.engine.loop import work_through
-from ralph.engine.recovery import prove_again, recover, rescue
+from ralph.engine.recovery import check_repository, prove_again, recover, rescue
 from ralph.engine.run import Doubt, Run
 from ralph.engine.worktree_pool import WorktreePool
 from ralph.plan.work import Ending, Finished, Verdict
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 async def work(run: Run, options: Options, doubt: Doubt) -> Finished:
     """Resume what a killed run left, check the baseline, then run attempts until the run is over."""
-    run.note_passed(is_over=False)
+    run.note_passed(is_over=False, repository=check_repository(run, doubt.repository))
     async with contained(run), WorktreePool.opened(run) as slots:
         await rescue(run, slots)
         await prove_again(run, doubt)

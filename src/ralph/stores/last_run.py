@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 from pathlib import Path
 
 from ralph import safe_files, validation
@@ -16,6 +17,7 @@ from ralph.stores import atomic, seal
 from ralph.workspace import Workspace, common_git_dir
 
 FOLDER = "last-run"
+MAPS = ("passed", "repository")
 
 
 class LastRun(Frozen):
@@ -23,6 +25,7 @@ class LastRun(Frozen):
 
     is_over: bool  # False: it is under way, or was killed
     passed: Mapping[str, str]
+    repository: Mapping[str, str] = field(default_factory=dict)  # digests of git's own files when it began, by path
 
     def knows(self, task: Task) -> bool:
         return self.passed.get(task.id) == _moment(task)
@@ -34,17 +37,24 @@ def load(workspace: Workspace, target: str) -> LastRun | None:
     if not seal.is_sealed(_purpose(target), data, found_seal):
         return None
     document = validation.parse_plainly(data)
-    passed = document.get("passed")
-    return LastRun(is_over=document.get("isOver") is True, passed=passed if isinstance(passed, dict) else {})
+    passed, repository = (found if isinstance(found := document.get(key), dict) else {} for key in MAPS)
+    return LastRun(is_over=document.get("isOver") is True, passed=passed, repository=repository)
 
 
-def save(workspace: Workspace, target: str, passed: Mapping[str, str], *, is_over: bool) -> None:
-    """Note it, sealed; `passed` is what Ralph saw pass."""
-    data = json.dumps({"isOver": is_over, "passed": dict(passed)}).encode()
+def save(workspace: Workspace, target: str, last: LastRun) -> None:
+    """Note it, sealed."""
+    maps = dict(zip(MAPS, (dict(last.passed), dict(last.repository)), strict=True))
+    data = json.dumps({"isOver": last.is_over, **maps}).encode()
     whole = seal.seal(_purpose(target), data).encode() + b"\n" + data
     path = _path(workspace, target)
     if safe_files.read(path) != whole:
         atomic.write(path, whole)
+
+
+def was_cut_short(workspace: Workspace) -> bool:
+    """Return whether a run on any plan of the project is under way, or was killed and has no run after it."""
+    names = (path.name for path in folder(workspace).glob("*"))
+    return any(last and not last.is_over for last in (load(workspace, name) for name in names))
 
 
 def moments(tasks: Iterable[Task]) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ralph import config as configuration
@@ -97,4 +98,4 @@ def _note_decided(workspace: Workspace, name: str, before: Plan, after: Plan) ->
     decided = last_run.moments(task for task in after if task != before.find(task.id))
     if decided:
         last = last_run.load(workspace, name) or LastRun(is_over=True, passed={})
-        last_run.save(workspace, name, {**last.passed, **decided}, is_over=last.is_over)
+        last_run.save(workspace, name, replace(last, passed={**last.passed, **decided}))

@@ -35,7 +35,7 @@ def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Works
 
 
 def saved(workspace: Workspace) -> LastRun | None:
-    last_run.save(workspace, "auth", last_run.moments(PLAN), is_over=True)
+    last_run.save(workspace, "auth", LastRun(is_over=True, passed=last_run.moments(PLAN)))
     return last_run.load(workspace, "auth")
 
 
@@ -90,3 +90,13 @@ def test_where_no_key_can_be_kept_later_runs_believe_nothing(
     assert saved(workspace), "this process knows what it wrote"
     seal._key.cache_clear()
     assert last_run.load(workspace, "auth") is None
+
+
+def test_a_run_that_did_not_end_is_remembered_for_the_whole_project(workspace: Workspace) -> None:
+    assert not last_run.was_cut_short(workspace)
+    saved(workspace)
+    last_run.save(workspace, "other", LastRun(is_over=False, passed={}, repository={"config": "digest"}))
+    assert last_run.load(workspace, "other") == LastRun(is_over=False, passed={}, repository={"config": "digest"})
+    assert last_run.was_cut_short(workspace)
+    last_run.save(workspace, "other", LastRun(is_over=True, passed={}))
+    assert not last_run.was_cut_short(workspace)
