@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from chaos.processes import belonging, send
-from chaos.workflows import WORKFLOWS, Files, Needs, Workflow
+from chaos.workflows import CALL_SECONDS, WORKFLOWS, Files, Needs, Workflow
 
 HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
@@ -38,7 +38,7 @@ TURNS = {
     "limit": 1,
 }
 """What an agent may do in a call, and how often in proportion."""
-CALL_SECONDS, RUN_SECONDS = 4, 150
+RUN_SECONDS = 150
 GITCONFIG = "[user]\n\tname = Person\n\temail = person@example.com\n[init]\n\tdefaultBranch = main\n"
 VARIABLES = {"LANG": "C.UTF-8", "GIT_CONFIG_NOSYSTEM": "1", "RALPH_NO_PROBE": "1", "RALPH_TRUST": "1"}
 

@@ -15,9 +15,15 @@ Json = dict[str, Any]
 
 SESSION = ".ralph-sessions/weather"
 PRD = ".ralph/2026-01-01-auth/prd.json"
+CALL_SECONDS = 4
+"""The time limit of a call. A step of the requirements workflow has its own; without one it is 15 minutes."""
 STEPS = {
     "max_loops_per_task": 3,
-    "steps": [{"name": "work", "type": "agent"}, {"type": "verify"}, {"type": "git-commit"}],
+    "steps": [
+        {"name": "work", "type": "agent", "config": {"timeout": f"{CALL_SECONDS}s"}},
+        {"type": "verify"},
+        {"type": "git-commit"},
+    ],
 }
 
 

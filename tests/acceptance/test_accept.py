@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from ralph.process.brand import brand_for
+from ralph.safe_files import remove_all
 from tests.acceptance.test_request_plan import terminal
 from tests.conftest import VERIFIED, Project, does, wait_for
 
@@ -34,14 +35,18 @@ def said(project: Project) -> str:
     return path.read_text()
 
 
-@pytest.mark.parametrize("how", ["", NAKED, f"setsid -w {NAKED}"])
+@pytest.mark.parametrize("how", ["", NAKED, f"setsid -w {NAKED}", f"setsid {NAKED} setsid"])
 def test_an_agent_cannot_whatever_it_does_to_its_environment(blocked: Project, how: str) -> None:
-    sly = f'cd "$RALPH_ROOT" && {how} {ACCEPT} > "$HOME/../said" 2>&1'
-    blocked.script(does("US-001", "one.txt", run=[f"{sly}; true"]))
+    """It neither accepts nor approves nor decides; the last way leaves it no parent but Ralph."""
+    commands = "; ".join((ACCEPT, "ralph approve auth US-001 --yes", "ralph decide auth US-001 --skip --yes"))
+    blocked.write("sly.sh", f"{{ {commands}; echo over; }} > {blocked.folder}/said 2>&1\n")
+    wait = f"until grep -q over {blocked.folder}/said; do sleep 0.05; done"
+    sly = f'(cd "$RALPH_ROOT" && {how} sh {blocked.path}/sly.sh &); {wait}'
+    blocked.script(does("US-001", "one.txt", run=[sly]))
 
     blocked.ralph("run", "auth", code=3)
 
-    assert INSIDE in said(blocked)
+    assert said(blocked).count(INSIDE) == 3
     assert not blocked.story()["passes"]
 
 
@@ -95,6 +100,10 @@ def test_after_a_kill_nobody_can_until_ralph_has_cleaned_up(blocked: Project) ->
 
     refused = blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes", code=1).stderr
     assert "The last run was killed" in refused and "`ralph run auth`" in refused
+    for name in (".ralph/run", ".ralph/ralph.lock", ".git/ralph/locks"):
+        remove_all(blocked.path / name)
+    refused = blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes", code=1).stderr
+    assert "The last run was killed" in refused, "also if an agent removed what tells of it"
 
     blocked.ralph("run", "auth", code=3)
     blocked.ralph("accept", "auth", "US-001", "--why", "x", "--yes")

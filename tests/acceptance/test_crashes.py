@@ -236,10 +236,11 @@ def test_a_verdict_that_an_agent_writes_down_before_it_kills_ralph_is_not_believ
     run.communicate(timeout=60)
     assert run.returncode == -9
 
-    project.ralph("run", "auth")
+    done = project.ralph("run", "auth")
 
     assert "evil.txt" not in project.files_in("ralph/auth")
-    assert project.story()["retries"] == 1, "the gates have seen it, and said no"
+    assert "US-001.1.attempt.json is not as Ralph wrote it" in done.stdout
+    assert project.story()["retries"] == 0, "what the agent wrote is no attempt"
 
 
 def test_interrupted_in_a_gate_it_verifies_next_time_and_does_not_call_the_agent_again(project: Project) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -286,3 +288,31 @@ def test_a_link_where_undone_files_are_kept_leads_nowhere(project: Project) -> N
     project.ralph("run", "auth")
 
     assert project.read("check.sh") == "exit 0\n"
+
+
+def test_a_plan_that_says_passed_is_proved_though_nothing_tells_of_a_kill(project: Project) -> None:
+    """Without a sandbox, an agent that kills Ralph can also remove all that would tell of it."""
+    project.config("test ! -e bad.txt")
+    project.stories("One")
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    project.ralph("run", "auth")
+    plan = next(name for name in project.files_in("ralph/auth") if name.endswith("prd.json"))
+    verified = re.search(r'"verifiedCommit": "(\w+)"', project.landed(plan))
+    assert verified
+    project.git("checkout", "-qf", "ralph/auth")
+    project.write("bad.txt", "bad")
+    project.git("add", "bad.txt")
+    project.git("commit", "-qm", "The agent's work")
+    project.write(plan, project.read(plan).replace(verified[1], project.git("rev-parse", "HEAD")))
+    project.git("commit", "-qam", "The agent's plan")
+    project.git("checkout", "-q", "main")
+    for name in (".ralph/run", ".git/ralph", ".ralph/logs"):
+        shutil.rmtree(project.path / name, ignore_errors=True)
+    for ref in project.git("for-each-ref", "--format=%(refname)", "refs/ralph").split():
+        project.git("update-ref", "-d", ref)
+    project.script(does("US-001", "one.txt", run=["git rm -q bad.txt; git commit -qm good"]), VERIFIED)
+
+    done = project.ralph("run", "auth")
+
+    assert "Ralph reopened US-001" in done.stdout
+    assert "bad.txt" not in project.files_in("ralph/auth")

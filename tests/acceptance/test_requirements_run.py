@@ -1446,7 +1446,8 @@ def test_a_branch_that_has_parted_from_a_persons_own_goes_on_by_itself(founded: 
 def test_r4_15_nothing_is_written_outside_of_the_project(founded: Founded) -> None:
     founded.steps(SETUP, WORK, VERIFY, REVIEW, COMMIT)
     founded.script({"match": SETTING_UP, "write": {"README.md": "x"}}, QUALIFIED, *BOTH)
-    own = ("project/", "home/.cache/ralph/project-")  # the project, and the working copies in which gates run
+    # the project, the working copies in which gates run, and the key of Ralph's seals, which is no project's
+    own = ("project/", "home/.cache/ralph/project-", "home/.local/share/ralph/key")
     before = {name: data for name, data in founded.files().items() if not name.startswith(own)}
 
     founded.ralph("run")
@@ -1456,7 +1457,7 @@ def test_r4_15_nothing_is_written_outside_of_the_project(founded: Founded) -> No
     assert {name: data for name, data in founded.files().items() if not name.startswith(own)} == before
     assert sorted(path.name for path in founded.folder.iterdir()) == ["agent.calls", "agent.json", "home", "project"]
     assert sorted(path.name for path in founded.path.iterdir()) == [".ralph", "ralph.config.json", "shop"]
-    assert sorted(path.name for path in founded.home.iterdir()) == [".cache", ".gitconfig"]
+    assert sorted(path.name for path in founded.home.iterdir()) == [".cache", ".gitconfig", ".local"]
 
 
 # Every command knows the target

@@ -140,6 +140,30 @@ def test_an_own_edit_needs_no_question_and_another_s_commit_shows_what_changed(h
         person.say("n")
 
 
+def test_after_a_killed_run_no_edit_is_taken_for_the_person_s_own(project: Project) -> None:
+    """An agent without a sandbox can change the gates in the checkout when Ralph is dead, and hooks beside it."""
+    del project.env["RALPH_TRUST"]
+    project.config("test ! -e bad.txt")
+    project.stories("One")
+    project.ralph("trust", "--yes")
+    planted = "cd $RALPH_ROOT; sed -i 's/test ! -e bad.txt/true/' ralph.config.json; echo evil > .git/hooks/post-merge"
+    kill = "kill -9 $(cat $HOME/pid)"
+    project.script(does("US-001", "bad.txt", times=1, run=[f"{planted}; {kill}"]), does("US-001", "one.txt"), VERIFIED)
+    run = project.start("run", "auth")
+    (project.home / "pid").write_text(str(run.pid))
+    assert run.wait(timeout=60) == -9
+    run.communicate()
+
+    refused = project.ralph("run", "auth", code=1).stderr
+
+    assert "The last run was killed, so an agent may have done it." in refused
+    assert '+      "true"' in refused
+    project.ralph("trust", "--yes")
+    done = project.ralph("run", "auth").stdout
+    assert "Since the killed run began, .git/hooks/post-merge changed." in done
+    assert "Since the killed run" not in project.ralph("run", "auth").stdout
+
+
 def test_what_ralph_landed_here_and_the_person_merged_needs_no_question(project: Project) -> None:
     del project.env["RALPH_TRUST"]
     project.write("check.sh", "true\n")

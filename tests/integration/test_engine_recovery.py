@@ -9,6 +9,7 @@ import pytest
 
 from ralph.engine.loop import work_through
 from ralph.engine.recovery import prove_again, recover, rescue
+from ralph.engine.run import Doubt
 from ralph.journal.events import AttemptStarted, GateEnded, Landed
 from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import TaskState
@@ -163,12 +164,12 @@ def test_what_passed_in_a_killed_run_is_proved_again(person: Project, is_red: bo
         if is_red:
             (person.folder / "red").touch()
         gates = len(made.told(GateEnded))
-        await prove_again(made.run, since="2000")
+        await prove_again(made.run, Doubt(is_unclean=True, tasks=("US-001",)))
 
         assert len(made.told(GateEnded)) == gates + 1
         assert made.task().state is (TaskState.PENDING if is_red else TaskState.PASSED)
         assert not made.run.plan.review.verified_at
-        assert ("The run was killed" in made.task().notes) is is_red
+        assert ("Ralph could not know" in made.task().notes) is is_red
 
     engine(person, body, gate=f"! test -e {person.folder}/red", turns={"US-001": [writes(one="1")]})
 
@@ -177,7 +178,7 @@ def test_what_passed_long_before_the_killed_run_is_not_proved_again(person: Proj
     async def body(made: Engine) -> None:
         await work_through(made.run, made.slots)
         plan, gates = made.run.plan, len(made.told(GateEnded))
-        await prove_again(made.run, since="2999")
+        await prove_again(made.run, Doubt(is_unclean=True))
         assert (made.run.plan, len(made.told(GateEnded))) == (plan, gates)
 
     engine(person, body, turns={"US-001": [writes(one="1")]})

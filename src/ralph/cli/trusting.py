@@ -14,6 +14,7 @@ import click
 from ralph import config as configuration
 from ralph.config import Config
 from ralph.errors import RalphError
+from ralph.stores import last_run, lock
 from ralph.text import one_line, plain
 from ralph.trust import own_edits, programs
 from ralph.trust.approval import Approval, ApprovalStore
@@ -109,11 +110,13 @@ def _need_approval(workspace: Workspace, config: Config, kinds: frozenset[Kind])
     store, files = ApprovalStore.of(workspace), programs.files(workspace.root, named)
     approval = store.load()
     changed = approval.changed(files) if approval else []
-    if approval and (not changed or own_edits.are_own(workspace.root, changed, approval.origin)):
-        if changed:
-            _save(workspace.root, store, files, approval)
+    if approval and not changed:
         return
-    what, lines = _question(named, files, approval)
+    after_kill = last_run.was_cut_short(workspace) and lock.holder(workspace.lock) is None
+    if approval and not after_kill and own_edits.are_own(workspace.root, changed, approval.origin):
+        _save(workspace.root, store, files, approval)
+        return
+    what, lines = _question(named, files, approval, after_kill=after_kill)
     if not sys.stdin.isatty():
         raise RalphError(what, details=tuple(lines), remedy=REMEDY)
     from ralph.workflows.manual_edits import check_outside  # almost always, nothing is asked
@@ -128,11 +131,13 @@ def _need_approval(workspace: Workspace, config: Config, kinds: frozenset[Kind])
 
 
 def _question(
-    named: tuple[NamedProgram, ...], files: dict[str, bytes], approval: Approval | None
+    named: tuple[NamedProgram, ...], files: dict[str, bytes], approval: Approval | None, *, after_kill: bool
 ) -> tuple[str, list[str]]:
     if approval is None:
         return f"You have not approved {configuration.NAME} of this project yet.", listed(named)
     who = ", and not by an edit of yours" if approval.origin.repository else ""  # without git, nothing tells
+    if after_kill:
+        who = ". The last run was killed, so an agent may have done it"
     what = f"What this project starts has changed since you approved it{who}."
     lines = differences(approval, files)
     more = len(lines) - MAX_LINES

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import replace
@@ -17,9 +16,9 @@ from ralph.config import IN_PLACE, Budget, Config
 from ralph.engine.containment import check_sandbox
 from ralph.engine.disk_limits import hold_limits
 from ralph.engine.interrupt import Interrupt
-from ralph.engine.orphans import end_orphans
+from ralph.engine.orphans import end_orphans, remove_temporary
 from ralph.engine.pending import drop_reopened
-from ralph.engine.run import Run
+from ralph.engine.run import Doubt, Run
 from ralph.engine.settle import reopen_review, resume
 from ralph.engine.workflow import Workflow
 from ralph.errors import RalphError
@@ -34,14 +33,14 @@ from ralph.process.clock import seconds
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
 from ralph.protect import crash_copies
-from ralph.stores import atomic, crash_file, lock, records
+from ralph.stores import crash_file, last_run, lock, records
+from ralph.stores.last_run import LastRun
 from ralph.verify.browser import Browser
 from ralph.workspace import Workspace
 
 if TYPE_CHECKING:
     from ralph.steps.recorder import Recorder
 
-RUN_ID = re.compile(r"(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
 CURRENT_BRANCH = "current"
 """`commits.branch`: Ralph fast-forwards the person's own branch when a run ends."""
 
@@ -88,8 +87,7 @@ async def run_plan(
         for listener in listeners:
             journal.listen(listener)
         ended = await end_orphans(left_by, workspace.records)
-        for name in workspace.own_files:
-            atomic.remove_temporary(workspace.root / name)
+        remove_temporary(workspace)
         opened, known_tip = await _open(workspace, wanted, config, run_id, secrets)
         try:
             workflow = make(opened.project)
@@ -119,10 +117,10 @@ async def run_plan(
             )
             async with aclosing(run):
                 try:
-                    killed = known_tip or left_by or opened.plans.was_left
-                    since = _began(left_by.run if left_by else "") if killed else None
+                    killed = bool(known_tip or left_by or opened.plans.was_left)
+                    doubt = _doubt(run, last_run.load(workspace, wanted.target), killed=killed)
                     edited = _edited(plan, opened, make, workspace.root)
-                    return await _drive(run, opened, options, ended, since=since, edited=edited)
+                    return await _drive(run, opened, options, ended, doubt=doubt, edited=edited)
                 finally:
                     await _close(run, opened, wanted)
 
@@ -147,6 +145,15 @@ async def _open(
     return opened, known_tip
 
 
+def _doubt(run: Run, last: LastRun | None, *, killed: bool) -> Doubt:
+    """Find out what of the plan Ralph cannot know; a run here that left no note of its end counts as killed."""
+    is_unclean = killed or (not last.is_over if last else bool(run.numbers))
+    tasks = last_run.unknown(run.plan, last, is_unclean=is_unclean)
+    run.unproven = {task.id for task in tasks}
+    names = tuple(task.id for task in tasks)
+    return Doubt(is_unclean=is_unclean, tasks=names, repository=last.repository if last else {})
+
+
 async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> None:
     """Close a run that was not killed: its plan is on the branch, and Ralph releases the branch."""
     run.remove_temporary()
@@ -155,13 +162,15 @@ async def _close(run: Run, opened: OpenCheckout, wanted: CheckoutRequest) -> Non
         return  # the run was refused at the start: leave a killed run's plan for the next run
     close = opened.close if has_begun else opened.cancel
     await close(committed=run.config.commits.prd_changes)
+    if has_begun:
+        run.note_passed(is_over=True)
     crash_copies.forget(run.workspace, wanted.target)
 
 
 async def _drive(
-    run: Run, opened: OpenCheckout, options: Options, orphans: int, *, since: str | None, edited: str
+    run: Run, opened: OpenCheckout, options: Options, orphans: int, *, doubt: Doubt, edited: str
 ) -> RunEnded:
-    """Run from the first event to the last; `since`: when the run before began, if it was killed."""
+    """Run from the first event to the last."""
     began = seconds()
     run.begin_limits(waits=options.wait, try_now=options.try_now, budget=options.budget)
     if run.workflow.is_ui(run.plan, None):
@@ -178,7 +187,7 @@ async def _drive(
     dropped = await drop_reopened(run)
     await run.branch.watch()
     run.recorder = _recorder(run, run.branch, options)
-    await _forget_stale_verification(run, run.branch, unclean=since is not None)
+    await _forget_stale_verification(run, run.branch, unclean=doubt.is_unclean)
     if run.workflow.policy.halts:
         run.save(resume(run.plan))
     run.secure()
@@ -191,7 +200,7 @@ async def _drive(
         run.emit(Noted(text=text))
     try:
         await hold_limits(run, is_over=False)
-        end = await _work(run, options, since=since)
+        end = await _work(run, options, doubt)
         await run.commit_state()
         await _fast_forward(run, run.branch)
         await run.aclose()
@@ -278,16 +287,17 @@ def _is_in_place(run: Run) -> bool:
     return run.config.verify.where == IN_PLACE or run.plan.in_place
 
 
-async def _work(run: Run, options: Options, *, since: str | None) -> Finished:
-    """Work through the plan; one that is complete, after a run that ended by itself, needs nothing but this answer."""
+async def _work(run: Run, options: Options, doubt: Doubt) -> Finished:
+    """Work through the plan; one that is complete, and known to be, needs nothing but this answer."""
     is_open = any(task.state is TaskState.PENDING for task in run.plan)
-    if since is None and not is_open and not run.interrupt.requested and not records.load(run.workspace.records):
+    is_known = not doubt.is_unclean and not (doubt.tasks and run.gates(None))
+    if is_known and not is_open and not run.interrupt.requested and not records.load(run.workspace.records):
         following = run.workflow.next(run.plan)
         if isinstance(following, Finished):
             return following
     from ralph.engine.working import work  # half of all that a run imports
 
-    return await work(run, options, since=since)
+    return await work(run, options, doubt)
 
 
 def _started(run: Run, branch: TargetBranch, options: Options, follower: str) -> RunStarted:
@@ -381,12 +391,6 @@ async def _fast_forward(run: Run, branch: TargetBranch) -> None:
     text = await fast_forward(branch.repo, branch.name)
     if text:
         run.emit(Noted(text=text, warning=True))
-
-
-def _began(run_id: str) -> str:
-    """Return when a run began, in the format of result timestamps; "" if its id does not say."""
-    found = RUN_ID.match(run_id)
-    return f"{found[1]}-{found[2]}-{found[3]}T{found[4]}:{found[5]}:{found[6]}" if found else ""
 
 
 def _noting(journal: Journal) -> Callable[[str], None]:

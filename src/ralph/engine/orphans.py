@@ -1,17 +1,38 @@
-"""Ends the processes that killed runs and killed verifications left running."""
+"""Ends the processes that killed runs and killed verifications left running, and removes their temporary files."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from ralph.process import tree
 from ralph.process.sweep import started_by
-from ralph.stores import lock, records
+from ralph.stores import atomic, last_run, lock, records
 from ralph.stores.lock import Owner
+from ralph.workspace import Workspace
 
 VERIFYING = "verifying"
+NOT_OURS = ("worktrees", "logs", "receipts")
+"""Folders below `.ralph` in which nothing is written atomically, or only other writers look after it."""
+
+
+def remove_temporary(workspace: Workspace) -> None:
+    """Remove the temporary files of killed writers; the caller must hold the lock."""
+    for name in workspace.own_files:
+        atomic.remove_temporary(workspace.root / name)
+    inside = [path for path in subfolders(workspace.ralph) if path.name not in NOT_OURS]
+    last_runs = last_run.folder(workspace)
+    atomic.remove_temporary_in(workspace.ralph, *inside, *subfolders(workspace.records), last_runs)
+
+
+def subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
 
 
 async def end_orphans(left_by: Owner | None, folder: Path) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +12,7 @@ from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
 from ralph.engine.loop import attempt, close, winner_of
 from ralph.engine.pending import drop_reopened
-from ralph.engine.run import Run
+from ralph.engine.run import Doubt, Run
 from ralph.engine.settle import is_settled, name_commit, open_spec_of, reopen_review
 from ralph.engine.verdict import conclude
 from ralph.engine.worktree_pool import WorktreePool
@@ -21,9 +23,12 @@ from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Gate, Plan, Task, TaskState
 from ralph.plan.work import Outcome, Verdict, Work, WorkKind, without_agent
 from ralph.protect.protection import undo_protected
+from ralph.protect.repository_snapshot import RepositorySnapshot
 from ralph.steps.registry import step_type
 from ralph.stores import records
 from ralph.verify.gates import explain
+
+MAX_NAMED = 5
 
 
 async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
@@ -60,6 +65,8 @@ async def _commit_of(run: Run, record: Record) -> str:
 
 async def rescue(run: Run, slots: WorktreePool) -> None:
     """Keep the work that killed attempts' agents had made, before their slots are used again."""
+    for name in records.discard_forged(run.workspace.records, run.plan.target):
+        run.warn(f"The record {name} is not as Ralph wrote it, so Ralph removed it: that attempt begins anew.")
     for record in records.load(run.workspace.records, run.plan.target):
         await _rescue(run, slots, record)
 
@@ -79,6 +86,28 @@ async def _rescue(run: Run, slots: WorktreePool, record: Record) -> None:
         taken = await copy.take(record.base, message)
     await run.branch.repo.keep(attempt_ref(record.target, record.work, record.number), taken.commit)
     run.note(replace(record, agent_at_work=False))
+
+
+def check_repository(run: Run, before: Mapping[str, str]) -> dict[str, str]:
+    """Return the digests of git's configuration, hooks and the like; warn of what has changed since a killed run began.
+
+    An agent may have changed it after the kill, and what is there runs as the person. Ralph cannot tell who did.
+    """
+    if not run.branch:
+        return {}
+    found = RepositorySnapshot.of(run.branch.repo.git_dir, run.workspace.worktrees).git_dirs
+    now_there = {
+        str(Path(key, name)): hashlib.sha256(f"{file.kind} {file.permissions} ".encode() + file.data).hexdigest()
+        for key, files in found.items()
+        for name, file in files.items()
+    }
+    changed = sorted({path for path, _ in before.items() ^ now_there.items()}) if before else []
+    if changed:
+        more = f" and {len(changed) - MAX_NAMED} more" if changed[MAX_NAMED:] else ""
+        names = ", ".join(f".git/{path}" for path in changed[:MAX_NAMED])
+        text = f"Since the killed run began, {names}{more} changed. If you did not do that, an agent may have"
+        run.warn(f"{text}: look at it before you use git here.")
+    return now_there
 
 
 async def _name(run: Run, branch: TargetBranch, work: Work, record: Record) -> None:
@@ -143,22 +172,26 @@ async def _resume(run: Run, slots: WorktreePool, work: Work, record: Record, com
         slots.give_back(number)
 
 
-async def prove_again(run: Run, since: str) -> None:
-    """Run the gates again on what passed after `since`; if they are red, reopen the tasks that did."""
-    if not run.branch:
+async def prove_again(run: Run, doubt: Doubt) -> None:
+    """Run the gates again on what Ralph cannot know to have passed; if they are red, reopen those tasks."""
+    if not run.branch or not (doubt.tasks or doubt.is_unclean):
         return
     landed = await _landed(run, run.branch)
-    suspects = [task for task in run.plan if _passed_after(task, since) or _never_landed(task, landed)]
+    suspects = [task for task in run.plan if task.id in doubt.tasks or _never_landed(task, landed)]
     if not suspects:
         return
-    run.save(reopen_review(run.plan))
+    if doubt.is_unclean:
+        run.save(reopen_review(run.plan))
     gates = run.gates(None)
     if not gates or run.interrupt.requested:
         return
     names = ", ".join(task.id for task in suspects)
-    run.emit(
-        Noted(text=f"The last run was killed. Ralph runs the gates again for the tasks that passed in it: {names}.")
+    why = (
+        "The last run was killed. Ralph runs the gates again for the tasks that passed in it"
+        if doubt.is_unclean
+        else "The plan says that these tasks passed, but not in a run here, so Ralph runs the gates for them"
     )
+    run.emit(Noted(text=f"{why}: {names}."))
     where: dict[str, list[Task]] = {}
     for task in suspects:
         work = run.workflow.work(run.plan, WorkKind.TASK, task.id)
@@ -172,12 +205,13 @@ async def _prove(run: Run, branch: TargetBranch, tip: str, tasks: list[Task], ga
     checked = await run.interrupt.interruptible(run.verifier.check(tip, gates, "proof"))
     if checked is None:
         return
+    run.unproven.difference_update(task.id for task in tasks)
     if not checked.reason:
         run.verified[await branch.repo.tree_of(tip)] = checked.results
         return
     names = ", ".join(task.id for task in tasks)
     run.emit(Noted(text=f"The gates fail, so Ralph reopened {names}.", warning=True))
-    run.save(reopened(run.plan, tasks, explain(checked.results)))
+    run.save(reopen_review(reopened(run.plan, tasks, explain(checked.results))))
     await drop_reopened(run)
     await branch.watch()
 
@@ -198,12 +232,8 @@ def _never_landed(task: Task, landed: set[str] | None) -> bool:
     return by_gates and landed is not None and task.id not in landed
 
 
-def _passed_after(task: Task, since: str) -> bool:
-    return task.state is TaskState.PASSED and task.result is not None and task.result.completed_at >= since
-
-
 def reopened(plan: Plan, tasks: list[Task], reason: str) -> Plan:
-    notes = f"The run was killed after this task was recorded as passed, and the gates fail. {reason}"
+    notes = f"This task was recorded as passed, but Ralph could not know that it had, and the gates fail. {reason}"
     for task in tasks:
         plan = plan.change(task.id, lambda one: replace(one, state=TaskState.PENDING, result=None, notes=notes[:6_000]))
         plan = open_spec_of(plan, task.id)

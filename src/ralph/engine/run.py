@@ -26,6 +26,7 @@ from ralph.engine.interrupt import Interrupt
 from ralph.engine.marks import Marks
 from ralph.engine.red_before import RedBefore
 from ralph.engine.workflow import Workflow
+from ralph.frozen import Frozen
 from ralph.git.config import with_persons
 from ralph.journal.events import Event, Noted
 from ralph.journal.writer import Journal
@@ -37,7 +38,8 @@ from ralph.process.clock import seconds
 from ralph.process.redaction import Secrets
 from ralph.protect import crash_copies
 from ralph.protect.git_trace import Trace
-from ralph.stores import records
+from ralph.stores import last_run, records
+from ralph.stores.last_run import LastRun
 from ralph.stores.lock import Owner
 from ralph.verify.gate_list import waived
 from ralph.workspace import Workspace
@@ -56,6 +58,14 @@ if TYPE_CHECKING:  # methods import what only attempts need: a plan that is comp
     from ralph.verify.browser import Browser
 
 GIT_CONFIG = "ralph-global"
+
+
+class Doubt(Frozen):
+    """What Ralph cannot know when a run begins."""
+
+    is_unclean: bool = False  # the last run did not end by itself, as far as Ralph can tell
+    tasks: tuple[str, ...] = ()  # passed in the plan, and Ralph did not see it
+    repository: Mapping[str, str] = field(default_factory=dict)  # git's own files when a killed run began
 
 
 @dataclass
@@ -94,6 +104,7 @@ class Run:
     before: dict[str, tuple[GateResult, ...]] = field(default_factory=dict)  # any results by tree, without work
     pending_attempts: dict[str, AttemptFacts] = field(default_factory=dict)  # of pending work, for its receipt
     red_before: RedBefore = field(default_factory=RedBefore)  # gates that failed before the attempts
+    unproven: set[str] = field(default_factory=set)  # the tasks of which only the plan says that they passed
     claims: set[tuple[str, NeedKind]] = field(default_factory=set)  # what agents have asked a person for, by work
     marks: Marks = field(default_factory=Marks)
     held_out: tuple[HeldOutFile, ...] = ()  # what agents never see, as it was when the run began
@@ -331,6 +342,12 @@ class Run:
         """Tell the active guards that Ralph wrote the plan."""
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
             self._expect(self.project / path)
+
+    def note_passed(self, *, is_over: bool, repository: Mapping[str, str] | None = None) -> None:
+        """Note for the next run what has passed and was seen to; until `is_over`, this run counts as killed."""
+        seen = last_run.moments(task for task in self.plan if task.id not in self.unproven)
+        last = LastRun(is_over=is_over, passed=seen, repository=repository or {})
+        last_run.save(self.workspace, self.plan.target, last)
 
     def secure(self) -> None:
         """Save a crash copy of the plan: after a kill, the next run starts with it, whatever agents changed."""

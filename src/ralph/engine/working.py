@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ralph.engine.baseline import check_baseline
 from ralph.engine.containment import contained
 from ralph.engine.loop import work_through
-from ralph.engine.recovery import prove_again, recover, rescue
-from ralph.engine.run import Run
+from ralph.engine.recovery import check_repository, prove_again, recover, rescue
+from ralph.engine.run import Doubt, Run
 from ralph.engine.worktree_pool import WorktreePool
 from ralph.plan.work import Ending, Finished, Verdict
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from ralph.engine.lifecycle import Options
 
 
-async def work(run: Run, options: Options, *, since: str | None) -> Finished:
+async def work(run: Run, options: Options, doubt: Doubt) -> Finished:
     """Resume what a killed run left, check the baseline, then run attempts until the run is over."""
+    run.note_passed(is_over=False, repository=check_repository(run, doubt.repository))
     async with contained(run), WorktreePool.opened(run) as slots:
         await rescue(run, slots)
-        if since is not None:
-            await prove_again(run, since)
+        await prove_again(run, doubt)
         outcome = await recover(run, slots)
         if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
             return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)

@@ -80,6 +80,15 @@ def remove_temporary(path: Path) -> None:
             left.unlink()
 
 
+def remove_temporary_in(*folders: Path) -> None:
+    """Remove temporary files that killed writers left directly in these folders. No other process may be writing."""
+    for folder in folders:
+        with suppress(OSError):
+            for path in folder.iterdir() if not folder.is_symlink() else ():
+                if is_temporary(path.name) and not path.is_dir():
+                    path.unlink()
+
+
 def _keep_mode(name: str, folder: int, descriptor: int) -> None:
     with suppress(FileNotFoundError):
         mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode

@@ -6,7 +6,6 @@ one file could say that an attempt is settled, another that its task is still op
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import field
@@ -14,6 +13,7 @@ from pathlib import Path
 
 from ralph import limits, safe_files
 from ralph.frozen import Frozen
+from ralph.stores import seal
 from ralph.workspace import Workspace
 
 FILE = "crash-copies"
@@ -27,22 +27,22 @@ class Copies(Frozen):
 
 
 def sealed(copies: Copies) -> bytes:
-    """Serialize copies: a digest, then all of them."""
+    """Serialize copies: a seal, then all of them."""
     files = {os.fsdecode(path): None if data is None else _text(data) for path, data in copies.files.items()}
     whole = json.dumps({"tip": copies.tip, "files": files}).encode()
-    return hashlib.sha256(whole).hexdigest().encode() + b"\n" + whole
+    return seal.seal(FILE, whole).encode() + b"\n" + whole
 
 
 def opened(found: bytes) -> Copies | None:
-    """Parse copies; return None if they are incomplete or invalid, as after a power cut."""
-    digest, _, whole = found.partition(b"\n")
-    if digest != hashlib.sha256(whole).hexdigest().encode():
+    """Parse copies; return None if they are incomplete, as after a power cut, or if somebody else wrote them."""
+    found_seal, _, whole = found.partition(b"\n")
+    if not seal.is_sealed(FILE, whole, found_seal):
         return None
     try:
         document = json.loads(whole)
         files = {_path(name): None if text is None else _data(text) for name, text in document["files"].items()}
         return Copies(tip=str(document["tip"]), files=files)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an agent can write a correct digest
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an older Ralph wrote them
         return None
 
 

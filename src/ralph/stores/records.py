@@ -1,4 +1,7 @@
-"""The write-ahead records of attempts, saved before an attempt starts and after each of its steps."""
+"""The write-ahead records of attempts, saved before an attempt starts and after each of its steps.
+
+A record that somebody else wrote counts as none: it would say on what an attempt is based, and so what is audited.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +11,13 @@ from typing import TYPE_CHECKING
 
 from ralph import safe_files
 from ralph.plan.attempt import Record
-from ralph.stores import atomic
+from ralph.stores import atomic, seal
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 SUFFIX = ".attempt.json"
+SEAL, END = b',"seal":"', b'"}'
 
 
 @cache
@@ -26,7 +30,8 @@ def _adapter() -> TypeAdapter[Record]:
 
 def save(folder: Path, record: Record) -> Path:
     path = _path(folder, record)
-    atomic.write(path, _adapter().dump_json(record))
+    data = _adapter().dump_json(record)
+    atomic.write(path, data.removesuffix(b"}") + SEAL + seal.seal(SUFFIX, data).encode() + END)
     return path
 
 
@@ -42,12 +47,22 @@ def remove(folder: Path, record: Record) -> Path:
     return path
 
 
+def discard_forged(folder: Path, target: str) -> list[str]:
+    """Remove the records that Ralph did not write, or not as they are; return their names."""
+    found = [path for path in sorted(folder.glob(f"{target}/*{SUFFIX}")) if not _read(path)]
+    for path in found:
+        safe_files.remove_all(path)
+    return [path.name for path in found]
+
+
 def _path(folder: Path, record: Record) -> Path:
     return folder / record.target / f"{record.work}.{record.number}{SUFFIX}"
 
 
 def _read(path: Path) -> Record | None:
     try:
-        return _adapter().validate_json(safe_files.read(path) or b"")
+        begun, found = (safe_files.read(path) or b"").rsplit(SEAL, 1)
+        data = begun + b"}"
+        return _adapter().validate_json(data) if seal.is_sealed(SUFFIX, data, found.removesuffix(END)) else None
     except (OSError, ValueError):  # pydantic's own error is a ValueError
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ralph import config as configuration
@@ -18,7 +19,8 @@ from ralph.journal.writer import new_run_id
 from ralph.plan.model import Plan
 from ralph.process.brand import brand_of
 from ralph.process.table import lineage, mark_of
-from ralph.stores import crash_file, lock
+from ralph.stores import crash_file, last_run, lock
+from ralph.stores.last_run import LastRun
 from ralph.stores.lock import Owner
 from ralph.workflows.plan_source import BRANCH_PREFIX
 from ralph.workflows.registry import find
@@ -50,7 +52,10 @@ def change_plan(name: str, change: Callable[[Plan, str], Plan], *, accepting: bo
                 target.repo, "HEAD"
             )
             store = target.store()
-            store.save(change(store.load(), stands_on))
+            before = store.load()
+            after = change(before, stands_on)
+            store.save(after)
+        _note_decided(workspace, name, before, after)
     return find(workspace, name)
 
 
@@ -80,8 +85,17 @@ def check_outside(workspace: Workspace) -> None:
 
 def _check_ended(workspace: Workspace, target: Target, left_by: Owner | None) -> None:
     """An agent that killed Ralph may have outlived it, with no mark left on it."""
-    if left_by or crash_file.tip_of(workspace, target.name):
+    last = last_run.load(workspace, target.name)
+    if left_by or crash_file.tip_of(workspace, target.name) or (last and not last.is_over):
         raise RalphError(
             "The last run was killed, and its agent may still be running.",
             remedy=f"Run `{target.command}` first to clean up (Ctrl-C stops it). Then accept the task.",
         )
+
+
+def _note_decided(workspace: Workspace, name: str, before: Plan, after: Plan) -> None:
+    """What a person decided to have passed is known, as what Ralph saw pass."""
+    decided = last_run.moments(task for task in after if task != before.find(task.id))
+    if decided:
+        last = last_run.load(workspace, name) or LastRun(is_over=True, passed={})
+        last_run.save(workspace, name, replace(last, passed={**last.passed, **decided}))

@@ -22,7 +22,7 @@ from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.containment import contained
 from ralph.engine.host import LocalHost
 from ralph.engine.loop import attempt_of
-from ralph.engine.orphans import end_orphans
+from ralph.engine.orphans import end_orphans, remove_temporary
 from ralph.engine.plan_files import plan_files
 from ralph.engine.run import Run
 from ralph.engine.settle import Policy
@@ -50,7 +50,7 @@ from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
 from ralph.protect import crash_copies
 from ralph.protect.ledger import AGENT_EMAIL
-from ralph.stores import atomic, lock
+from ralph.stores import lock
 from ralph.workspace import ANSWERS, Workspace
 
 T = TypeVar("T")
@@ -226,8 +226,7 @@ def planner(
     ):
         workspace.keep_out_of_git()
         asyncio.run(end_orphans(left_by, workspace.records))
-        for name in workspace.own_files:
-            atomic.remove_temporary(workspace.root / name)
+        remove_temporary(workspace)
         journal.listen(listener)
         workflow = _PlanningWorkflow(f"plan-{target}", workspace.root, plan_paths=makes)
         run = Run(

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from ralph.plan.attempt import Record, StepResult
 from ralph.plan.model import Finding, GateResult, Severity
@@ -64,6 +67,25 @@ def test_half_a_record_is_no_record(tmp_path: Path) -> None:
     path = tmp_path / "auth" / f"{FULL.work}.{FULL.number}{records.SUFFIX}"
     path.write_bytes(path.read_bytes()[:-20])
     assert records.load(tmp_path, "auth") == []
+
+
+@pytest.mark.parametrize(
+    "forge",
+    [
+        lambda data: data.replace(b'"base":"abc"', b'"base":"abd"'),
+        lambda data: data.rsplit(records.SEAL, 1)[0] + b"}",
+        lambda data: data.rsplit(records.SEAL, 1)[0] + records.SEAL + b"0" * 64 + records.END,
+    ],
+    ids=["another base", "no seal", "another seal"],
+)
+def test_a_record_that_ralph_did_not_write_counts_as_none(tmp_path: Path, forge: Callable[[bytes], bytes]) -> None:
+    path = records.save(tmp_path, FULL)
+    data = path.read_bytes()
+    assert forge(data) != data
+    path.write_bytes(forge(data))
+    assert records.load(tmp_path, "auth") == []
+    assert records.discard_forged(tmp_path, "auth") == [path.name]
+    assert not path.exists()
 
 
 def test_a_record_grows_by_one_step_at_a_time() -> None:

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ralph.stores.crash_file import Copies, opened, sealed
+from ralph.stores.crash_file import FILE, Copies, opened, sealed
+from ralph.stores.seal import seal
 
 PATHS = st.binary(min_size=1).filter(lambda name: b"\0" not in name).map(os.fsdecode).map(Path)
 
@@ -28,9 +29,16 @@ def test_copies_are_read_as_they_were_written(tip: str, files: dict[Path, bytes 
         '{"tip": "a", "files": {"a\\u0000": "x"}}', '{"tip": "a", "files": {"a": "\\ud800"}}', "[" * 100_000,
     ],
 )  # fmt: skip
-def test_copies_that_an_agent_made_up_are_none(planted: str) -> None:
+def test_copies_of_another_form_are_none(planted: str) -> None:
     whole = planted.encode()
+    assert opened(seal(FILE, whole).encode() + b"\n" + whole) is None
+
+
+def test_copies_that_an_agent_made_up_are_none() -> None:
+    whole = sealed(Copies(tip="abc", files={})).partition(b"\n")[2].replace(b"abc", b"abd")
     assert opened(hashlib.sha256(whole).hexdigest().encode() + b"\n" + whole) is None
+    assert opened(seal("crash-copies", whole).encode() + b"\n" + whole) == Copies(tip="abd", files={})
+    assert opened(seal("something else", whole).encode() + b"\n" + whole) is None
 
 
 @given(cut=st.integers(min_value=0, max_value=200), data=st.binary())
