@@ -33,7 +33,8 @@ def audit(
 ) -> tuple[Concern, ...]:
     """Return what may have weakened the checks, by path and line; `may` are the globs that the task may change.
 
-    `read_all` reads many files of the base at once, if `read_base` is slow. `observed` is what the gates said about the tests that ran; None if they have not run.
+    `read_all` reads many files of the base at once, if `read_base` is slow.
+    `observed` is what the gates said about the tests that ran; None if they have not run.
     """
     changes = [change for change in changes if change.before != change.after]
     by_path = {change.path: change for change in changes}
