@@ -10,12 +10,14 @@ from dataclasses import replace
 from typing import ClassVar
 
 from ralph.agent.call import AgentResult
+from ralph.frozen import Frozen
 from ralph.journal.events import AcceptanceReady, Confided
 from ralph.plan.acceptance_tests import ACCEPTANCE, AcceptanceTests, spec_of
 from ralph.plan.attempt import StepResult
 from ralph.plan.model import Need, NeedKind, Task
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.work import ASKED_AGAIN, Verdict, Work, listed
+from ralph.protect.contract import ContractCheck
 from ralph.protect.protection import Protection, Violations
 from ralph.steps import base
 from ralph.steps.agent import AgentStep, Inspection
@@ -24,6 +26,7 @@ from ralph.steps.agent_settings import CallSettings
 from ralph.steps.base import Context
 
 UNUSABLE = "The acceptance tests cannot be used"
+CUT_SHORT = "the last call was cut short, so the tests in this copy may be incomplete: finish them"
 
 
 class AcceptanceStep(AgentStep):
@@ -34,6 +37,7 @@ class AcceptanceStep(AgentStep):
     offered = False
     max_retries = ASKED_AGAIN.max_retries
     _tests: AcceptanceTests | None = None  # as they were before the call, and then what the tester wrote
+    _heard: AgentResult | None = None  # None: the call was stopped
 
     def role(self, work: Work) -> str:
         return "tester"
@@ -44,10 +48,10 @@ class AcceptanceStep(AgentStep):
     async def run(self, context: Context) -> StepResult:
         task, desk = context.task, context.host.acceptance
         assert task and context.copy, "a task has acceptance tests, and its work has a working copy"
-        if why := _left_out(context, task):
+        if left_out := _left_out(context, task):
             await desk.take_away(context.attempt, context.copy)
-            if why.strip():
-                context.note(why)
+            if left_out.why:
+                context.note(left_out.why)
             return self.passed()
         result = await self._ready(context, task)
         return replace(result, tester=result.tester or result.agent)
@@ -85,14 +89,30 @@ class AcceptanceStep(AgentStep):
         mistakes = listed(UNUSABLE, known) if known else context.mistakes
         return replace(super().prompt_request(context), mistakes=mistakes)
 
+    async def _after(
+        self, context: Context, heard: AgentResult | None, protection: Protection, contract: ContractCheck | None
+    ) -> StepResult:
+        self._heard = heard
+        return await super()._after(context, heard, protection, contract)
+
     async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Inspection]:
         """Keep the tests that the tester wrote; whatever else it did is gone with its copy."""
         assert context.copy and self._tests, "it was called in a copy"
         violations = await protection.end(context.host.logs / f"{context.label}-undone")
         self._tell_undone(context, violations)
         agent = self._agent.name if self._agent else ""
-        self._tests = await context.host.acceptance.collect(context.attempt, context.copy, self._tests, agent)
+        mistake = self._why_incomplete(context, violations)
+        self._tests = await context.host.acceptance.collect(context.attempt, context.copy, self._tests, agent, mistake)
         return violations, Inspection(violations=violations.texts)
+
+    def _why_incomplete(self, context: Context, violations: Violations) -> str:
+        """Return why nothing that the call left can be used as it is; "" if it ended well."""
+        if self._heard is None:
+            return CUT_SHORT
+        failed = failure(self._heard, self.provider(context), violations.texts)
+        if not failed:
+            return ""
+        return failed[1] if violations.texts else CUT_SHORT
 
     def _judge(self, context: Context, heard: AgentResult | None, findings: Inspection) -> StepResult:
         return replace(super()._judge(context, heard, findings), learnings=())  # they could tell what is held out
@@ -137,17 +157,23 @@ class AcceptanceStep(AgentStep):
         )
 
 
-def _left_out(context: Context, task: Task) -> str:
-    """Return why a task gets no acceptance tests; a blank if nobody must be told; "" if it gets them."""
+class LeftOut(Frozen):
+    """A task gets no acceptance tests."""
+
+    why: str = ""  # for the person; empty: the person asked for it
+
+
+def _left_out(context: Context, task: Task) -> LeftOut | None:
+    """Return why a task gets no acceptance tests; None if it gets them."""
     settings, spec = context.host.config.acceptance, spec_of(context.host.plan, task)
     is_meant = not settings.only_for or not task.tags.isdisjoint(settings.only_for)
     if ACCEPTANCE in task.waived or not is_meant or not task.tags.isdisjoint(settings.not_for):
-        return " "
+        return LeftOut()
     asked = task.criteria or (spec.criteria if spec else ()) or (context.work.duties and task.description)
     if not asked:
-        return "It has no acceptance criteria, so there are no acceptance tests."
+        return LeftOut(why="It has no acceptance criteria, so there are no acceptance tests.")
     runs = any(gate.required and not gate.held_out for gate in context.attempt.gates)
-    return "" if runs else "No required gate runs for it, so there are no acceptance tests."
+    return None if runs else LeftOut(why="No required gate runs for it, so there are no acceptance tests.")
 
 
 def _why(context: Context, tests: AcceptanceTests) -> str:
@@ -156,4 +182,5 @@ def _why(context: Context, tests: AcceptanceTests) -> str:
     if not context.host.config.acceptance.held_out:
         return whole
     context.host.emit(Confided(work=context.work.id, attempt=context.attempt.number, text=whole))
-    return f"{UNUSABLE}. They are held out, so the terminal alone says why."
+    where = f"the terminal of the run and {tests.task}.tests.json in the held-out store"
+    return f"{UNUSABLE}. They are held out, so only {where} say why."
