@@ -54,6 +54,7 @@ class GateSetting(ConfigSection):
     report: Annotated[
         str, "A glob of the JUnit XML files that the command writes; empty: only its exit code counts."
     ] = ""
+    pass_with_no_tests: Annotated[bool, "true: it can pass although its report has no test that ran."] = False
     tasks: Annotated[
         tuple[Line, ...],
         (

@@ -200,6 +200,25 @@ def test_a_mistake_that_is_corrected_costs_nothing_else(person: Project, scripts
     assert person.landed("app.txt") == "app", "it was gone only in the tester's copy"
 
 
+@pytest.mark.parametrize(
+    ("first", "mistake"),
+    [
+        (f"{WRITES}; echo '{{}}' > ralph.config.json", "Ralph's own files (ralph.config.json)"),
+        (f"{WRITES}; kill -9 $$", "may be incomplete: finish them"),
+        (f"{WRITES}; echo 'API Error: 529 overloaded_error'; exit 1", "may be incomplete: finish them"),
+    ],
+)
+def test_what_a_call_left_that_broke_a_rule_or_did_not_end_is_not_used(
+    person: Project, scripts: Scripts, first: str, mistake: str
+) -> None:
+    scripts.play("tester", first, f"test -f {TEST} || exit 1; {WRITES}")
+    end, _ = run(person, scripts)
+
+    assert end.ending is Ending.DONE
+    assert scripts.calls("tester") == 2
+    assert mistake in scripts.prompt("tester", 2)
+
+
 def test_a_tester_can_say_that_there_is_nothing_to_test(person: Project, scripts: Scripts) -> None:
     scripts.play("tester", "echo '<ralph>BLOCKED:the criteria contradict each other</ralph>'")
     end, made = run(person, scripts)

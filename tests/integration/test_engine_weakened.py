@@ -48,13 +48,15 @@ def leaves(files: dict[str, str]) -> Turn:
     return turn
 
 
-def run(project: Project, gate: dict[str, Any], turn: Turn, *, baseline: bool = True) -> tuple[Finished, Engine]:
+def run(
+    project: Project, gate: dict[str, Any], turn: Turn, *, baseline: bool = True, **verify: str
+) -> tuple[Finished, Engine]:
     async def body(made: Engine) -> tuple[Finished, Engine]:
         if baseline:
             await check_baseline(made.run)
         return await work_through(made.run, made.slots), made
 
-    settings = {"gates": [gate], "verify": {"default": []}, "maxRetries": 1}
+    settings = {"gates": [gate], "verify": {"default": [], **verify}, "maxRetries": 1}
     done: tuple[Finished, Engine] = engine(project, body, turns={"US-001": [turn]}, **settings)
     return done
 
@@ -119,3 +121,10 @@ def test_a_gate_that_the_work_redefines_does_not_prove_its_own_change(
     changed = f"`test -f done` is now `{work['check'].strip()}`"
     assert said(made) == [f"check:1: in the script of the gate `check`, {changed}"]
     assert [event.evidence for event in made.told(EvidenceEnded)] == [evidence]
+
+
+def test_unproven_work_is_told_that_it_alters_what_the_gates_run(person: Project) -> None:
+    committed(person, {"check": "test -f app.txt\n"})
+    _, made = run(person, {"name": "t", "command": "sh ./check"}, leaves({"check": "echo ok\n"}), require="proven")
+    assert "Write a test that fails without your change" in made.task().notes
+    assert "take it back: check:1: in the script of the gate `check`, `test -f app.txt` is now" in made.task().notes

@@ -6,6 +6,7 @@ tests that are new or changed in the work. So a test may be renamed, moved, merg
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -21,7 +22,8 @@ from ralph.audit.tokens import is_value
 MOST = 0.6  # of all that a test was about
 HALF = 0.5  # of the values that it had
 MAX_CANDIDATES = 8
-MAX_FILES = 300  # that are searched for a copy of a test
+MAX_FILES = 300  # unchanged files that are searched, for a copy of a test or a name that it used
+_WORD = re.compile(r"\w+")
 MAX_POSTINGS = 60  # a name that more tests use says little about any of them
 
 
@@ -67,18 +69,32 @@ def compare(changes: Sequence[ChangedFile], is_collected: Callable[[str], bool],
     lost += [pair.before for pair in hollow]
     compared.gone = list(lost)
     if lost:
-        pool = _Pool(compared.new, compared.pairs)
-        gone = _gone_names(changes, lost)
-        lost = [test for test in lost if not pool.absorbs(test, gone)]
-        unchanged = base.paths.difference(change.path for change in changes)
-        compared.lost = list(_without_copies(lost, base, sorted(filter(is_collected, unchanged)))) if lost else []
+        unchanged = sorted(base.paths.difference(change.path for change in changes))
+        lost = _not_absorbed(lost, _Pool(compared.new, compared.pairs), changes, base, unchanged)
+        compared.lost = list(_without_copies(lost, base, list(filter(is_collected, unchanged)))) if lost else []
     return compared
+
+
+def _not_absorbed(
+    lost: list[FoundTest], pool: _Pool, changes: Sequence[ChangedFile], base: Tree, unchanged: list[str]
+) -> list[FoundTest]:
+    """Return the tests that no other test absorbs; read unchanged files only if that can decide about one."""
+    lost = [test for test in lost if not pool.absorbs(test, ())]
+    gone = _gone_names(changes, lost)
+    doubtful = [test for test in lost if pool.absorbs(test, gone)]
+    if not doubtful:
+        return lost
+    gone -= _names_in_use(gone, doubtful, base, unchanged)
+    absorbed = {test for test in doubtful if pool.absorbs(test, gone)}
+    return [test for test in lost if test not in absorbed]
 
 
 def _without_copies(lost: list[FoundTest], base: Tree, unchanged: list[str]) -> Iterator[FoundTest]:
     """Leave out the tests that an unchanged file has too, word for word."""
     deeds: set[str] = set()
-    for path in [path for path in unchanged if is_test_file(path)][:MAX_FILES]:
+    paths = [path for path in unchanged if is_test_file(path)][:MAX_FILES]
+    base.prepare(paths)
+    for path in paths:
         text = base.text(path) or ""
         if any(test.body[-1].code.strip() in text for test in lost):
             deeds.update(test.deeds for test in tests_in(path, text) if not test.marks)
@@ -198,9 +214,22 @@ def _share(part: Counter[str], whole: Counter[str]) -> float:
 
 
 def _gone_names(changes: Iterable[ChangedFile], lost: Iterable[FoundTest]) -> set[str]:
-    """The names that the work has nowhere any more, because it renamed or removed them: no test can use them."""
+    """The names of lost tests that no changed file has any more."""
     wanted = {token for test in lost for token in test.tokens if not is_value(token)}
     left: set[str] = set()
     for change in changes:
-        left.update(wanted.intersection(re.findall(r"\w+", change.new)))
+        left.update(wanted.intersection(_WORD.findall(change.new)))
     return wanted - left
+
+
+def _names_in_use(names: set[str], lost: Iterable[FoundTest], base: Tree, unchanged: Iterable[str]) -> set[str]:
+    """Return the names that unchanged code still has: a test that is gone has left that code without a check."""
+    like = {posixpath.splitext(test.path)[1] for test in lost}
+
+    def distance(path: str) -> tuple[bool, bool]:
+        stem, suffix = posixpath.splitext(posixpath.basename(path))
+        return stem not in names, suffix not in like
+
+    paths = sorted((path for path in unchanged if not is_test_file(path)), key=distance)[:MAX_FILES]
+    base.prepare(paths)
+    return {name for path in paths for name in names.intersection(_WORD.findall(base.text(path) or ""))}

@@ -8,7 +8,7 @@ from ralph.audit.absorbed import compare
 from ralph.audit.assertions import loosened
 from ralph.audit.collected import Collected
 from ralph.audit.definitions import redefined
-from ralph.audit.files import ChangedFile, matches, trees
+from ralph.audit.files import ChangedFile, ReadAll, matches, trees
 from ralph.audit.observed import Observed, stopped
 from ralph.audit.reached import reach
 from ralph.audit.shadowing import shadowed
@@ -27,16 +27,18 @@ def audit(
     *,
     read_base: Callable[[str], bytes | None],
     list_base: Callable[[], Sequence[str]],
+    read_all: ReadAll | None = None,
     may: Sequence[str] = (),
     observed: Observed | None = None,
 ) -> tuple[Concern, ...]:
     """Return what may have weakened the checks, by path and line; `may` are the globs that the task may change.
 
+    `read_all` reads many files of the base at once, if `read_base` is slow.
     `observed` is what the gates said about the tests that ran; None if they have not run.
     """
     changes = [change for change in changes if change.before != change.after]
     by_path = {change.path: change for change in changes}
-    base, work = trees(changes, read_base, list_base)
+    base, work = trees(changes, read_base, list_base, read_all)
     before, after = (reach(tree, [gate.command for gate in gates]) for tree in (base, work))
     calls = [*before.calls, *after.calls]
     collected = Collected.of(before.calls, base)

@@ -42,11 +42,17 @@ def text_of(content: bytes | None) -> str | None:
         return content.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n")
 
 
+ReadAll = Callable[[Sequence[str]], Mapping[str, bytes]]
+
+
 class Tree:
     """The files of the base or of the work; each is read at most once."""
 
-    def __init__(self, read: Callable[[str], bytes | None], paths: Callable[[], Iterable[str]]) -> None:
+    def __init__(
+        self, read: Callable[[str], bytes | None], paths: Callable[[], Iterable[str]], read_all: ReadAll | None = None
+    ) -> None:
         self._read = read
+        self._read_all = read_all
         self._list = paths
         self._texts: dict[str, str | None] = {}
 
@@ -59,11 +65,21 @@ class Tree:
             self._texts[path] = text_of(self._read(path))
         return self._texts[path]
 
+    def prepare(self, paths: Iterable[str]) -> None:
+        """Read many files with one question, if the tree can; `text` has them then."""
+        if self._read_all:
+            missing = [path for path in paths if path not in self._texts]
+            found = self._read_all(missing)
+            self._texts.update((path, text_of(found.get(path))) for path in missing)
+
 
 def trees(
-    changes: Sequence[ChangedFile], read_base: Callable[[str], bytes | None], list_base: Callable[[], Sequence[str]]
+    changes: Sequence[ChangedFile],
+    read_base: Callable[[str], bytes | None],
+    list_base: Callable[[], Sequence[str]],
+    read_all: ReadAll | None = None,
 ) -> tuple[Tree, Tree]:
-    """Return the base and the work."""
+    """Return the base and the work. `read_all` reads unchanged files of the base."""
     changed: Mapping[str, ChangedFile] = {change.path: change for change in changes}
 
     def read_old(path: str) -> bytes | None:
@@ -76,7 +92,7 @@ def trees(
         gone = {change.path for change in changes if change.after is None}
         return (set(list_base()) | set(changed)) - gone
 
-    return Tree(read_old, list_base), Tree(read_new, list_new)
+    return Tree(read_old, list_base, read_all), Tree(read_new, list_new)
 
 
 def matches(path: str, globs: Iterable[str]) -> bool:

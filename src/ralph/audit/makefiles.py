@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 NAMES = ("GNUmakefile", "makefile", "Makefile")  # the first that exists is the one that make reads
 ALWAYS = ("SHELL", ".SHELLFLAGS", "MAKEFLAGS", "PATH", ".DEFAULT_GOAL", "BASH_ENV", "ENV")
+SPECIAL = (".IGNORE", ".ONESHELL")  # targets after which a recipe can fail, and make does not
+_MARKS = "@-+ \t"  # before a command of a recipe
 _VARIABLE = re.compile(r"\s*(?:export\s+|override\s+)?(?P<name>[\w.-]+)\s*(?P<how>[:?+!]?:{0,2})=\s?(?P<value>.*)")
 _TARGET = re.compile(r"(?P<names>[^\s:#=][^:#=]*?)\s*::?(?!=)\s*(?P<needs>[^;#]*)(?:;(?P<recipe>.*))?")
 _INCLUDE = re.compile(r"\s*-?s?include\s+(?P<files>.+)")
@@ -24,7 +26,13 @@ class MakeTarget:
 
     @property
     def commands(self) -> str:
-        return "\n".join(self.recipe)
+        return "\n".join(line.lstrip(_MARKS) for line in self.recipe)
+
+    @property
+    def text(self) -> str:
+        """What it needs and runs. A `-` before a command stays, because make then ignores that the command failed."""
+        lines = (("-" if "-" in _marks(line) else "") + line.lstrip(_MARKS) for line in self.recipe)
+        return "\n".join(filter(None, (" ".join(self.needs), *lines)))
 
 
 @dataclass
@@ -66,7 +74,7 @@ def read(text: str) -> Makefile:
     for line, content in _logical(text):
         if content.startswith("\t") and current:
             for target in current:
-                target.recipe.append(content.strip().lstrip("@-+"))
+                target.recipe.append(content.strip())
         elif not content.strip() or content.lstrip().startswith("#"):
             continue
         elif match := _INCLUDE.match(content):
@@ -101,3 +109,7 @@ def _logical(text: str) -> Iterator[tuple[int, str]]:
             begun, parts = number + 1, []
     if parts:
         yield begun, " ".join(parts)
+
+
+def _marks(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(_MARKS))]

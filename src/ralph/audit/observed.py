@@ -72,11 +72,16 @@ def _told(kind: ConcernKind, tests: list[FoundTest]) -> Iterator[Concern]:
 
 
 def _fewer(counts: GateCounts, compared: Compared) -> Concern | None:
-    """Say that fewer tests ran than the source explains. If tests changed, they may have fewer cases: it is told."""
+    """Say that fewer tests ran than the source explains.
+
+    If tests changed or took the place of others, they may have fewer cases, so it is told. New tests explain nothing.
+    """
     explained = max(0, len(compared.gone) - len(compared.new))
     if counts.after >= counts.before - explained:
         return None
-    has_changed = compared.new or any(pair.before.text != pair.after.text for pair in compared.pairs)
+    has_changed = (compared.new and compared.gone) or any(
+        pair.before.text != pair.after.text for pair in compared.pairs
+    )
     return Concern(
         kind=ConcernKind.ASSERTIONS if has_changed else ConcernKind.VANISHED,
         path=f"gate {counts.gate}",

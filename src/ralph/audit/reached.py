@@ -126,6 +126,11 @@ class Reached:
         for name in makefiles.ALWAYS:
             if name in made.variables:
                 self._add(path, f"variable {name}", Piece(*made.variables[name], by=f"make {' '.join(goals)}".strip()))
+        for name in makefiles.SPECIAL:
+            if name in made.targets:
+                target = made.targets[name]
+                text = f"{name}: {' '.join(target.needs)}".strip()
+                self._add(path, f"target {name}", Piece(text, target.line, by=f"make {' '.join(goals)}".strip()))
         for goal in goals or [made.first]:
             self._target(made, path, goal, folder, depth)
 
@@ -140,8 +145,7 @@ class Reached:
         if not target:
             return
         by = f"make {name}"
-        text = "\n".join(filter(None, (" ".join(target.needs), target.commands)))
-        if not self._add(path, f"target {name}", Piece(text, target.line, by)):
+        if not self._add(path, f"target {name}", Piece(target.text, target.line, by)):
             return
         for variable in sorted(made.used_by(target.commands + " ".join(target.needs))):
             value, line = made.variables[variable]

@@ -56,12 +56,14 @@ class AcceptanceDesk:
         return AcceptanceTests(task=task.id, wish=wish, former=tuple(dict.fromkeys(former)))
 
     async def collect(
-        self, attempt: Attempt, copy: WorkingCopy, before: AcceptanceTests, tester: str
+        self, attempt: Attempt, copy: WorkingCopy, before: AcceptanceTests, tester: str, mistake: str
     ) -> AcceptanceTests:
-        """Keep what a tester left in its copy, and what is wrong with it."""
+        """Keep what a tester left in its copy, and what is wrong with it; `mistake` is known already."""
         changed = await changed_files(copy)
         base = await entries_at(self._repo, await self._repo.tree_of(attempt.base), changed)
         files, mistakes = self._sorted(copy, changed, base)
+        if mistake:
+            mistakes = [mistake, *mistakes]
         if not files and not mistakes:
             mistakes = ["there is no new or changed test file"]
         kept = {file.path for file in files}

@@ -19,7 +19,7 @@ from ralph.plan.evidence import Evidence, Proof
 from ralph.plan.model import Gate, GateResult
 from ralph.verify.gate_list import red
 from ralph.verify.junit import TestReport
-from ralph.verify.reports import load_tests
+from ralph.verify.reports import load_tests, ran_nothing
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
@@ -108,9 +108,9 @@ def proven_by(
 ) -> tuple[str, ...]:
     """Return what is green with the work and red without it: tests by name if reports tell, else gates.
 
-    `base` are the results of the base as it was, without the work's tests.
+    `base` are the results of the base as it was, without the work's tests. That no test was there shows nothing.
     """
-    was_red = {result.name: result for result in red(without)}
+    was_red = {result.name: result for result in red(without) if not ran_nothing(result)}
     found: list[str] = []
     for result in work:
         old = was_red.get(result.name) if result.passed and result.required else None

@@ -65,7 +65,15 @@ def _audit(
     own = [gate for gate in attempt.gates if not (gate.held_out and gate.held_out.tests_of)]  # others do the same
     gates = [replace(gate, command=gate.runs) for gate in own]
     may = attempt.task.may if attempt.task else ()
-    found = audit(files, gates, read_base=reader.read, list_base=reader.paths, may=may, observed=observed)
+    found = audit(
+        files,
+        gates,
+        read_base=reader.read,
+        list_base=reader.paths,
+        read_all=reader.read_all,
+        may=may,
+        observed=observed,
+    )
     return tuple(_without_held_out(concern, own) for concern in found)
 
 
@@ -86,7 +94,7 @@ async def weakened_by(run: Run, attempt: Attempt, files: Iterable[AcceptanceFile
     def found() -> tuple[Concern, ...]:
         old = {file.path: reader.read(file.path) if file.before else None for file in files}
         changed = [ChangedFile(path=file.path, before=old[file.path], after=file.text.encode()) for file in files]
-        return audit(changed, attempt.gates, read_base=reader.read, list_base=reader.paths)
+        return audit(changed, attempt.gates, read_base=reader.read, list_base=reader.paths, read_all=reader.read_all)
 
     weaker = (ConcernKind.VANISHED, ConcernKind.SKIPPED)
     return tuple(concern for concern in await asyncio.to_thread(found) if concern.kind in weaker)
@@ -115,6 +123,11 @@ class _BaseReader:
     def read(self, path: str) -> bytes | None:
         blob = self._listed().get(path)
         return self.contents([blob]).get(blob) if blob else None
+
+    def read_all(self, paths: Sequence[str]) -> dict[str, bytes]:
+        blobs = {path: blob for path in paths if (blob := self._listed().get(path))}
+        contents = self.contents(list(blobs.values()))
+        return {path: contents[blob] for path, blob in blobs.items() if blob in contents}
 
     def contents(self, names: Sequence[str]) -> dict[str, bytes]:
         """Return the blobs by name, without those that are too large to be read."""

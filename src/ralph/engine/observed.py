@@ -11,7 +11,6 @@ from ralph.config import IN_PLACE
 from ralph.plan.attempt import Attempt
 from ralph.plan.model import Gate, GateResult
 from ralph.verify.counts import ran_in_log
-from ralph.verify.junit import TestReport
 from ralph.verify.reports import load_tests
 
 if TYPE_CHECKING:
@@ -26,15 +25,11 @@ async def observe(run: Run, attempt: Attempt, base: str, results: tuple[GateResu
     known = {result.name: result for result in reversed(await _on_base(run, attempt, base, wanted))}
     then = {name: report for name in reports if name in known and (report := load_tests(known[name].report))}
     return Observed(
-        before=frozenset().union(*map(_ran, then.values())),
-        after=frozenset().union(*map(_ran, reports.values())),
+        before=frozenset().union(*(report.ran for report in then.values())),
+        after=frozenset().union(*(report.ran for report in reports.values())),
         skipped=frozenset().union(*(report.skipped for report in reports.values())),
         counts=tuple(_counts((green[name] for name in green if name not in reports), known)),
     )
-
-
-def _ran(report: TestReport) -> frozenset[str]:
-    return report.passed.union(report.failed)
 
 
 async def _on_base(run: Run, attempt: Attempt, base: str, wanted: list[Gate]) -> tuple[GateResult, ...]:

@@ -46,6 +46,7 @@ class Gate(Frozen):
     timeout: float
     required: bool = True
     report: str = ""  # a glob of the JUnit reports that it writes; empty: only its exit code is known
+    pass_with_no_tests: bool = False  # it can pass although its report has no test that ran
     tasks: tuple[str, ...] = ()  # plans, tasks (`plan/task`) or tags that it is about; empty: it always runs
     held_out: HeldOut | None = None  # None: agents may see it
 

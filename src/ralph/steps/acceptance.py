@@ -17,6 +17,7 @@ from ralph.plan.attempt import StepResult
 from ralph.plan.model import Need, NeedKind, Task
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.work import ASKED_AGAIN, Verdict, Work, listed
+from ralph.protect.contract import ContractCheck
 from ralph.protect.protection import Protection, Violations
 from ralph.steps import base
 from ralph.steps.agent import AgentStep, Inspection
@@ -25,6 +26,7 @@ from ralph.steps.agent_settings import CallSettings
 from ralph.steps.base import Context
 
 UNUSABLE = "The acceptance tests cannot be used"
+CUT_SHORT = "the last call was cut short, so the tests in this copy may be incomplete: finish them"
 
 
 class AcceptanceStep(AgentStep):
@@ -35,6 +37,7 @@ class AcceptanceStep(AgentStep):
     offered = False
     max_retries = ASKED_AGAIN.max_retries
     _tests: AcceptanceTests | None = None  # as they were before the call, and then what the tester wrote
+    _heard: AgentResult | None = None  # None: the call was stopped
 
     def role(self, work: Work) -> str:
         return "tester"
@@ -47,8 +50,8 @@ class AcceptanceStep(AgentStep):
         assert task and context.copy, "a task has acceptance tests, and its work has a working copy"
         if left_out := _left_out(context, task):
             await desk.take_away(context.attempt, context.copy)
-            if left_out.reason:
-                context.note(f"{left_out.reason}, so there are no acceptance tests.")
+            if left_out.why:
+                context.note(left_out.why)
             return self.passed()
         result = await self._ready(context, task)
         return replace(result, tester=result.tester or result.agent)
@@ -86,14 +89,30 @@ class AcceptanceStep(AgentStep):
         mistakes = listed(UNUSABLE, known) if known else context.mistakes
         return replace(super().prompt_request(context), mistakes=mistakes)
 
+    async def _after(
+        self, context: Context, heard: AgentResult | None, protection: Protection, contract: ContractCheck | None
+    ) -> StepResult:
+        self._heard = heard
+        return await super()._after(context, heard, protection, contract)
+
     async def _inspect(self, context: Context, protection: Protection) -> tuple[Violations, Inspection]:
         """Keep the tests that the tester wrote; whatever else it did is gone with its copy."""
         assert context.copy and self._tests, "it was called in a copy"
         violations = await protection.end(context.host.logs / f"{context.label}-undone")
         self._tell_undone(context, violations)
         agent = self._agent.name if self._agent else ""
-        self._tests = await context.host.acceptance.collect(context.attempt, context.copy, self._tests, agent)
+        mistake = self._why_incomplete(context, violations)
+        self._tests = await context.host.acceptance.collect(context.attempt, context.copy, self._tests, agent, mistake)
         return violations, Inspection(violations=violations.texts)
+
+    def _why_incomplete(self, context: Context, violations: Violations) -> str:
+        """Return why nothing that the call left can be used as it is; "" if it ended well."""
+        if self._heard is None:
+            return CUT_SHORT
+        failed = failure(self._heard, self.provider(context), violations.texts)
+        if not failed:
+            return ""
+        return failed[1] if violations.texts else CUT_SHORT
 
     def _judge(self, context: Context, heard: AgentResult | None, findings: Inspection) -> StepResult:
         return replace(super()._judge(context, heard, findings), learnings=())  # they could tell what is held out
@@ -139,9 +158,9 @@ class AcceptanceStep(AgentStep):
 
 
 class LeftOut(Frozen):
-    """A task gets no acceptance tests. Without a reason, the person has decided so and need not be told."""
+    """A task gets no acceptance tests."""
 
-    reason: str = ""
+    why: str = ""  # for the person; empty: the person asked for it
 
 
 def _left_out(context: Context, task: Task) -> LeftOut | None:
@@ -152,9 +171,9 @@ def _left_out(context: Context, task: Task) -> LeftOut | None:
         return LeftOut()
     asked = task.criteria or (spec.criteria if spec else ()) or (context.work.duties and task.description)
     if not asked:
-        return LeftOut(reason="It has no acceptance criteria")
+        return LeftOut(why="It has no acceptance criteria, so there are no acceptance tests.")
     runs = any(gate.required and not gate.held_out for gate in context.attempt.gates)
-    return None if runs else LeftOut(reason="No required gate runs for it")
+    return None if runs else LeftOut(why="No required gate runs for it, so there are no acceptance tests.")
 
 
 def _why(context: Context, tests: AcceptanceTests) -> str:
@@ -163,4 +182,5 @@ def _why(context: Context, tests: AcceptanceTests) -> str:
     if not context.host.config.acceptance.held_out:
         return whole
     context.host.emit(Confided(work=context.work.id, attempt=context.attempt.number, text=whole))
-    return f"{UNUSABLE}. They are held out, so the terminal alone says why."
+    where = f"the terminal of the run and {tests.task}.tests.json in the held-out store"
+    return f"{UNUSABLE}. They are held out, so only {where} say why."

@@ -39,9 +39,9 @@ class AcceptanceTable(Protocol):
         ...
 
     async def collect(
-        self, attempt: Attempt, copy: WorkingCopy, before: AcceptanceTests, tester: str
+        self, attempt: Attempt, copy: WorkingCopy, before: AcceptanceTests, tester: str, mistake: str
     ) -> AcceptanceTests:
-        """Keep what a tester left in its copy."""
+        """Keep what a tester left in its copy. `mistake` says why none of it can be used; "" if it can."""
         ...
 
     async def check(self, attempt: Attempt, tests: AcceptanceTests) -> AcceptanceTests:

@@ -20,6 +20,7 @@ UNPROVEN = (
     "All gates are green, but they are green without your change too, so nothing shows that it works. "
     "Write a test that fails without your change and passes with it. The gates must run it."
 )
+REDEFINED = "Your change also alters what the gates run, which may be why; if the task does not need that, take it back"
 
 
 class VerifyStep(Step):
@@ -50,7 +51,7 @@ class VerifyStep(Step):
             hint = f"\n\nNot in the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
             result = self.failed(reason + hint)
             return replace(result, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
-        unproven = self._unproven(context, proof)
+        unproven = self._unproven(context, proof, weakened)
         result = self.failed(unproven) if unproven else replace(self._green(context, weakened), verified_tree=tree)
         result = replace(result, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         return replace(result, evidence=proof.evidence, proven_by=proof.proven_by) if proof else result
@@ -104,14 +105,14 @@ class VerifyStep(Step):
         need = Need(kind=NeedKind.APPROVAL, why=reason.split("\n", 1)[0], concerns=weakened.held)
         return StepResult(step=self.spec.label, verdict=Verdict.HELD, reason=reason, need=need)
 
-    def _unproven(self, context: Context, proof: Proof | None) -> str:
+    def _unproven(self, context: Context, proof: Proof | None, weakened: Weakened) -> str:
         """Return why green work does not pass: the person asks for a proof, and nothing fails without it."""
         settings, task = context.host.config.verify, context.task
         if settings.require != "proven" or not proof or proof.evidence is Evidence.PROVEN:
             return ""
         if settings.require_for and not (task and task.tags.intersection(settings.require_for)):
             return ""
-        return UNPROVEN
+        return f"{UNPROVEN}\n\n{listed(REDEFINED, weakened.held)}" if weakened.held else UNPROVEN
 
     def _say_unseen(self, context: Context) -> str:
         task = context.task if context.attempt.is_ui else None

@@ -27,6 +27,7 @@ def _gate(gate: GateSetting, config: Config) -> Gate:
         required=gate.required,
         timeout=gate.timeout or config.verify.timeout,
         report=gate.report,
+        pass_with_no_tests=gate.pass_with_no_tests,
         tasks=gate.tasks,
     )
     if not gate.held_out:

@@ -106,7 +106,7 @@ async def _run_held_out(gate: Gate, bench: GateRun, log: str) -> GateResult:
 
 async def _run(gate: Gate, bench: GateRun, log: Path) -> GateResult:
     output = bench.secrets.log_stream()
-    reports = ReportFiles(gate.report, bench.cwd)
+    reports = ReportFiles(gate.report, bench.cwd, pass_with_no_tests=gate.pass_with_no_tests)
     with safe_files.open_new(log, buffering=1 << 16) as file:
         ended = await spawn.run(
             ["/bin/sh", "-c", gate.runs],

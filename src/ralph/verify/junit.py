@@ -39,6 +39,10 @@ class TestReport(Frozen):
     skipped: frozenset[str] = frozenset()
 
     @property
+    def ran(self) -> frozenset[str]:
+        return self.passed.union(self.failed)
+
+    @property
     def total(self) -> int:
         return len(self.passed) + len(self.failed) + len(self.skipped)
 

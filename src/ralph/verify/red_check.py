@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ralph.frozen import Frozen
 from ralph.plan.model import GateResult
 from ralph.verify.gates import called
-from ralph.verify.reports import load_tests
+from ralph.verify.reports import load_tests, ran_nothing
 
 MAX_NAMES = 20
 MUST_FAIL = "Each test must fail now, and pass once the task is done"
@@ -29,7 +29,7 @@ def compare(before: Iterable[GateResult], after: Iterable[GateResult]) -> RedChe
     unclear: list[str] = []
     told: list[str] = []
     for old, new in zip(before, after, strict=True):
-        if new.passed:
+        if new.passed or ran_nothing(new):
             told.append(_unseen(old, new) or f"{called(old)} passes")
             continue
         names = _failed(old, new)
@@ -51,7 +51,7 @@ def _failed(old: GateResult, new: GateResult) -> list[str] | None:
     if now and now.failed:
         names = sorted(set(now.failed).difference(was.failed if was else ()))
         return names if was or old.passed else None
-    return [old.name] if old.passed else None
+    return [old.name] if old.passed or ran_nothing(old) else None
 
 
 def _unseen(old: GateResult, new: GateResult) -> str:

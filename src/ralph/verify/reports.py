@@ -10,6 +10,7 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.frozen import Frozen
+from ralph.plan.model import GateResult
 from ralph.process.redaction import Secrets
 from ralph.verify.junit import MAX_FILES, BadReport, TestReport, read_reports
 
@@ -27,13 +28,17 @@ class ReportFiles:
 
     glob: str
     folder: Path
+    pass_with_no_tests: bool = False
     _before: dict[Path, tuple[int, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         self._before = self._now()
 
     def read(self, *, passed: bool) -> FoundTests:
-        """Read what the gate wrote. After exit code 0, a report that is missing, unreadable or red is a problem."""
+        """Read what the gate wrote.
+
+        After exit code 0, a report that is missing, unreadable or red is a problem, and so is one without a test.
+        """
         if not self.glob:
             return FoundTests()
         new = [path for path, state in self._now().items() if self._before.get(path) != state]
@@ -43,9 +48,14 @@ class ReportFiles:
             report = read_reports(new)
         except BadReport as error:
             return FoundTests(problem=f"its report {error}")
-        many = "s" if len(report.failed) > 1 else ""
-        failed = f"its report says that {len(report.failed)} test{many} failed" if report.failed else ""
-        return FoundTests(report=report, problem=failed)
+        return FoundTests(report=report, problem=self._problem(report))
+
+    def _problem(self, report: TestReport) -> str:
+        if failed := len(report.failed):
+            return f"its report says that {failed} test{'s' if failed > 1 else ''} failed"
+        if report.ran or self.pass_with_no_tests:
+            return ""
+        return "all tests in its report were skipped" if report.skipped else "its report has no test"
 
     def _now(self) -> dict[Path, tuple[int, ...]]:
         found: dict[Path, tuple[int, ...]] = {}
@@ -86,6 +96,14 @@ class FoundTests(Frozen):
         with safe_files.open_new(path) as file:
             file.write(secrets.text(text).encode())
         return os.fspath(path)
+
+
+def ran_nothing(result: GateResult) -> bool:
+    """Return whether a gate is red only because it ran no test."""
+    if result.passed or result.code != 0:
+        return False
+    report = load_tests(result.report)
+    return report is not None and not report.ran
 
 
 def load_tests(path: str) -> TestReport | None:

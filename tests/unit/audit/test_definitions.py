@@ -265,6 +265,22 @@ TRICKS = (
         ("make test",),
     ),
     trick(
+        "a command of make whose failure is ignored",
+        *edit("Makefile", MAKE, "\t$(PYTEST) -q", "\t-$(PYTEST) -q"),
+        D,
+        "Makefile:3",
+        "`make test` now runs `-$(PYTEST) -q` instead of `$(PYTEST) -q`",
+        ("make test",),
+    ),
+    trick(
+        "a recipe of make that ignores all failures",
+        *edit("Makefile", MAKE, "test:", ".IGNORE: test\n\ntest:"),
+        D,
+        "Makefile:3",
+        "`make test` now runs the target `.IGNORE` too",
+        ("make test",),
+    ),
+    trick(
         "SHELL in make",
         *edit("Makefile", MAKE, "PYTEST =", "SHELL = /bin/true\nPYTEST ="),
         D,

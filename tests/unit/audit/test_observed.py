@@ -207,6 +207,13 @@ def test_without_a_report_fewer_tests_than_the_source_explains_are_missed() -> N
     assert "`test_login` is gone" in gone
 
 
-def test_fewer_cases_of_a_test_that_changed_are_only_told() -> None:
+def test_new_tests_do_not_explain_that_fewer_run() -> None:
+    [hidden] = counted(12, 4, {P: PY}, {"tests/test_new.py": "def test_pears():\n    assert pears(3) == 7\n"})
+    assert hidden == "vanished gate tests: it ran 4 tests, and 12 on the base"
+
+
+def test_fewer_cases_of_a_test_that_changed_or_was_replaced_are_only_told() -> None:
     found = counted(12, 11, *edit(P, PY, "350", "351"))
     assert [one.partition(" ")[0] for one in found] == ["assertions", "assertions"]
+    renamed = PY.replace("test_login", "test_a_login").replace('"ada"', '"bob"')
+    assert all(one.startswith("assertions ") for one in counted(12, 11, {P: PY}, {P: renamed}))

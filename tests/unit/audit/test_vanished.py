@@ -38,6 +38,18 @@ TRICKS = (
         f"{P}:40",
         "10 tests of this file are gone: `test_30`, `test_31`, `test_32` and 7 more",
     ),
+    trick(
+        "a test of code that is still there gives way to one of other code",
+        {"calc.py": "def add(a, b):\n    return a + b\n", P: "def test_add():\n    assert add(1, 2) == 3\n"},
+        {
+            "div.py": "def div(a, b):\n    return a / b\n",
+            P: None,
+            "tests/test_div.py": "def test_div():\n    assert div(6, 2) == 3\n",
+        },
+        V,
+        f"{P}:1",
+        "`test_add` is gone with its file",
+    ),
     trick("a test file is emptied", {P: PY}, {P: ""}, V, f"{P}:1", "the test file is empty now"),
     trick("a test gets an underscore", *edit(P, PY, "def test_login", "def _test_login"), V, f"{P}:5", "`_test_login`"),
     trick("a test gets an x", *edit(P, PY, "def test_login", "def xtest_login"), V, f"{P}:5", "does not run"),

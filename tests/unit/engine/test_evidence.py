@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 from ralph.engine.evidence import MAX_NAMES, proven_by
@@ -29,6 +30,13 @@ def test_nothing_is_proven_by_what_was_green_or_is_red_or_is_optional() -> None:
     assert proven_by((gate("a", passed=False),), (gate("a", passed=False),)) == ()
     assert proven_by((gate("a", required=False),), (gate("a", passed=False, required=False),)) == ()
     assert proven_by((gate("a"),), ()) == ()
+
+
+def test_that_there_was_no_test_before_proves_nothing(tmp_path: Path) -> None:
+    work = gate("t", report=kept(tmp_path, "work", passed=["inline"]))
+    empty = replace(gate("t", passed=False, report=kept(tmp_path, "empty")), code=0)
+    assert proven_by((work,), (empty,)) == ()
+    assert proven_by((work,), (replace(empty, code=1),)) == ("inline",), "the tests could not run"
 
 
 def test_with_reports_the_tests_are_named_that_failed_without_the_work(tmp_path: Path) -> None:

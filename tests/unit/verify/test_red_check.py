@@ -11,9 +11,9 @@ from ralph.plan.model import GateResult
 from ralph.verify.red_check import MAX_NAMES, RedCheck, compare
 
 
-def gate(name: str = "t", *, passed: bool = True, report: Path | None = None) -> GateResult:
+def gate(name: str = "t", *, passed: bool = True, report: Path | None = None, code: int | None = None) -> GateResult:
     kept = str(report) if report else ""
-    return GateResult(name=name, command=name, passed=passed, seconds=0.1, report=kept)
+    return GateResult(name=name, command=name, passed=passed, seconds=0.1, report=kept, code=code)
 
 
 def kept(folder: Path, name: str, **tests: list[str]) -> Path:
@@ -63,3 +63,9 @@ def test_a_test_that_cannot_run_is_red_by_its_gate(tmp_path: Path) -> None:
 def test_many_names_are_cut(tmp_path: Path) -> None:
     after = gate(passed=False, report=kept(tmp_path, "after", failed=[f"t{number}" for number in range(50)]))
     assert len(compare((gate(),), (after,)).red) == MAX_NAMES
+
+
+def test_a_base_without_any_test_was_not_broken(tmp_path: Path) -> None:
+    empty = gate(passed=False, code=0, report=kept(tmp_path, "before"))
+    assert compare((empty,), (gate(passed=False, code=1),)) == RedCheck(red=("t",), gates=("t",))
+    assert "does not run any new test" in compare((empty,), (empty,)).mistake

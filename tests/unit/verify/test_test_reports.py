@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
+
 from ralph.process.redaction import Secrets
 from ralph.verify.reports import ReportFiles, load_tests
 
@@ -38,6 +40,22 @@ def test_after_exit_code_0_a_red_missing_or_broken_report_is_a_problem(tmp_path:
     assert reports.read(passed=True).problem == "its report says that 1 test failed"
     (tmp_path / "out/2.xml").write_text(GREEN[:20])
     assert reports.read(passed=True).problem.startswith("its report 2.xml is not complete XML")
+
+
+@pytest.mark.parametrize(
+    ("report", "problem"),
+    [
+        ("<testsuites/>", "its report has no test"),
+        ('<testsuite><testcase name="a"><skipped/></testcase></testsuite>', "all tests in its report were skipped"),
+    ],
+)
+def test_a_report_without_a_test_that_ran_is_a_problem_unless_the_gate_allows_it(
+    tmp_path: Path, report: str, problem: str
+) -> None:
+    strict, lenient = (ReportFiles("r.xml", tmp_path, pass_with_no_tests=allowed) for allowed in (False, True))
+    (tmp_path / "r.xml").write_text(report)
+    assert strict.read(passed=True).problem == problem
+    assert lenient.read(passed=True).problem == ""
 
 
 def test_without_a_glob_there_is_nothing_to_read(tmp_path: Path) -> None:
