@@ -130,6 +130,15 @@ def test_after_a_normal_end_the_warden_is_gone_and_has_ended_nothing(tmp_path: P
     assert not left(tmp_path)
 
 
+def test_a_warden_that_somebody_has_stopped_is_gone_after_a_normal_end(tmp_path: Path) -> None:
+    with ralph(tmp_path, PLAIN) as process:
+        warden = warden_of(process.pid)
+        os.kill(warden, signal.SIGSTOP)
+        (tmp_path / "over").touch()
+        assert process.wait(20) == 0
+        wait_for(lambda: not alive(warden), what="the warden is gone")
+
+
 def is_another(pid: int, first: int, ralph: int) -> bool:
     """Whether a warden is a new one, and no child of Ralph's: the shell that starts it is one for a moment."""
     try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -49,6 +50,7 @@ class _Pipe:
         self._owner = owner
         self._group = cgroup.made(brand_for(owner))
         self._descriptor = -1
+        self._pid = 0  # of the warden
         self._replaced = 0
 
     def open(self) -> None:
@@ -66,7 +68,9 @@ class _Pipe:
         if self._descriptor >= 0:
             asyncio.get_running_loop().remove_reader(self._descriptor)
             with suppress(OSError):
-                os.write(self._descriptor, OVER)
+                os.write(self._descriptor, OVER)  # fails if the warden is gone, and then its number may be another's
+                if self._pid:
+                    os.kill(self._pid, signal.SIGCONT)  # one that somebody has stopped would wait for ever
             os.close(self._descriptor)
         self._descriptor = -1
 
@@ -82,10 +86,10 @@ class _Pipe:
         root = Path(__file__).parents[2]
         sweep = (sys.executable, "-I", "-c", SWEEP, root, self._owner, group)
         try:
-            subprocess.run(
+            shell = subprocess.run(
                 ["/bin/sh", SCRIPT, str(os.getpid()), home, group, *sweep],
                 stdin=theirs,
-                stdout=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 env={name: os.environ[name] for name in ("PATH", MARK) if name in os.environ},
                 cwd="/",
@@ -97,4 +101,5 @@ class _Pipe:
             raise
         finally:
             os.close(theirs)
+        self._pid = int(shell.stdout) if shell.stdout.strip().isdigit() else 0
         return ours

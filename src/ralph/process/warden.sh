@@ -17,4 +17,5 @@ exec 3<&0
         rmdir "$group" && exit
         sleep 0.2
     done
-) <&3 3<&- & # this shell exits now, so that the warden is no child of Ralph's
+) <&3 3<&- >/dev/null & # this shell exits now, so that the warden is no child of Ralph's
+echo $! # its number, for Ralph
