@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ralph.audit.absorbed import compare
 from ralph.audit.assertions import loosened
+from ralph.audit.beside_tests import beside_tests
 from ralph.audit.collected import Collected
 from ralph.audit.definitions import redefined
 from ralph.audit.files import ChangedFile, ReadAll, matches, trees
@@ -48,8 +49,9 @@ def audit(
         *skipped(compared),
         *loosened(compared),
         *lowered(changes),
+        *beside_tests(changes),
         *(redefined(by_path, before, after) if gates else ()),
-        *shadowed(by_path, calls),
+        *shadowed(by_path, calls, work.paths),
     ]
     if observed:
         found += stopped(observed, compared, found, base, work)
