@@ -51,7 +51,7 @@ def audit(
         *lowered(changes),
         *beside_tests(changes),
         *(redefined(by_path, before, after) if gates else ()),
-        *shadowed(by_path, calls, work.paths),
+        *shadowed(by_path, calls, work),
     ]
     if observed:
         found += stopped(observed, compared, found, base, work)

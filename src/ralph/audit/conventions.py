@@ -44,6 +44,7 @@ _OTHER_SYSTEM = re.compile(
     r".*_(?P<system>aix|android|darwin|dragonfly|freebsd|illumos|ios|js|linux|nacl|netbsd|openbsd|plan9|solaris|wasip1|windows|zos)"
     r"(?:_\w+)?_test\.go"
 )
+_OF_TESTS = re.compile(r"(?:^|/)(?:tests?|spec|e2e|__tests__|__mocks__|__fixtures__|testdata)/")
 _SNAPSHOT = re.compile(
     r"(?:^|/)(?:tests?|spec|t)/(?:.*/)?(?:expected|expectations|approved|baselines?)/[^/]+\.(?!py$|go$|rs$|sh$|[cm]?[jt]sx?$)\w+$"
     r"|(?:^|/)(?:tests?|spec|t)/(?:.*/)?(?:\w+[._-])?expected\.(?!py$|go$|rs$|sh$|[cm]?[jt]sx?$)\w+$|"
@@ -61,6 +62,12 @@ def is_test_file(path: str) -> bool:
     if other and other["system"] != sys.platform.rstrip("0123456789"):
         return False  # go builds it on another system only
     return bool(_NAME.fullmatch(name) or _PLACE.fullmatch(path))
+
+
+def belongs_to_tests(path: str) -> bool:
+    """Return whether a file is a test, or exists for tests alone: helpers, data and results in a folder of tests."""
+    name = basename(path)
+    return is_test_file(path) or is_snapshot(path) or name == "conftest.py" or bool(_OF_TESTS.search(path))
 
 
 def is_snapshot(path: str) -> bool:

@@ -9,7 +9,7 @@ from posixpath import basename, dirname, join, splitext
 
 from ralph.audit.commands import Call
 from ralph.audit.conventions import is_test_file
-from ralph.audit.files import ChangedFile
+from ralph.audit.files import ChangedFile, Tree
 from ralph.plan.evidence import Concern, ConcernKind
 
 _ON_START = ("sitecustomize.py", "usercustomize.py")
@@ -27,10 +27,10 @@ _ENVIRONMENT = re.compile(
 )
 
 
-def shadowed(changes: Mapping[str, ChangedFile], calls: Sequence[Call], paths: Set[str]) -> Iterator[Concern]:
+def shadowed(changes: Mapping[str, ChangedFile], calls: Sequence[Call], work: Tree) -> Iterator[Concern]:
     """Return a concern for each file that is new or changed and comes before what it looks like.
 
-    `paths` are all files of the work.
+    `work` is the whole tree, whose paths are read only if they can matter.
     """
     if not calls:
         return
@@ -41,7 +41,7 @@ def shadowed(changes: Mapping[str, ChangedFile], calls: Sequence[Call], paths: S
     for change in changes.values():
         if change.after is None:
             continue
-        if text := _general(change) or _module(change, places, paths) or _program(change, on_path, programs):
+        if text := _general(change) or _module(change, places, work) or _program(change, on_path, programs):
             yield Concern(kind=ConcernKind.DEFINITIONS, path=change.path, line=1, text=text)
 
 
@@ -68,7 +68,7 @@ def _places(calls: Iterable[Call], changes: Iterable[ChangedFile]) -> set[str]:
     return found | {"tests", "test"}
 
 
-def _module(change: ChangedFile, places: set[str], paths: Set[str]) -> str:
+def _module(change: ChangedFile, places: set[str], work: Tree) -> str:
     """A new module of the name of a module of Python, of a tool, or of the project."""
     if change.before is not None or not change.path.endswith(".py"):
         return ""
@@ -79,7 +79,7 @@ def _module(change: ChangedFile, places: set[str], paths: Set[str]) -> str:
     if folder not in places:
         return ""
     if name not in sys.stdlib_module_names and name not in _PYTHON_TOOLS:
-        own = _other_of_name(name, folder, paths)
+        own = _other_of_name(name, folder, work.paths)
         return f"the new module `{name}` may be imported instead of `{own}`" if own else ""
     kind = "the tool" if name in _PYTHON_TOOLS else "Python's own module"
     return f"the new module `{name}` is imported instead of {kind} `{name}`"
