@@ -11,6 +11,7 @@ from functools import cached_property
 from ralph.audit.source import Statement, has_any
 from ralph.audit.tokens import tokens_of
 
+LONG = 2_000  # characters of an assertion; what is behind them is data
 NOTHING, TRUTHY, PARTIAL, EXACT = range(4)
 """How much an assertion says: always true, true for many values, true for some, true for one."""
 
@@ -93,11 +94,11 @@ class Assertion:
     @property
     def repeats_itself(self) -> bool:
         """Whether it compares something with the same thing."""
-        return bool(_SAME_SIDES.search(self.plain))
+        return len(self.plain) < LONG and bool(_SAME_SIDES.search(self.plain))
 
     @cached_property
     def tokens(self) -> Counter[str]:
-        return tokens_of(_MESSAGE.sub(r"\g<check>", self.text))
+        return tokens_of(_MESSAGE.sub(r"\g<check>", self.text) if len(self.text) < LONG else self.text)
 
 
 def checks_in(statements: Iterable[Statement], language: str) -> Iterator[Assertion]:
@@ -116,6 +117,7 @@ def checks_in(statements: Iterable[Statement], language: str) -> Iterator[Assert
 
 
 def strength_of(masked: str) -> int:
+    masked = masked[:LONG]
     if _ALWAYS.search(masked):
         return NOTHING
     if _ANYTHING.search(masked):

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from ralph.audit.found import FoundTest, SkipMark
 from ralph.audit.source import JAVASCRIPT, SourceText, Statement, has_any, without_dead_blocks
 
 MAX_NESTED = 20
+MAX_SCOPES = 500  # hooks and conditions of a file
+MAX_HOOK = 2_000  # characters; a hook that skips is short
 _CALL = re.compile(
     r"(?<![\w.$])(?P<word>[xf]?(?:it|test|specify)|[xf]?(?:describe|context|suite))"
     r"(?P<chain>(?:\s*\.\s*\w+(?:\s*\([^()\n]*\)(?=\s*\())?)*)\s*(?P<open>[(`])"
@@ -84,15 +87,15 @@ def find(path: str, text: str) -> list[FoundTest]:
 def _scopes(source: SourceText, suites: list[_Suite]) -> Iterator[_Suite]:
     """Marks that stand outside of tests, and the part of the file for which each one counts."""
     file = _Suite(0, len(source.masked), "", ())
-    for match in _EVERYWHERE.finditer(source.masked):
+    for match in islice(_EVERYWHERE.finditer(source.masked), MAX_SCOPES):
         yield replace(file, marks=(SkipMark(source.line(match.start()), " ".join(match.group().split())),))
-    for match in _HOOK.finditer(source.masked):
-        hook = source.masked[match.start() : source.closing(match.end() - 1)]
+    for match in islice(_HOOK.finditer(source.masked), MAX_SCOPES):
+        hook = source.masked[match.start() : min(source.closing(match.end() - 1), match.end() + MAX_HOOK)]
         if found := _BODY_SKIP.search(hook):
             around = [suite for suite in suites if suite.start < match.start() < suite.end]
             mark = SkipMark(source.line(match.start() + found.start()), found.group().rstrip("( "))
             yield replace(around[-1] if around else file, marks=(mark,))
-    for match in _CONDITION.finditer(source.masked):
+    for match in islice(_CONDITION.finditer(source.masked), MAX_SCOPES):
         behind = source.closing(match.end() - 1)
         if opening := re.compile(r"\s*\{").match(source.masked, behind):
             text = " ".join(source.code[match.start() : behind].split())

@@ -19,7 +19,7 @@ _SIGNATURE = re.compile(r"(?:async\s+)?def\s+\w+\s*(?:\[[^\]]*\])?\s*\([^\n]*?\)
 _SUITE = re.compile(r"Test|Case|Suite|Spec")
 _SKIP = re.compile(
     r"\b(?:skip\w*|xfail|expectedFailure|importorskip|SkipTest)\b"
-    r"|\bparametrize\s*\([^\n]*,\s*(?:\[\s*\]|\(\s*\))\s*,?\s*[,)]"
+    r"|\bparametrize\s*\(\s*(?:[\"'][^\"']*[\"']|\([^()]*\)|\[[^\[\]]*\])\s*,\s*(?:\[\s*\]|\(\s*\))\s*[,)]"
 )
 _ALIAS = re.compile(
     r"(?P<name>\w+)\s*(?::[^=\n]+)?=\s*[^\n]*\b(?:mark|unittest)\s*\.\s*(?:skip\w*|xfail|expectedFailure)\b"
@@ -91,8 +91,7 @@ class _PythonReader:
     def _test(self, block: _Block, around: tuple[_Block, ...]) -> FoundTest:
         classes = [one for one in around if one.kind == "class"]
         outer = [one for one in around if one.kind in ("class", "condition")]
-        words = {word for one in (*block.head, *block.body) for word in re.findall(r"\w+", one.code)}
-        helped = [mark for name, mark in self.helpers.items() if name in words]
+        helped = self._helped(block) if self.helpers else ()
         return FoundTest(
             path=self.path,
             name=" › ".join(one.name for one in (*classes, block)),
@@ -102,6 +101,10 @@ class _PythonReader:
             language="python",
             marks=(*self.marks, *(mark for one in (*outer, block) for mark in one.marks), *helped),
         )
+
+    def _helped(self, block: _Block) -> list[SkipMark]:
+        words = {word for one in (*block.head, *block.body) for word in re.findall(r"\w+", one.code)}
+        return [mark for name, mark in self.helpers.items() if name in words]
 
     def _take(self, statement: Statement) -> None:
         content = statement.masked.lstrip()

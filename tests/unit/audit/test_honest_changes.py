@@ -19,6 +19,15 @@ def honest(what: str, base: Files, work: Files, *, gates: tuple[str, ...] = ("py
 
 HONEST = (
     honest(
+        "a case of nothing",
+        *edit(
+            P,
+            "@pytest.mark.parametrize(('n', 'found'), [(1, [1])])\ndef test_n(n, found):\n    assert a(n) == found\n",
+            "[(1, [1])]",
+            "[(1, [1]), (0, ()), (2, [])]",
+        ),
+    ),
+    honest(
         "black multi-line assert",
         *edit(P, PY, "    assert items.total() == 350", "    assert (\n        items.total()\n        == 350\n    )"),
     ),
