@@ -264,6 +264,12 @@ class TaskBlocked(AttemptEvent):
     gate: str = ""  # the gate that it is about
 
 
+class Coupled(AttemptEvent):
+    """Its gates run on its work together with other work that is verified at the same time and lands before it."""
+
+    ahead: tuple[str, ...]
+
+
 class Landed(AttemptEvent):
     """An attempt's work has landed on the branch."""
 
