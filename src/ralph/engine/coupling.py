@@ -23,14 +23,14 @@ def train_to(run: Run, line: str) -> Train:
     branch = run.branch
     assert branch, "only work on a branch lands"
 
-    def joined(car: Car) -> None:
+    def coupled(car: Car) -> None:
         ahead = tuple(one.name for one in car.ahead if not one.has_landed)
-        run.emit(Coupled(work=car.name, attempt=car.number, ahead=ahead))
+        run.emit(Coupled(work=car.name, attempt=car.number, ahead=ahead, again=car.couplings > 1))
 
     async def tip() -> str:
         return await branch.tip(line)
 
-    return Train(tip=tip, couple=partial(couple, run, branch), places=run.jobs, joined=joined)
+    return Train(tip=tip, couple=partial(couple, run, branch), places=run.jobs, coupled=coupled)
 
 
 def count_conflict(run: Run, work: Work) -> bool:

@@ -48,6 +48,7 @@ class Car:
     rank: int = 0  # the place of its work in the plan, for when several wait to get on
     base: str = ""  # the commit on which its attempt began
     commit: str = ""
+    couplings: int = 0  # how often it was coupled
     coupling: Coupling | None = None  # None: something ahead of it has changed
     ahead: tuple[Car, ...] = ()  # the cars that its coupling contains
     result: SuiteResult | None = None  # of the gates on its coupling, if they were green
@@ -62,7 +63,7 @@ class Train:
     tip: Callable[[], Awaitable[str]]
     couple: Callable[[Car, str], Awaitable[Coupling]]  # a car's work on top of a commit
     places: int = 1  # how many cars are verified at once
-    joined: Callable[[Car], object] = lambda _: None  # told when a car is coupled with cars ahead of it
+    coupled: Callable[[Car], object] = lambda _: None  # told of each car that is coupled with others, or again
     cars: list[Car] = field(default_factory=list)
     _waiting: list[Car] = field(default_factory=list)
     _change: asyncio.Event = field(default_factory=asyncio.Event)
@@ -128,7 +129,7 @@ class Train:
         finally:
             self._waiting.remove(car)
             self._tell()
-        car.commit, car.coupling, car.result, car.is_out, car.has_landed = commit, None, None, False, False
+        car.commit, car.coupling, car.result, car.is_out, car.couplings = commit, None, None, False, 0
         self.cars.append(car)
 
     async def _coupled(self, car: Car) -> Coupling:
@@ -151,8 +152,9 @@ class Train:
         if undone != self._undone:
             return
         one.coupling, one.ahead, one.is_out = coupling, tuple(ahead), bool(coupling.conflict)
-        if any(not other.has_landed for other in ahead):
-            self.joined(one)
+        one.couplings += 1
+        if one.couplings > 1 or any(not other.has_landed for other in ahead):
+            self.coupled(one)
 
     async def _while_coupled(
         self, car: Car, coupling: Coupling, check: Coroutine[None, None, SuiteResult]

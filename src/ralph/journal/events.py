@@ -265,9 +265,10 @@ class TaskBlocked(AttemptEvent):
 
 
 class Coupled(AttemptEvent):
-    """Its gates run on its work together with other work that is verified at the same time and lands before it."""
+    """Its gates run on its work together with what lands before it, which is verified at the same time."""
 
-    ahead: tuple[str, ...]
+    ahead: tuple[str, ...]  # the tasks that have not landed yet
+    again: bool = False  # work ahead of it dropped out after its gates had begun
 
 
 class Landed(AttemptEvent):
