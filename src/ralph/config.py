@@ -90,6 +90,10 @@ class Verify(ConfigSection):
         Literal["clean", "slot"],
         "clean: in a fresh checkout of the commit; slot: where the agent worked, shown as in place.",
     ] = "clean"
+    jobs: Annotated[
+        Annotated[int, Bounds(ge=1, le=1000)] | None,
+        "How many commits are verified at once; null: as many as tasks run in parallel.",
+    ] = None
     require: Annotated[
         Literal["green", "proven"],
         "proven: a task passes only if a test or a gate fails without its work; green: green is enough.",

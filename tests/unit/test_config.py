@@ -51,6 +51,7 @@ def mistakes(**more: Any) -> list[str]:
         ("services", ()),
         ("verify.ui", ()),
         ("verify.timeout", 900),
+        ("verify.jobs", None),
         ("protect", ()),
         ("browser.enabled", True),
         ("browser.executable_path", ""),
@@ -135,6 +136,10 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
         ),
         ({"verify": {"default": [], "UI": []}}, "verify.UI: unknown key"),
         ({"maxRetries": 0}, "maxRetries: expected greater than or equal to 1, found number 0"),
+        *(
+            ({"verify": {"default": [], "jobs": wrong}}, f"verify.jobs: expected greater than or equal to 1, found number {wrong}")
+            for wrong in (0, -1)
+        ),
         ({"maxRetries": "3"}, "maxRetries: expected a valid integer, found text '3'"),
         ({"maxRetries": True}, "maxRetries: expected a valid integer, found true"),
         ({"provider": {}}, "provider.command: missing, and required"),
