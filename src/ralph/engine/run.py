@@ -364,7 +364,8 @@ class Run:
         """Return what this run knows of the gates on a tree, whether they were green or not."""
         known = self.verified.get(tree, ())
         names = {result.name for result in known}
-        return (*known, *(result for result in self.before.get(tree, ()) if result.name not in names))
+        more = (result for result in self.before.get(tree, ()) if result.name not in names)
+        return tuple(result for result in (*known, *more) if not result.not_run)
 
     async def commit_state(self) -> None:
         """Commit the plan alone, after the state changed without any work."""
