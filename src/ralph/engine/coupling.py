@@ -30,7 +30,8 @@ def train_to(run: Run, line: str) -> Train:
     async def tip() -> str:
         return await branch.tip(line)
 
-    return Train(tip=tip, couple=partial(couple, run, branch), places=run.jobs, coupled=coupled)
+    places = run.config.verify.jobs or run.jobs
+    return Train(tip=tip, couple=partial(couple, run, branch), places=places, coupled=coupled)
 
 
 def count_conflict(run: Run, work: Work) -> bool:

@@ -113,7 +113,8 @@ def proven_by(
     was_red = {result.name: result for result in red(without) if not ran_nothing(result)}
     found: list[str] = []
     for result in work:
-        old = was_red.get(result.name) if result.passed and result.required else None
+        is_sure = result.passed and result.required and not result.flaky
+        old = was_red.get(result.name) if is_sure else None
         if old:
             earlier = next((one for one in base if one.name == result.name), None)
             found += _tests(result, old, earlier) or [result.name]

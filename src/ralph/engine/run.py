@@ -153,7 +153,7 @@ class Run:
             from ralph.engine.verification import Verifier
 
             assert self.branch, "only work on a branch is verified"
-            self._verifier = Verifier(self, self.jobs)
+            self._verifier = Verifier(self, self.config.verify.jobs or self.jobs)
         return self._verifier
 
     def train(self, line: str) -> Train:
@@ -372,7 +372,8 @@ class Run:
         """Return what this run knows of the gates on a tree, whether they were green or not."""
         known = self.verified.get(tree, ())
         names = {result.name for result in known}
-        return (*known, *(result for result in self.before.get(tree, ()) if result.name not in names))
+        more = (result for result in self.before.get(tree, ()) if result.name not in names)
+        return tuple(result for result in (*known, *more) if not result.not_run)
 
     async def commit_state(self) -> None:
         """Commit the plan alone, after the state changed without any work."""

@@ -166,6 +166,14 @@ class GateEnded(AttemptEvent):
     result: GateResult
 
 
+class GateRepeated(AttemptEvent):
+    """A gate was red, and runs again on the same files to find out whether it is flaky."""
+
+    work: str = ""
+    attempt: int = 0
+    result: GateResult
+
+
 class Confided(AttemptEvent):
     """Something for the person at the terminal that no file may contain: why a held-out gate failed."""
 

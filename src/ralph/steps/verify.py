@@ -48,8 +48,10 @@ class VerifyStep(Step):
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: the work is unverified.", warning=True)
         no_page = self._say_unseen(context)
-        reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), weakened.reason, checked.reason)))
-        waiting = self._waiting(context, said, checked.results, by_gates=reason == explain(checked.results))
+        broken = protection.violations.reason("A gate")
+        reason = "\n\n".join(filter(None, (broken, weakened.reason, checked.reason)))
+        by_gates = bool(reason) and not broken and not weakened.reason and checked.fails_by_gates_alone
+        waiting = self._waiting(context, said, checked.results, by_gates=by_gates)
         if waiting:
             return replace(waiting, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         if reason:

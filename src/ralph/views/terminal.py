@@ -15,6 +15,7 @@ from ralph.plan.evidence import Evidence
 from ralph.plan.model import NeedKind, TaskState, is_in_place
 from ralph.plan.work import Ending, Verdict, WorkKind
 from ralph.views import judgements, sandbox, words
+from ralph.views.gate_lines import GateLines
 from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
 from ralph.views.spent import used
@@ -55,9 +56,7 @@ class TerminalView:
             e.Learned: self._learned,
             e.Undone: self._undone,
             e.ServiceStarted: self._service_started,
-            e.GateStarted: self._gate_started,
-            e.GateEnded: self._gate_ended,
-            e.Confided: self._confided,
+            **GateLines(self._line, self._living, self._name).handlers,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
@@ -194,27 +193,6 @@ class TerminalView:
 
     def _service_started(self, event: e.ServiceStarted) -> None:
         self._line(f"    service {event.service} answers at {event.ready} · {words.duration(event.seconds)}")
-
-    def _gate_started(self, event: e.GateStarted) -> None:
-        self._living.begin(self._name(event), f"gate {event.command}")
-
-    def _gate_ended(self, event: e.GateEnded) -> None:
-        self._living.end(self._name(event))
-        result = event.result
-        name = result.command if result.name == result.command else f"{result.name}: {result.command}"
-        where = f" · {words.IN_PLACE}" if result.in_place else ""
-        if result.passed:
-            self._line(f"    ✓ {name}{where} · {words.duration(result.seconds)}", fg="green")
-        else:
-            optional, colour = ("", "red") if result.required else (" · optional, only a warning", "yellow")
-            took = words.duration(result.seconds)
-            self._line(f"    ✗ {name}{where} · {took} · {result.reason}{optional}", fg=colour)
-            for line in words.telling(result.output):
-                self._line(f"        {words.cut(line, 150)}", dim=True)
-
-    def _confided(self, event: e.Confided) -> None:
-        for line in event.text.splitlines():
-            self._line(f"        {words.cut(line, 300)}", fg="yellow")
 
     def _evidence_started(self, event: e.EvidenceStarted) -> None:
         self._living.begin(self._name(event), "gates without this work")
