@@ -112,3 +112,33 @@ def test_killed_with_three_on_the_train_the_next_run_lands_each_once(project: Pr
 
     stories = project.plan_at("ralph/auth")["userStories"]
     assert [(story["passes"], story["attempts"]) for story in stories] == [(True, 1)] * 3
+
+
+def test_gates_see_what_a_formatting_hook_made_of_the_files_and_run_once(project: Project) -> None:
+    hook = project.path / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ngrep -q neat 1.txt && exit\necho neat > 1.txt; exit 1\n")
+    hook.chmod(0o755)
+    prepare(project, meet=0, gate="! test -f 1.txt || grep -q neat 1.txt", stories=1)
+    project.script(does("US-001", "1.txt", run=[]), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.landed("1.txt") == "neat"
+    assert project.story()["attempts"] == 1
+    assert gates_run(project) == 3, "the baseline, the work, and the final verification"
+
+
+def test_work_that_a_hook_refuses_costs_no_gates(project: Project) -> None:
+    hook = project.path / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ntest -f good.txt || { echo 'error: not good'; exit 1; }\n")
+    hook.chmod(0o755)
+    prepare(project, meet=0, stories=1)
+    mends = {"match": "(?s)ID:.. US-001.*error: not good", "write": {"good.txt": "x"}, "done": True}
+    project.script(mends, does("US-001", "1.txt", run=[]), VERIFIED)
+
+    project.ralph("run", "auth", "--no-baseline")
+
+    assert (project.story()["attempts"], project.story()["retries"]) == (2, 1)
+    assert gates_run(project) == 3, "the second attempt, its evidence, and the final verification"
