@@ -272,6 +272,13 @@ class TaskBlocked(AttemptEvent):
     gate: str = ""  # the gate that it is about
 
 
+class Coupled(AttemptEvent):
+    """Its gates run on its work together with what lands before it, which is verified at the same time."""
+
+    ahead: tuple[str, ...]  # the tasks that have not landed yet
+    again: bool = False  # work ahead of it dropped out after its gates had begun
+
+
 class Landed(AttemptEvent):
     """An attempt's work has landed on the branch."""
 

@@ -14,7 +14,7 @@ from ralph.journal.events import Event
 from ralph.plan.evidence import Evidence
 from ralph.plan.model import NeedKind, TaskState, is_in_place
 from ralph.plan.work import Ending, Verdict, WorkKind
-from ralph.views import sandbox, words
+from ralph.views import judgements, sandbox, words
 from ralph.views.gate_lines import GateLines
 from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
@@ -45,6 +45,7 @@ class TerminalView:
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
             **dict.fromkeys((e.SandboxChosen, e.HostRefused), partial(sandbox.show, self._line)),
+            **{kind: partial(show, self._line) for kind, show in judgements.SHOWN.items()},
             e.BaselineStarted: self._baseline_started,
             e.BaselineEnded: self._baseline_ended,
             e.AttemptStarted: self._attempt_started,
@@ -56,9 +57,6 @@ class TerminalView:
             e.Undone: self._undone,
             e.ServiceStarted: self._service_started,
             **GateLines(self._line, self._living, self._name).handlers,
-            e.Reviewed: self._reviewed,
-            e.AcceptanceReady: self._acceptance_ready,
-            e.Ruled: self._ruled,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
@@ -66,7 +64,6 @@ class TerminalView:
             e.TaskBlocked: self._task_blocked,
             e.SpecClosed: self._spec_closed,
             e.Waited: self._waited,
-            e.Audited: self._audited,
             e.EvidenceStarted: self._evidence_started,
             e.EvidenceEnded: self._evidence_ended,
             e.RunEnded: self._run_ended,
@@ -197,14 +194,6 @@ class TerminalView:
     def _service_started(self, event: e.ServiceStarted) -> None:
         self._line(f"    service {event.service} answers at {event.ready} · {words.duration(event.seconds)}")
 
-    def _audited(self, event: e.Audited) -> None:
-        for text in event.failed:
-            self._line(f"    ✗ weakens the checks: {words.cut(text, 200)}", fg="red")
-        for text in event.held:
-            self._line(f"    ! needs approval: {words.cut(text, 200)}", fg="yellow")
-        for text in event.told:
-            self._line(f"    note: {words.cut(text, 200)}", dim=True)
-
     def _evidence_started(self, event: e.EvidenceStarted) -> None:
         self._living.begin(self._name(event), "gates without this work")
 
@@ -215,20 +204,6 @@ class TerminalView:
             self._line(f"    ✓ {text}", fg="green")
         else:
             self._line(f"    {text}", dim=True)
-
-    def _acceptance_ready(self, event: e.AcceptanceReady) -> None:
-        text = words.cut(words.acceptance(event.files, event.red, event.agent, is_new=event.is_new), 300)
-        self._line(f"    ✓ {text}", fg="green")
-
-    def _ruled(self, event: e.Ruled) -> None:
-        self._line(f"    ↺ the acceptance tests are {event.tests}: {words.cut(event.reason, 200)}", fg="yellow")
-
-    def _reviewed(self, event: e.Reviewed) -> None:
-        good = event.verdict == "qualified"
-        mark, colour = ("✓", "green") if good else ("↺", "yellow")
-        self._line(f"    {mark} review: {event.verdict} · {words.cut(words.first_line(event.summary), 200)}", fg=colour)
-        for finding in event.findings:
-            self._line(f"        {words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
 
     def _page_checked(self, event: e.PageChecked) -> None:
         result = event.result
