@@ -16,6 +16,7 @@ import pytest
 
 from tests import warm
 from tests.acceptance.test_request_plan import terminal
+from tests.acceptance.test_services import prepare, starts
 from tests.conftest import VERIFIED, Project, does, kill_with_warden, processes_in, wait_for
 from tests.integration.conftest import FOREVER
 
@@ -142,6 +143,52 @@ def test_three_flaky_answers_over_two_runs_propose_quarantine_until_it_is_done(p
     assert "The gate test was flaky" in project.ralph("status", "auth").stdout
     gates(project, {"name": "test", "command": flaky, "required": False})
     assert "The gate test was flaky" not in project.ralph("status").stdout
+
+
+def test_a_ui_gate_runs_again_with_services_that_start_anew(project: Project) -> None:
+    prepare(project)
+    flips_once = flips(project, 1)
+    config = json.loads(project.read("ralph.config.json"))
+    config["verify"]["ui"].insert(0, f"test ! -e left && touch left && {{ {flips_once}; }}")
+    project.write("ralph.config.json", json.dumps(config))
+    project.stories({"title": "Page", "tags": ["ui"]})
+    project.script(does("US-001", "one.txt"), VERIFIED)
+    told = project.ralph("run", "auth", "--no-baseline").stdout
+    assert "runs once more on the same files" in told
+    assert [entry.get("flaky", False) for entry in project.story()["lastResult"]["verify"]] == [False, True, False]
+    assert len(starts(project)) == 3, "for the story, before its gate runs again, and for the final verification"
+    assert processes_in(project.folder) == []
+
+
+def test_reviewers_learn_that_a_gate_is_flaky(project: Project) -> None:
+    gates(project, {"name": "test", "command": flips(project, 1)})
+    config = json.loads(project.read("ralph.config.json"))
+    project.write("ralph.config.json", json.dumps({**config, "review": {}}))
+    project.stories("One")
+    answer = {"verdict": "qualified", "summary": "good", "findings": []}
+    project.script({"match": "# Task Review", "answer": answer}, does("US-001", "1.txt"), VERIFIED)
+    project.ralph("run", "auth", "--no-baseline")
+    [prompt] = [text for text in project.prompts() if "# Task Review" in text]
+    assert "passed, but is flaky: it was red (exit code 3)" in prompt
+
+
+def test_a_red_gate_that_ends_others_at_any_moment_leaves_copies_that_can_be_used_again(project: Project) -> None:
+    """The other copies are being made, or are at work, when the first gate is red."""
+    for number in range(300):
+        project.write(f"src/{number}.txt", f"{number}\n")
+    project.git("add", "src")
+    project.git("commit", "-qm", "Files")
+    quick = {"name": "quick", "command": "sleep 0.0$(cat one.txt); test $(cat one.txt) = 9"}
+    others = ({"name": name, "command": "sleep 0.1", "parallel": True} for name in "abc")
+    gates(project, quick, *others, failFast=True, rerun=0)
+    config = json.loads(project.read("ralph.config.json"))
+    project.write("ralph.config.json", json.dumps({**config, "maxRetries": 20}))
+    project.stories("One")
+    project.script(*(does("US-001", "one.txt", f"{number}\n", times=1) for number in range(10)), VERIFIED)
+    project.ralph("run", "auth", "--no-baseline")
+    assert project.story()["passes"]
+    assert len(project.events("attempt_ended")) == 11
+    assert processes_in(project.folder) == []
 
 
 @pytest.mark.parametrize("leaves_warden", [False, True])
