@@ -50,6 +50,7 @@ class Car:
     rank: int = 0  # the place of its work in the plan, for when several wait to get on
     base: str = ""  # the commit on which its attempt began
     commit: str = ""
+    landed_as: str = ""  # the commit with which it had landed before a kill: it is only judged again
     couplings: int = 0  # how often it was coupled
     coupling: Coupling | None = None  # None: something ahead of it has changed
     ahead: tuple[Car, ...] = ()  # the cars that its coupling contains
