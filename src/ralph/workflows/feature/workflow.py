@@ -36,7 +36,7 @@ from ralph.workspace import Feature, Workspace
 FINAL = "final"
 MAX_GOAL = 600
 
-STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
+STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="git-commit"), StepSpec(type="verify"))
 UI_STEPS = (StepSpec(type="screenshot"), *STORY_STEPS)
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
