@@ -93,6 +93,35 @@ def test_each_story_is_proven_by_its_own_tests_and_not_by_those_ahead_of_it(proj
     assert [result["provenBy"] for result in results] == [["tests/1.sh"], ["tests/2.sh"]]
 
 
+MEETING = """cd $HOME/..; here=$OLDPWD; n=0
+case "$(cat $here/shared.txt)$(ls $here/2.txt 2>/dev/null)" in
+*third*) : > third ;;
+*2.txt) : > second; while [ ! -e third ] && [ $((n += 1)) -lt 100 ]; do sleep 0.05; done ;;
+*first*) while [ ! -e second ]; do sleep 0.02; done ;;
+esac"""
+"""The gates of the first end when those of the second run, which end when those of the third run."""
+
+
+def test_work_on_top_of_what_landed_does_not_conflict_with_it_on_a_train_that_is_older(project: Project) -> None:
+    project.write("shared.txt", "begin\n")
+    project.git("add", "shared.txt")
+    project.git("commit", "-qm", "Shared")
+    project.config(MEETING)
+    project.stories("One", "Two", {"title": "Three", "dependsOn": ["US-001"]})
+    project.script(
+        does("US-001", "shared.txt", "first\n"),
+        does("US-002", "2.txt"),
+        does("US-003", "shared.txt", "first and third\n"),
+        VERIFIED,
+    )
+
+    project.ralph("run", "auth", "--jobs", "3", "--no-baseline")
+
+    assert ("US-003", ["US-002"], False) in coupled(project), "the second was on the train when the first landed"
+    assert [story["attempts"] for story in project.plan_at("ralph/auth")["userStories"]] == [1, 1, 1]
+    assert project.landed("shared.txt") == "first and third"
+
+
 def test_verify_jobs_bounds_how_many_are_verified_at_once(project: Project) -> None:
     lock = "mkdir $HOME/../one && sleep 0.1 && rmdir $HOME/../one"
     project.config(lock, verify={"default": [lock], "jobs": 1})
