@@ -148,6 +148,25 @@ def test_killed_with_three_on_the_train_the_next_run_lands_each_once(project: Pr
     assert [(story["passes"], story["attempts"]) for story in stories] == [(True, 1)] * 3
 
 
+def test_what_was_on_the_train_at_a_kill_is_verified_at_the_same_time_when_the_run_resumes(project: Project) -> None:
+    count = "[ $(wc -l < $HOME/../gates) -ge 6 ]"
+    wait = f"n=0; while ! {count} && [ $((n += 1)) -lt 500 ]; do sleep 0.02; done; {count}"
+    project.config(f"echo x >> $HOME/../gates; {wait}")
+    project.stories("One", "Two", "Three")
+    project.script(does("US-001", "1.txt"), after_the_first(2), after_the_first(3), VERIFIED)
+    run = project.start("run", "auth", "--jobs", "3", "--no-baseline")
+    wait_for(lambda: (project.folder / "gates").exists() and gates_run(project) == 3)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    wait_for(lambda: not processes_in(project.folder))
+
+    done = project.ralph("run", "auth", "--jobs", "3", "--no-baseline")
+
+    stories = project.plan_at("ralph/auth")["userStories"]
+    assert [(story["passes"], story["attempts"], story["retries"]) for story in stories] == [(True, 1, 0)] * 3
+    assert "its gates run together with" in done.stdout
+
+
 def test_gates_see_what_a_formatting_hook_made_of_the_files_and_run_once(project: Project) -> None:
     hook = project.path / ".git/hooks/pre-commit"
     hook.parent.mkdir(exist_ok=True)
