@@ -249,7 +249,8 @@ class LocalHost(Frozen):
         with nullcontext() if is_in_place or not self.copy else set_aside(self.copy.folder):
             races = bool(self.racer and self.racer.rivals)
             is_held = waits_for_person(self.run, attempt.work)
-            if self.car and attempt.work.rides_early and not (is_in_place or races or is_held):
+            may_ride = bool(self.car and not self.car.landed_as and attempt.work.rides_early)
+            if self.car and may_ride and not (is_in_place or races or is_held):
                 return await self._ride(self.car, attempt, commit)
             suite = await self._check(attempt, commit, attempt.label)
             return Verified(suite=suite, commit=commit, base=attempt.base)

@@ -12,7 +12,7 @@ from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.holding import held
 from ralph.engine.host import LocalHost
 from ralph.engine.interrupt import Interrupt
-from ralph.engine.landing import MAX_TRIES, arrive, can_land, land, take_turn
+from ralph.engine.landing import MAX_TRIES, arrive, can_land, land, landing_of, take_turn
 from ralph.engine.race import Race, Racer, result
 from ralph.engine.run import Run
 from ralph.engine.settle import UNSUCCESSFUL, is_settled, settle
@@ -244,15 +244,18 @@ async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resu
     race = host.racer.race.agents if host.racer else ()
     tell_begin(run, work, record, failures=failures, max_failures=max_failures, resumed=resumed, race=race)
     began = run.elapsed()
-    car = Car(name=work.id, number=record.number, rank=_place(run.plan, work), base=record.base)
+    landed_as = await landing_of(run, work, record) if resumed else ""
+    place = _place(run.plan, work)
+    car = Car(name=work.id, number=record.number, rank=place, base=record.base, landed_as=landed_as)
     with run.train(work.line).riding(car):
         host = replace(host, car=car)
         record = await run_attempt(attempt_of(run, work, record), host, record)
-        outcome = held(run, work, conclude(run.plan, work, record, now(), run.elapsed() - began))
+        outcome = conclude(run.plan, work, record, now(), run.elapsed() - began)
+        outcome = outcome if car.landed_as else held(run, work, outcome)
         is_wanted = not superseded(run, host, work, record, outcome)
         if outcome.verdict is Verdict.INTERRUPTED and record.has_work and is_wanted:
             return outcome  # its agent had finished: the next run resumes from the record
-        return await close(run, host, work, record, outcome, resumed=resumed)
+        return await close(run, host, work, record, outcome)
 
 
 def _place(plan: Plan, work: Work) -> int:
@@ -260,9 +263,7 @@ def _place(plan: Plan, work: Work) -> int:
     return next((place for place, task in enumerate(plan) if task.id == work.id), 0)
 
 
-async def close(
-    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
-) -> Outcome:
+async def close(run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome) -> Outcome:
     """Land or settle an attempt, then delete its record; return the final outcome.
 
     A crash between any two of these steps is harmless: the next run starts with the last saved crash copy of the plan.
@@ -272,21 +273,19 @@ async def close(
         for _ in range(MAX_TRIES):
             arrived = outcome
             if host and can_land(work, outcome) and not superseded(run, host, work, record, outcome):
-                arrived = await arrive(run, host, work, record, outcome, resumed=resumed)
+                arrived = await arrive(run, host, work, record, outcome)
                 is_over = superseded(run, host, work, record, arrived)
                 if arrived.verdict is Verdict.INTERRUPTED and not is_over:
                     return arrived  # the next run lands it
             async with take_turn(run):
-                ended = await _close(run, host, work, record, arrived, resumed=resumed)
+                ended = await _close(run, host, work, record, arrived)
             if ended:
                 return ended
     where = run.branch.name if run.branch else "the branch"
     raise RalphError(f"Another process keeps moving {where}.", remedy="Stop that process, then run again.")
 
 
-async def _close(
-    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool
-) -> Outcome | None:
+async def _close(run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome) -> Outcome | None:
     """Land or settle an attempt during its turn; return None if it must arrive again, because the branch has moved."""
     instead = superseded(run, host, work, record, outcome)
     if instead:
@@ -294,7 +293,7 @@ async def _close(
     elif host and host.copy:
         take_artifacts(run, host.copy, _artifacts(work, outcome))
     if host and can_land(work, outcome):
-        landed = await land(run, host, work, record, outcome, resumed=resumed)
+        landed = await land(run, host, work, record, outcome)
         if landed is None or landed.verdict is Verdict.INTERRUPTED:
             return landed  # if it was interrupted, the next run lands it
         outcome = landed

@@ -110,9 +110,20 @@ class _Round:
 
     @asynccontextmanager
     async def _beside(self) -> AsyncIterator[Callable[[int], Awaitable[None]]]:
-        assert self._bench.beside, "there is another copy"
-        async with self._bench.beside() as bench:
-            yield partial(self._run, bench=bench)
+        here = self._bench
+        assert here.beside, "there is another copy"
+        async with here.beside() as other:
+            yield partial(
+                self._run,
+                bench=replace(
+                    other,
+                    started=here.started,
+                    ended=here.ended,
+                    repeated=here.repeated,
+                    reruns=here.reruns,
+                    confide=here.confide,
+                ),
+            )
 
     async def _run(self, place: int, bench: GateRun) -> None:
         gate = self._gates[place]

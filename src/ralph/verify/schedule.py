@@ -77,7 +77,7 @@ class Schedule:
         return self.earlier.get(name, True) if place is None else self.done.get(place)
 
     def _is_parallel(self, place: int) -> bool:
-        return self.beside and self.gates[place].parallel
+        return self.beside and self.gates[place].parallel and not self.gates[place].held_out
 
     def _rank(self, place: int) -> tuple[bool, float, int]:
         gate = self.gates[place]

@@ -28,11 +28,12 @@ class GateLines:
         }
 
     def _started(self, event: e.GateStarted) -> None:
-        self._living.begin(self._name(event), f"gate {event.command}", part=event.gate)
+        self._living.begin(self._name(event), f"gate {event.command}", part=event.gate, brief=f"gate {event.gate}")
 
     def _repeated(self, event: e.GateRepeated) -> None:
         self._red(event.result, "↻", "runs once more on the same files")
-        self._living.begin(self._name(event), f"gate {event.result.command} once more", part=event.result.name)
+        name = event.result.name
+        self._living.begin(self._name(event), f"gate {name} once more", part=name)
 
     def _ended(self, event: e.GateEnded) -> None:
         self._living.end(self._name(event), event.result.name)

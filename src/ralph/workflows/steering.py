@@ -44,7 +44,8 @@ def steer(workspace: Workspace, instruction: Instruction) -> Result:
     if target.marked_by and instruction.command not in (*ABOUT_RUN, Command.ACCEPT):
         raise RalphError(
             f"Only the session's roles can change the tasks of {target.name}.",
-            remedy=f"{target.marked_by} `ralph pause`, `resume`, `stop` and `accept` work for it.",
+            remedy=f'{target.marked_by} To change its tasks: ralph session --resume {target.name} --update "…". '
+            "`ralph pause`, `resume`, `stop` and `accept` work for it, too.",
         )
     owner = _run_of(workspace, target.name)
     answered = _ask(workspace, target, replace(instruction, run=owner.run), owner) if owner else None
