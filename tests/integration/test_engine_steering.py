@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -462,3 +463,73 @@ def _waiting_story(project: Project, person: Person) -> tuple[Finished, Engine, 
         project, body, stories=("One", "Two"), turns=turns, jobs=2, land="review"
     )
     return done
+
+
+def edited(made: Engine, change: Callable[[dict[str, Any]], object]) -> None:
+    """Change the plan's file as a person's editor does."""
+    path = made.run.project / made.run.workflow.plan_paths[0]
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document, indent=1))
+
+
+def test_a_persons_own_edit_of_the_plan_between_two_attempts_is_taken_over(person: Project) -> None:
+    def change(document: dict[str, Any]) -> None:
+        first = document["userStories"][0]
+        first |= {"title": "Uno", "acceptanceCriteria": ["it is better"], "mine": 7, "passes": True}
+        document["userStories"].append({"id": "US-003", "title": "Three", "acceptanceCriteria": ["x"]})
+
+    async def edits(made: Engine, _: Stage) -> None:
+        edited(made, change)
+        await until(lambda: made.told(Steered))
+        assert made.task().state is TaskState.PENDING, "an edit passes no task"
+
+    turns_end, made, stage = play(person, edits, phase="before")
+
+    assert turns_end.ending is Ending.DONE
+    (event,) = made.told(Steered)
+    assert "US-001, US-003" in event.text
+    assert "The state of US-001 stays as it was" in event.text
+    assert stage.seen[-1].task
+    assert stage.seen[-1].task.criteria == ("it is better",)
+    plan = person.plan_at("ralph/auth")
+    assert [story["passes"] for story in plan["userStories"]] == [True, True, True]
+    assert (plan["userStories"][0]["title"], plan["userStories"][0]["mine"]) == ("Uno", 7)
+
+
+@pytest.mark.parametrize("how", ["broken", "removed"])
+def test_an_edit_that_is_wrong_is_refused_and_kept_aside(person: Project, how: str) -> None:
+    async def edits(made: Engine, stage: Stage) -> None:
+        await ask(made, Command.PAUSE)
+        stage.go_on.set()
+        await until(lambda: made.task().state is TaskState.PASSED and not made.run.steering.under_way)
+        path = made.run.project / made.run.workflow.plan_paths[0]
+        before = json.loads(path.read_text())
+        if how == "broken":
+            path.write_text("{ not JSON")
+        else:
+            edited(made, lambda document: document["userStories"].pop(0))
+        await until(lambda: made.told(Steered)[1:])
+        event = made.told(Steered)[1]
+        assert event.refused
+        assert (made.run.logs / "refused-edits" / "prd.json").exists()
+        assert [story["id"] for story in json.loads(path.read_text())["userStories"]] == [
+            story["id"] for story in before["userStories"]
+        ]
+        await ask(made, Command.RESUME)
+
+    end, _, _ = play(person, edits)
+    assert end.ending is Ending.DONE
+
+
+def test_an_edit_just_before_ralph_saves_is_not_lost(person: Project) -> None:
+    async def edits(made: Engine, stage: Stage) -> None:
+        await ask(made, Command.PAUSE)
+        edited(made, lambda document: document["userStories"][1].update(title="Dos"))
+        made.run.save(made.run.plan.change("US-001", lambda task: replace(task, notes="saved meanwhile")))
+        assert made.task("US-002").title == "Dos"
+        await until(lambda: [event for event in made.told(Steered) if event.command == "edit"])
+        await ask(made, Command.RESUME)
+
+    end, made, _ = play(person, edits, phase="before")
+    assert (end.ending, made.task("US-002").title) == (Ending.DONE, "Dos")

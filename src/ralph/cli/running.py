@@ -161,6 +161,8 @@ def _setup_failed(workspace: Workspace, target: str) -> bool:
 
 def _tell_needs(view: TerminalView, ended: RunEnded, request: RunRequest, workspace: Workspace) -> bool:
     """List what waits for a person; return whether nothing else is left to say."""
+    if ended.ending is Ending.DONE:
+        return False
     target = find(workspace, ended.target)
     plan = target.plan()
     items = gathered(workspace, [(target, plan)]) if plan else ()

@@ -183,13 +183,14 @@ class LocalHost(Frozen):
         return self.run.workflow.check_contract(work, step, before, after)
 
     def protect(self, work: Work) -> Protection:
-        run = self.run
+        run, paths = self.run, self.run.workflow.plan_paths
         return Protection.begin(
             ProtectionScope(
                 workspace=run.workspace,
                 project=self.project,
-                plan=tuple(run.project / path for path in run.workflow.plan_paths),
-                plan_paths=run.workflow.plan_paths,
+                # nobody but a person can write there from a sandbox: `PlanEdits` takes it over
+                plan=() if run.own.held and is_contained(run) else tuple(run.project / path for path in paths),
+                plan_paths=paths,
                 guarded=run.workflow.guarded,
                 guards=run.guards,
                 trace=run.trace,

@@ -222,6 +222,7 @@ async def _advance(
     finally:
         if not moved:
             run.plan = run.workflow.store.save(before) or before
+            run.expect_plan()
     if not moved:
         return ""
     run.verified[tree] = run.verified[landed] = outcome.gates

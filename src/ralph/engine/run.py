@@ -24,6 +24,7 @@ from ralph.engine.breaker import Breaker
 from ralph.engine.budget import Spending
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.marks import Marks
+from ralph.engine.plan_edits import PlanEdits
 from ralph.engine.red_before import RedBefore
 from ralph.engine.steering import Steering
 from ralph.engine.workflow import Workflow
@@ -115,6 +116,7 @@ class Run:
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
     steering: Steering = field(init=False)
+    edits: PlanEdits = field(init=False)
     _trains: dict[str, Train] = field(default_factory=dict)
     _verifier: Verifier | None = None
     _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to provided files that were already reported
@@ -132,7 +134,7 @@ class Run:
             written=self._expect,
         )
         self.journal.listen(self.spending)
-        self.steering = Steering(self)
+        self.steering, self.edits = Steering(self), PlanEdits(self)
 
     def begin_limits(self, *, waits: bool = True, try_now: bool = False, budget: Budget | None = None) -> None:
         """Take over what earlier runs knew about limited agents, and what they spent."""
@@ -337,6 +339,7 @@ class Run:
         if plan != self.plan:
             if self.shares_plan:
                 self.marks.note(self.workflow, self.plan, safe_files.read(self.project / self.workflow.plan_paths[0]))
+            plan = self.edits.onto(plan)
             self.plan = self.workflow.store.save(plan) or plan
             self.expect_plan()
 
@@ -344,6 +347,7 @@ class Run:
         """Tell the active guards that Ralph wrote the plan."""
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
             self._expect(self.project / path)
+        self.edits.expect()
 
     def note_passed(self, *, is_over: bool, repository: Mapping[str, str] | None = None) -> None:
         """Note for the next run what has passed and was seen to; until `is_over`, this run counts as killed."""

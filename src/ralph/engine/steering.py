@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -104,15 +104,39 @@ class Steering:
 
     @asynccontextmanager
     async def changing(self) -> AsyncIterator[None]:
-        """Carry out what changes the plan, too; what a killed run has left must be settled first."""
-        async with self._reading(lambda one: one.command not in ABOUT_RUN):
+        """Carry out what changes the plan, too, and take over edits of its files; what a killed run has left must be
+        settled first."""
+        self.run.edits.expect()
+        async with self._reading(lambda one: one.command not in ABOUT_RUN, self._take_edits):
             yield
 
+    async def _take_edits(self) -> None:
+        """Take over what a person has changed in the plan's files, between two landings."""
+        if not (self.run.edits.told or self.run.edits.are_there()):
+            return
+        from ralph.engine.landing import take_turn
+
+        async with take_turn(self.run):
+            edits = self.run.edits.take()
+            self.run.secure()
+            for edit in edits:
+                command = Command.EDIT.value
+                self.run.emit(Steered(command=command, text=edit.text, refused=edit.is_refused, instruction=""))
+            self._asked.set()
+            await self.run.commit_state()
+
+    @property
+    def under_way(self) -> frozenset[str]:
+        """The work that is attempted now."""
+        return frozenset(self._under_way)
+
     @asynccontextmanager
-    async def _reading(self, wanted: Callable[[Instruction], bool]) -> AsyncIterator[None]:
+    async def _reading(
+        self, wanted: Callable[[Instruction], bool], also: Callable[[], Awaitable[None]] | None = None
+    ) -> AsyncIterator[None]:
         await self._read(wanted)
         over = asyncio.Event()
-        reader = asyncio.create_task(self._keep_reading(wanted, over))
+        reader = asyncio.create_task(self._keep_reading(wanted, also, over))
         try:
             yield
         finally:
@@ -121,9 +145,16 @@ class Steering:
             over.set()
             await reader  # what it has begun, it finishes
 
-    async def _keep_reading(self, wanted: Callable[[Instruction], bool], over: asyncio.Event) -> None:
+    async def _keep_reading(
+        self,
+        wanted: Callable[[Instruction], bool],
+        also: Callable[[], Awaitable[None]] | None,
+        over: asyncio.Event,
+    ) -> None:
         while not over.is_set():
             await self._read(wanted)
+            if also:
+                await also()
             with suppress(TimeoutError):
                 await asyncio.wait_for(over.wait(), LOOK)
 

@@ -43,9 +43,10 @@ def steer(workspace: Workspace, instruction: Instruction) -> Result:
     target = find(workspace, instruction.target)
     if target.marked_by and instruction.command not in (*ABOUT_RUN, Command.ACCEPT):
         raise RalphError(
-            f"Only the session's roles can change the tasks of {target.name}.",
-            remedy=f'{target.marked_by} To change its tasks: ralph session --resume {target.name} --update "…". '
-            "`ralph pause`, `resume`, `stop` and `accept` work for it, too.",
+            f"Only the session's roles can change the tasks of {target.name}. Its files do not record what a person "
+            "decides.",
+            remedy=f"Run `{target.command}` to try its tasks again. To change them: ralph session --resume "
+            f'{target.name} --update "…". `ralph pause`, `resume`, `stop` and `accept` work for it.',
         )
     owner = _run_of(workspace, target.name)
     answered = _ask(workspace, target, replace(instruction, run=owner.run), owner) if owner else None
