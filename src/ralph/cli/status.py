@@ -271,7 +271,7 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
     if owner and owner.run == state.run_id and state.now:
         say(f"  loop {state.loop}: {state.now.id}, step {state.now.step or '…'}", fg="cyan")
     else:
-        killed = not owner and state.status in ("running", "waiting")
+        killed = not owner and state.status in ("running", "waiting", "paused")
         how = "killed" if killed else state.status
         say(f"  last run {state.run_id}: {how}, {words.count(state.loop, 'loop')}")
     for breaker in state.breakers:

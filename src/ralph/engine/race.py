@@ -84,6 +84,8 @@ def result(outcomes: Sequence[Outcome]) -> Outcome:
 
 def _rank(outcome: Outcome) -> int:
     """One that passed comes first. One that was limited counts only if all were."""
+    if is_for_review(outcome):
+        return 0
     if outcome.fatal:
         return 1
     return {Verdict.PASSED: 0, Verdict.INTERRUPTED: 2, Verdict.LIMITED: 4}.get(outcome.verdict, 3)

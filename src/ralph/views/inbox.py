@@ -17,6 +17,8 @@ from ralph.views.lines import say
 from ralph.workspace import Workspace
 
 MAX_WHY = 300
+WORDS_OF_TASK = 4
+"""`ralph COMMAND TARGET TASK`: the same words begin several answers."""
 HEADING = "Needs you"
 DECISION, OUT_OF_ATTEMPTS = "decision", "out-of-attempts"
 ORDER = (
@@ -202,9 +204,14 @@ def lines(items: Iterable[InboxItem]) -> Iterator[str]:
         yield f"  {what} · {item.headline}" if what else f"  {item.headline}"
         if item.answers:
             first, *others = item.answers
-            same = f"{first.partition(f' {item.task}')[0]} {item.task} " if item.task else "\0"
-            options = [other.removeprefix(same) for other in others]
+            options = [_shortened(other, first) for other in others]
             yield f"    → {first}" + (f", or {', '.join(options)}" if options else "")
+
+
+def _shortened(command: str, first: str) -> str:
+    """Leave out what a command has in common with the one before it, if that is all but its options."""
+    same = " ".join(first.split()[:WORDS_OF_TASK]) + " "
+    return command.removeprefix(same) if same.count(" ") == WORDS_OF_TASK else command
 
 
 def only_waits(plan: Plan) -> bool:
