@@ -184,12 +184,13 @@ def test_where_a_filter_lets_git_take_nothing_all_is_named_and_the_next_one_begi
     assert copy.take() == (set(), ())
 
 
-def test_work_is_taken_although_somebody_kills_git(copy: Copy) -> None:
+@pytest.mark.parametrize("end", ["kill -9 $$", "exit 137"])
+def test_work_is_taken_although_somebody_kills_git(copy: Copy, end: str) -> None:
     """As the system does when it is out of memory; it is not the agent's fault, and nothing of its work is lost."""
     git, folder = shutil.which("git"), copy.person.folder / "bin"
     folder.mkdir()
-    kills = '[ "$word" = add ] && mkdir "$0.killed" 2>/dev/null && touch "$GIT_INDEX_FILE.lock" && kill -9 $$'
-    (folder / "git").write_text(f'#!/bin/sh\nfor word; do {kills}; done\nexec {git} "$@"\n')
+    kills = '[ "$word" = add ] && mkdir "$0.killed" 2>/dev/null && touch "$GIT_INDEX_FILE.lock"'
+    (folder / "git").write_text(f'#!/bin/sh\nfor word; do {kills} && {end}; done\nexec {git} "$@"\n')
     (folder / "git").chmod(0o755)
     copy.agent("echo x > new.txt")
     copy.copy.repo.environment = {**copy.copy.repo.environment, "PATH": f"{folder}:{os.environ['PATH']}"}

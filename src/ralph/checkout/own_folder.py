@@ -68,7 +68,7 @@ class OwnFolder:
                 *args, index=self.index, work_tree=self.folder, literal=literal, stdin=stdin, borrows=store
             )
             self._index.remember()
-            if done.code >= 0:
+            if not done.was_killed:
                 return done
         raise failed(args, self.folder, done)
 

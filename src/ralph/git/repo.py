@@ -110,7 +110,7 @@ class Repo:
             env["GIT_LITERAL_PATHSPECS"] = "1"
         cwd, argv = work_tree or self.git_dir, ["git", *SEALED, *args]
         done = await capture(argv, cwd=cwd, env=env, stdin=stdin, seconds=seconds, owner=self.owner)
-        if done.code < 0 and args[0] in READS:  # somebody killed it, so it has not answered
+        if done.was_killed and args[0] in READS:  # somebody killed it, so it has not answered
             done = await capture(argv, cwd=cwd, env=env, stdin=stdin, seconds=seconds, owner=self.owner)
         return done
 
