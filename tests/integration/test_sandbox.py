@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -163,7 +164,8 @@ def test_nothing_that_belongs_to_the_machine_can_be_written(box: Box, kind: str)
 
     said = box.run(kind, f"find {places} -maxdepth 3 -type f -writable ! -path '/var/tmp*' 2>/dev/null | {opened}")
 
-    assert said == ""
+    own = re.compile(r"/proc/sys/(fs/mqueue/.*|kernel/(shm.*|msg.*|sem.*|auto_msgmni))")  # of its IPC namespace
+    assert [line for line in said.splitlines() if kind != "bubblewrap" or not own.fullmatch(line)] == []
 
 
 @each
