@@ -23,6 +23,7 @@ from bench import (
     size,
     start,
     table,
+    train,
     verification,
     waiting,
 )
@@ -36,6 +37,7 @@ GROUPS = {
     "output": output.rows,
     "dialects": dialects.rows,
     "parallel": parallel.rows,
+    "train": train.rows,
     "probe": probe.rows,
     "waiting": waiting.rows,
     "verification": verification.rows,

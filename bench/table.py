@@ -26,9 +26,9 @@ class Row:
         return self.measured <= self.limit
 
     def cells(self) -> tuple[str, ...]:
-        aim = "" if self.aim is None else f" (aim {self.aim:g})"
+        aim = "" if self.aim is None else f" (aim {self.aim:.3g})"
         parts = ", ".join(f"{name} {number(value, self.parts_unit)}" for name, value in self.parts.items())
-        limit = f"{self.limit:g}{_gap(self.unit)}{aim}"
+        limit = f"{self.limit:.4g}{_gap(self.unit)}{aim}"
         return (self.what, number(self.measured, self.unit), limit, "ok" if self.ok else "OVER", parts)
 
     def as_json(self) -> dict[str, object]:

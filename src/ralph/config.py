@@ -62,6 +62,13 @@ class GateSetting(ConfigSection):
             "task once one of them has passed; [] means that it always runs."
         ),
     ] = ()
+    needs: Annotated[
+        tuple[Line, ...], "Names of gates that must be green first; while one of them is not, this gate does not run."
+    ] = ()
+    parallel: Annotated[
+        bool | None,
+        "true: it runs beside other gates, in a copy of its own; false: it does not; null: as verify.parallel says.",
+    ] = None
     held_out: Annotated[bool, "true: it runs with held-out files, and agents see neither them nor its output."] = False
     files: Annotated[tuple[Line, ...], "Globs of the held-out files that the gate needs; [] means all of them."] = ()
 
@@ -90,6 +97,20 @@ class Verify(ConfigSection):
         Literal["clean", "slot"],
         "clean: in a fresh checkout of the commit; slot: where the agent worked, shown as in place.",
     ] = "clean"
+    parallel: Annotated[
+        bool | None,
+        "true: all gates run beside one another, each in a copy of its own; false: none does; null: those that say so.",
+    ] = None
+    fail_fast: Annotated[bool, "true: once a required gate is red, no other gate runs any more."] = False
+    rerun: Annotated[
+        int,
+        Bounds(ge=0, le=5),
+        "How often a required gate that is red, and was not red before, runs again to find out whether it is flaky.",
+    ] = 1
+    jobs: Annotated[
+        Annotated[int, Bounds(ge=1, le=1000)] | None,
+        "How many commits are verified at once; null: as many as tasks run in parallel.",
+    ] = None
     require: Annotated[
         Literal["green", "proven"],
         "proven: a task passes only if a test or a gate fails without its work; green: green is enough.",

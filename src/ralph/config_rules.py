@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 from ralph import config_sandbox, validation
@@ -24,6 +25,7 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     yield from _repeated_names(document, "gates")
     yield from _reports(document)
     yield from _held_out(document)
+    yield from _needs(document)
     yield from _acceptance(document)
     yield from _provided(document)
     for where, provider in _providers(document).items():
@@ -125,6 +127,48 @@ def _held_out(document: validation.Json) -> Iterable[str]:
             yield f'gates[{index}].heldOut: needs "verify": {{"where": "clean"}}; agents see what is in their slot'
         if isinstance(gate, dict) and gate.get("files") and not held_out:
             yield f'gates[{index}].files: is used only with "heldOut": true; leave it out'
+
+
+def _needs(document: validation.Json) -> Iterable[str]:
+    """Needs that name no other gate, or lead back to their own gate."""
+    listed = document.get("gates")
+    gates = (
+        [(index, gate) for index, gate in enumerate(listed) if isinstance(gate, dict)]
+        if isinstance(listed, list)
+        else []
+    )
+    names = [name for _, gate in gates if isinstance(name := gate.get("name"), str)]
+    hidden = {gate.get("name") for _, gate in gates if gate.get("heldOut") is True}
+    needs = {name: _texts(gate.get("needs")) for _, gate in gates if isinstance(name := gate.get("name"), str)}
+    for index, gate in gates:
+        if gate.get("heldOut") is True and gate.get("parallel") is True:
+            yield f"gates[{index}].parallel: held-out gates run after all others, one after another; leave it out"
+        for place, wanted in enumerate(_texts(gate.get("needs"))):
+            where = f"gates[{index}].needs[{place}]"
+            if wanted not in names:
+                yield f"{where}: {wanted!r} is not among gates{validation.nearest(wanted, names)}"
+            elif wanted in hidden:
+                yield f"{where}: {wanted!r} is held out, so it runs after this gate"
+            elif circle := _way(needs, wanted, str(gate.get("name"))):
+                yield f"{where}: {' needs '.join(map(repr, (gate.get('name'), *circle)))}, so none of them could run"
+
+
+def _way(needs: Mapping[str, Sequence[str]], start: str, end: str) -> tuple[str, ...]:
+    """The gates that lead from one gate to another by what they need; empty if none do."""
+    ways: deque[tuple[str, ...]] = deque([(start,)])
+    seen = {start}
+    while ways:
+        way = ways.popleft()
+        if way[-1] == end:
+            return way
+        new = [name for name in needs.get(way[-1], ()) if name not in seen]
+        seen.update(new)
+        ways.extend((*way, name) for name in new)
+    return ()
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def _acceptance(document: validation.Json) -> Iterable[str]:

@@ -17,6 +17,7 @@ from tests.instants import killed_at, resumed, states
 
 CASES = int(os.environ.get("RALPH_LANDING_CASES", "14"))
 GATE = "! ls bad-* >/dev/null 2>&1 && ! grep -q '<<<<' shared.txt && test -z \"$(sort shared.txt | uniq -d)\""
+PRINT = "find . -name .git -prune -o -name .ralph -prune -o -type f -print0 | sort -z | xargs -0 sha256sum | sha256sum"
 
 AGENT = r"""
 case "$(cat)" in *"Final Verification"*) echo '<ralph>VERIFIED</ralph>'; exit ;; esac
@@ -78,7 +79,7 @@ class Case:
         project.write("shared.txt", "middle\n")
         project.git("add", "shared.txt")
         project.git("commit", "-qm", "Shared")
-        project.config(GATE, provider={"command": "/bin/sh", "args": [str(agent)]})
+        project.config(f"{GATE} && {PRINT} >> {here}/green", provider={"command": "/bin/sh", "args": [str(agent)]})
         project.stories(*self.stories)
         project.write("app.txt", "staged\n")
         project.git("add", "app.txt")
@@ -165,6 +166,19 @@ def check(project: Project, case: Case) -> None:
     assert set((project.folder / "written").read_text().splitlines()) <= reachable, "all that was written is kept"
 
 
+def check_green(project: Project) -> None:
+    """Each commit that landed work was green as exactly this tree, but for Ralph's own files."""
+    green = (project.folder / "green").read_text().splitlines() if landed(project) else []
+    tree = project.folder / "landed"
+    project.git("worktree", "add", "-q", "--detach", str(tree), "ralph/auth")
+    commits = project.git("log", "--format=%H", "--grep=^Ralph-Attempt: ", "ralph/auth").splitlines()
+    assert len(commits) == len(landed(project))
+    for commit in commits:
+        subprocess.run(["git", "checkout", "-q", commit], cwd=tree, check=True)
+        seen = subprocess.run(["/bin/sh", "-c", PRINT], cwd=tree, capture_output=True, text=True, check=True)
+        assert seen.stdout.strip() in green, commit
+
+
 def check_surroundings(project: Project) -> None:
     assert processes_in(project.folder) == []
     assert list((project.path / ".ralph/run").glob("*/*.attempt.json")) == []
@@ -187,6 +201,7 @@ def test_each_passed_story_is_on_the_branch_once_and_all_other_work_is_kept(proj
     check(project, case)
     assert persons(project) == before
     check_surroundings(project)
+    check_green(project)
 
 
 @pytest.mark.long

@@ -71,7 +71,7 @@ def test_a_gate_that_fails_only_when_two_stories_meet_sends_the_second_back(proj
     project.script(
         does("US-001", "one.txt"),
         {
-            "match": "(?s)ID:.. US-002.*It fails together with work that landed",
+            "match": "(?s)ID:.. US-002.*together with work that landed after the attempt began",
             "write": {"both.txt": "x"},
             "done": True,
         },

@@ -7,11 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from ralph.engine.landing import MAX_CONFLICTS, land, take_turn
+from ralph.engine.coupling import MAX_CONFLICTS
+from ralph.engine.host import LocalHost
+from ralph.engine.landing import landing_of
+from ralph.engine.loop import close
 from ralph.engine.receipts import open_receipts
+from ralph.engine.train import Car
 from ralph.journal.events import GateEnded, Landed
 from ralph.plan.model import TaskState
 from ralph.plan.work import Outcome, Verdict
+from ralph.steps.verify import TOGETHER
 from tests.conftest import Project
 from tests.integration.engine import Engine, engine
 
@@ -21,9 +26,12 @@ TWO = ("One", "Two")
 
 
 async def lands(made: Engine, outcome: Outcome, base: str, *, resumed: bool = False) -> Outcome:
+    """Land work as the loop does when an attempt's steps have ended."""
     work, record = made.work(outcome.work_id), made.record(base, outcome.work_id, outcome.number)
-    async with take_turn(made.run):
-        return await land(made.run, None, work, record, outcome, resumed=resumed)
+    landed_as = await landing_of(made.run, work, record) if resumed else ""
+    car = Car(name=work.id, number=outcome.number, base=base, landed_as=landed_as)
+    with made.run.train(work.line).riding(car):
+        return await close(made.run, LocalHost(run=made.run, car=car), work, record, outcome)
 
 
 async def tree_of(made: Engine, commit: str) -> str:
@@ -88,7 +96,7 @@ def test_work_that_is_red_together_with_what_landed_is_sent_back_and_kept(person
         outcome = await lands(made, made.passed(second, "US-002", verified_tree=await tree_of(made, second)), base)
 
         assert outcome.verdict is Verdict.FAILED
-        assert outcome.reason.startswith("It fails together with work that landed after this attempt began.")
+        assert outcome.reason.endswith(TOGETHER)
         assert await made.tip() == tip
         assert person.git("rev-parse", "refs/ralph/attempts/auth/US-002/1") == second
         assert (made.task("US-002").state, made.task("US-002").failures) == (TaskState.PENDING, 1)

@@ -16,7 +16,7 @@ from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.plan.model import Gate
 from ralph.validation import Mistakes
-from ralph.verify.gate_list import default_gates
+from ralph.verify.gate_list import default_gates, waived
 from ralph.workspace import Workspace
 
 LEAST = {"provider": {"command": "claude"}, "verify": {"default": ["make test"]}}
@@ -51,6 +51,10 @@ def mistakes(**more: Any) -> list[str]:
         ("services", ()),
         ("verify.ui", ()),
         ("verify.timeout", 900),
+        ("verify.jobs", None),
+        ("verify.parallel", None),
+        ("verify.fail_fast", False),
+        ("verify.rerun", 1),
         ("protect", ()),
         ("browser.enabled", True),
         ("browser.executable_path", ""),
@@ -116,6 +120,63 @@ def test_only_paths_inside_of_the_project_can_be_put_into_a_working_copy(key: st
     assert mistakes(worktrees={key: ["fine", path]}) == [f"worktrees.{key}[1]: {path!r} {why}"]
 
 
+def gates(*given: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"name": chr(97 + number), "command": "true", **one} for number, one in enumerate(given)]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (gates({"needs": ["c"]}, {}), ["gates[0].needs[0]: 'c' is not among gates"]),
+        (
+            [{"name": "lint", "command": "true"}, {"name": "test", "command": "true", "needs": ["lind"]}],
+            ["gates[1].needs[0]: 'lind' is not among gates; did you mean 'lint'?"],
+        ),
+        (gates({"needs": ["a"]}), ["gates[0].needs[0]: 'a' needs 'a', so none of them could run"]),
+        (
+            gates({"needs": ["b"]}, {"needs": ["c"]}, {"needs": ["a"]}, {"needs": ["a"]}),
+            [
+                "gates[0].needs[0]: 'a' needs 'b' needs 'c' needs 'a', so none of them could run",
+                "gates[1].needs[0]: 'b' needs 'c' needs 'a' needs 'b', so none of them could run",
+                "gates[2].needs[0]: 'c' needs 'a' needs 'b' needs 'c', so none of them could run",
+            ],
+        ),
+        (
+            gates({"heldOut": True}, {"needs": ["a"]}),
+            ["gates[1].needs[0]: 'a' is held out, so it runs after this gate"],
+        ),
+        (
+            gates({"heldOut": True, "parallel": True}),
+            ["gates[0].parallel: held-out gates run after all others, one after another; leave it out"],
+        ),
+        (gates({"needs": "b"}, {}), ["gates[0].needs: expected a valid array, found text 'b'"]),
+        (gates({"parallel": 1}), ["gates[0].parallel: expected a valid boolean, found number 1"]),
+    ],
+)
+def test_needs_that_cannot_be_met_are_refused(given: list[dict[str, Any]], expected: list[str]) -> None:
+    assert mistakes(gates=given) == expected
+
+
+def test_a_gate_runs_beside_others_if_it_says_so_or_all_do_and_never_in_a_slot() -> None:
+    given = gates({}, {"parallel": True}, {"parallel": False, "needs": ["a"]})
+
+    def parallel(**verify: Any) -> list[bool]:
+        return [gate.parallel for gate in default_gates(parsed(gates=given, verify={"default": [], **verify}))]
+
+    assert parallel() == [False, True, False]
+    assert parallel(parallel=True) == [True, True, False]
+    assert parallel(parallel=False) == [False, False, False]
+    assert parallel(parallel=True, where="slot") == [False, False, False]
+    assert default_gates(parsed(gates=given))[2].needs == ("a",)
+    assert [gate.parallel for gate in default_gates(parsed(verify={"default": ["x"], "parallel": True}))] == [True]
+
+
+def test_nothing_waits_for_a_gate_that_a_person_waived() -> None:
+    given = gates({}, {"needs": ["a"]}, {"needs": ["a", "b"], "required": False})
+    waiving = waived(default_gates(parsed(gates=given)), {"a"})
+    assert [(gate.required, gate.needs) for gate in waiving] == [(False, ()), (True, ()), (False, ("b",))]
+
+
 def test_working_copies_are_set_up_as_the_file_says() -> None:
     given = {"setup": ["uv sync"], "link": ["node_modules"], "copy": [".env.*"], "timeout": 60, "auto": False}
     given |= {"maxGb": 5, "keepDays": 7}
@@ -135,6 +196,18 @@ def test_working_copies_are_set_up_as_the_file_says() -> None:
         ),
         ({"verify": {"default": [], "UI": []}}, "verify.UI: unknown key"),
         ({"maxRetries": 0}, "maxRetries: expected greater than or equal to 1, found number 0"),
+        ({"verify": {"default": [], "rerun": 99}}, "verify.rerun: expected less than or equal to 5, found number 99"),
+        (
+            {"verify": {"default": [], "rerun": -1}},
+            "verify.rerun: expected greater than or equal to 0, found number -1",
+        ),
+        *(
+            (
+                {"verify": {"default": [], "jobs": wrong}},
+                f"verify.jobs: expected greater than or equal to 1, found number {wrong}",
+            )
+            for wrong in (0, -1)
+        ),
         ({"maxRetries": "3"}, "maxRetries: expected a valid integer, found text '3'"),
         ({"maxRetries": True}, "maxRetries: expected a valid integer, found true"),
         ({"provider": {}}, "provider.command: missing, and required"),

@@ -19,7 +19,7 @@ from ralph.frozen import Frozen
 from ralph.git.read import ATTEMPTS
 from ralph.git.repo import Repo
 from ralph.journal import reader
-from ralph.stores import records
+from ralph.stores import last_run, records
 from ralph.workspace import IGNORED, Workspace
 
 OWN_REFS = "refs/ralph"
@@ -145,6 +145,7 @@ async def everything(workspace: Workspace, repos: list[Repo], *, force: bool = F
     for repo in repos:
         found += await _refs(workspace, repo)
     found += [one async for one in _files(workspace, repos) if one.path not in skipped]
+    found += _notes(workspace)
     if force:
         return [replace(one, stays="") for one in found]
     return found
@@ -182,6 +183,13 @@ async def _files(workspace: Workspace, repos: list[Repo]) -> AsyncIterator[Lefto
         elif not _is_remade(path.name) and path not in in_any:
             stays = "no commit contains it"
         yield Leftover(kind="file", name=name, bytes=size, path=path, stays=stays)
+
+
+def _notes(workspace: Workspace) -> Iterator[Leftover]:
+    """Return what Ralph noted of each plan's last run; without it, the gates prove again what the plan says."""
+    folder = last_run.folder(workspace)
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        yield Leftover(kind="file", name=f"{folder.name}/{path.name}", bytes=size_of(path), path=path)
 
 
 def _is_remade(name: str) -> bool:

@@ -38,9 +38,16 @@ def show_task(task: Task) -> None:
         for gate in task.result.gates:
             optional = "" if gate.required else " (waived)" if gate.name in task.waived else " (optional)"
             where = f" · {words.IN_PLACE}" if gate.in_place else ""
-            mark = "✓" if gate.passed else "✗"
             tests = f" · {gate.tests}" if gate.tests else ""
-            say(f"  {mark} {gate.command}{optional}{where} · {words.duration(gate.seconds)}{tests}")
+            how = (
+                " · flaky: red, then green on the same files"
+                if gate.flaky
+                else " · did not run"
+                if gate.not_run
+                else ""
+            )
+            took = words.duration(gate.seconds)
+            say(f"  {words.gate_mark(gate)} {gate.command}{optional}{where} · {took}{tests}{how}")
     for line in task.tried if len(task.tried) > 1 or not task.notes else ():
         say(f"  {words.cut(line, MAX_LINE)}")
     if task.rounds:

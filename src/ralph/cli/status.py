@@ -17,7 +17,7 @@ from ralph.cli.complete import tasks as task_ids
 from ralph.cli.show_task import MAX_LINE, show_pages, show_task
 from ralph.errors import RalphError
 from ralph.git.read import one_moment
-from ralph.journal.reader import Figures, figures, seen_pages
+from ralph.journal.reader import Figures, figures, flaky_gates, seen_pages
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
 from ralph.stores.findings import finding_entries
@@ -74,6 +74,7 @@ def _show_all(workspace: Workspace) -> int:
     if owner:
         say(f"run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
     needs.show(_waiting(found))
+    _show_flaky(workspace)
     for target in found:
         try:
             plan = _plan_of(workspace, target)
@@ -163,6 +164,7 @@ def _is_verified(plan: Plan) -> bool:
 
 def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     needs.show([(target.name, plan)])
+    _show_flaky(workspace)
     say(f"{plan.target}: {plan.description}" if plan.description else plan.target, bold=True)
     say(f"  {_progress(target, plan)}")
     if plan.branch:
@@ -191,6 +193,22 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     cost = spent.summary(workspace.records, target.name)
     if cost:
         say(f"  {cost}", dim=True)
+
+
+def _show_flaky(workspace: Workspace) -> None:
+    """Propose to quarantine required gates that give different answers on the same files."""
+    counts = flaky_gates(workspace.logs)
+    if not counts:
+        return
+    from ralph import config as configuration
+    from ralph.verify.gate_list import default_gates, quarantine
+
+    with suppress(RalphError):
+        config = configuration.load(workspace.root)
+        required = {gate.name for gate in default_gates(config) if gate.required}.union(config.verify.ui)
+        for name in sorted(required.intersection(counts)):
+            if text := quarantine(name, counts[name]):
+                say(f"! {text}", fg="yellow")
 
 
 def _begun(workspace: Workspace, plan: Plan) -> dict[str, str]:
@@ -327,6 +345,7 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
             }
             for spec in plan.specs
         ],
+        "flakyGates": flaky_gates(workspace.logs),
         "figures": _figures_as_json(figures(workspace.logs, target.name)),
         "spent": spent.as_json(workspace.records, target.name),
     }

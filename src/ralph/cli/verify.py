@@ -35,7 +35,7 @@ from ralph.sandbox.sandbox import opened
 from ralph.trust.programs import CHECKS
 from ralph.verify import gates, pages
 from ralph.verify.browser import Browser
-from ralph.verify.gate_list import red
+from ralph.verify.gate_list import missed, red
 from ralph.verify.gates import GateRun
 from ralph.verify.pages import PageVisit, ScreenshotFolder
 from ralph.verify.services import Services
@@ -171,6 +171,7 @@ async def _check(
         environment=gates.gate_environment(config, {}),
         ui_variables=services.variables,
         secrets=secrets,
+        fail_fast=config.verify.fail_fast,
         started=lambda gate: emit(GateStarted(gate=gate.name, command=gate.command)),
         ended=lambda result: emit(GateEnded(result=result)),
     )
@@ -246,6 +247,10 @@ def _explain(checked: SuiteResult) -> None:
     for result in red(checked.results):
         say(f"\n{result.command}: {result.reason}")
         say(f"{result.output}\n→ {result.log}")
+    for result in missed(checked.results):
+        say(f"\n{result.command} did not run: {result.reason}")
+    if checked.left_out:
+        say(f"\n{checked.left_out}")
     if checked.problem:
         say(f"\n{checked.problem}")
     report = pages.explain(checked.pages)
@@ -259,7 +264,9 @@ def _explain(checked: SuiteResult) -> None:
 def _problem(checked: SuiteResult) -> str:
     """The failures as text for an agent."""
     failed = [f"{result.command}: {result.reason}\n{result.output}" for result in red(checked.results)]
-    return "\n\n".join(filter(None, (*failed, checked.problem, pages.explain(checked.pages))))
+    left = [f"{result.command} did not run: {result.reason}" for result in missed(checked.results)]
+    parts = (*failed, *left, checked.problem, pages.explain(checked.pages), checked.left_out)
+    return "\n\n".join(filter(None, parts))
 
 
 def _rows(results: tuple[GateResult, ...]) -> list[dict[str, object]]:
@@ -269,6 +276,7 @@ def _rows(results: tuple[GateResult, ...]) -> list[dict[str, object]]:
             "command": result.command,
             "required": result.required,
             "passed": result.passed,
+            "notRun": result.not_run,
             "seconds": round(result.seconds, 3),
             "reason": result.reason,
             "output": result.output,

@@ -17,6 +17,7 @@ from ralph.journal.events import EvidenceEnded, EvidenceStarted
 from ralph.plan.attempt import Attempt
 from ralph.plan.evidence import Evidence, Proof
 from ralph.plan.model import Gate, GateResult
+from ralph.steps.host import Verified
 from ralph.verify.gate_list import red
 from ralph.verify.junit import TestReport
 from ralph.verify.reports import load_tests, ran_nothing
@@ -27,21 +28,20 @@ if TYPE_CHECKING:
 MAX_NAMES = 20
 
 
-async def weigh(
-    run: Run, attempt: Attempt, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
-) -> Proof:
+async def weigh(run: Run, attempt: Attempt, verified: Verified, redefining: Collection[str]) -> Proof:
     """Return the evidence for green work; run gates without it only if nothing is known about them.
 
     `redefining` are the work's files that change what the gates' commands lead to.
     """
+    results = verified.results
     if not any(result.required for result in results):
         return Proof(evidence=Evidence.UNVERIFIED)
     if run.config.verify.where == IN_PLACE:  # its gates need what only the slot has
         return Proof(evidence=Evidence.REGRESSION_ONLY)
     assert run.branch, "what is verified is on a branch"
     began = time.monotonic()
-    base = await run.branch.repo.tree_of(attempt.base)
-    without = await _without_work(run, attempt, base, commit, results, redefining)
+    base = await run.branch.repo.tree_of(verified.base)
+    without = await _without_work(run, attempt, base, verified, redefining)
     names = proven_by(results, without, run.known_results(base))
     if attempt.acceptance and attempt.acceptance.gates.intersection(names):  # no report names the tests
         names = (*names, *attempt.acceptance.paths)
@@ -59,12 +59,12 @@ async def weigh(
 
 
 async def _without_work(
-    run: Run, attempt: Attempt, base: str, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
+    run: Run, attempt: Attempt, base: str, verified: Verified, redefining: Collection[str]
 ) -> tuple[GateResult, ...]:
     """Return gate results for the base with the work's tests and gate definitions in it, up to the first red one."""
     assert run.branch, "what is verified is on a branch"
     repo = run.branch.repo
-    work = await repo.tree_of(commit)
+    work = await repo.tree_of(verified.commit)
     changed = [change for change in await changes_between(repo, base, work) if change.path not in run.own]
     tests = [
         change.path for change in changed if change.new_mode != NOTHING and _is_test(attempt, change.path, repo.prefix)
@@ -75,11 +75,11 @@ async def _without_work(
     known = run.known_results(tree)
     names = {result.name for result in known}
     missing = tuple(
-        gate for gate in _telling(attempt.gates, results) if gate.name not in names or _is_own(gate, attempt)
+        gate for gate in _telling(attempt.gates, verified.results) if gate.name not in names or _is_own(gate, attempt)
     )
     if missing and not red(known):
         run.emit(EvidenceStarted(work=attempt.work.id, attempt=attempt.number, tests=len(tests)))
-        made = repo.write_commit(tree, (attempt.base,), f"{attempt.work.id}: the base with the tests of the work")
+        made = repo.write_commit(tree, (verified.base,), f"{attempt.work.id}: the base with the tests of the work")
         known += await run.verifier.quietly(made, missing, f"{attempt.label}-evidence", until_red=True)
         run.before[tree] = known
     return known
@@ -113,7 +113,8 @@ def proven_by(
     was_red = {result.name: result for result in red(without) if not ran_nothing(result)}
     found: list[str] = []
     for result in work:
-        old = was_red.get(result.name) if result.passed and result.required else None
+        is_sure = result.passed and result.required and not result.flaky
+        old = was_red.get(result.name) if is_sure else None
         if old:
             earlier = next((one for one in base if one.name == result.name), None)
             found += _tests(result, old, earlier) or [result.name]

@@ -11,6 +11,7 @@ from contextlib import (
     nullcontext,
 )
 from dataclasses import field, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,11 +24,13 @@ from ralph.engine.acceptance_prompts import prompt_for
 from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.containment import around_agent, around_gate, is_contained
+from ralph.engine.coupling import count_conflict
 from ralph.engine.evidence import weigh
 from ralph.engine.integrity import concerns
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.race import Racer
 from ralph.engine.run import Run
+from ralph.engine.train import Car, Coupling
 from ralph.frozen import Frozen
 from ralph.git.repo import Repo
 from ralph.journal.events import AgentSpoke, AgentStarted, Event
@@ -41,6 +44,7 @@ from ralph.plan.work import ContractResult, FileTexts, StepSpec, Work
 from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.protect.protection import Protection, ProtectionScope
+from ralph.steps.host import Verified
 from ralph.stores import lock
 from ralph.stores.held_out import HeldOutStore, lay
 from ralph.verify.gates import GateRun
@@ -61,6 +65,7 @@ class LocalHost(Frozen):
     slot: int = 0
     repo: Repo | None = None  # the person's repository, when nothing is built
     racer: Racer | None = None  # the attempt that runs here now, if it may be ended alone
+    car: Car | None = None  # the work of its attempt on the merge train
     private: Path | None = None  # the logs of an agent whose words no other agent may read
 
     @property
@@ -233,20 +238,51 @@ class LocalHost(Frozen):
     def known_green(self, tree: str) -> tuple[GateResult, ...] | None:
         return self.run.verified.get(tree)
 
-    async def verify(self, attempt: Attempt, commit: str) -> SuiteResult:
-        in_place = self.config.verify.where == IN_PLACE
-        with nullcontext() if in_place or not self.copy else set_aside(self.copy.folder):
-            return await self.run.verifier.check(
-                commit,
-                attempt.gates,
-                attempt.label,
-                work=attempt.work.id,
-                attempt=attempt.number,
-                task=attempt.task,
-                ui=attempt.number,
-                slot=self.copy,
-                protected=attempt.acceptance.paths if attempt.acceptance else (),
-            )
+    async def verify(self, attempt: Attempt, commit: str) -> Verified:
+        is_in_place = self.config.verify.where == IN_PLACE
+        with nullcontext() if is_in_place or not self.copy else set_aside(self.copy.folder):
+            races = bool(self.racer and self.racer.rivals)
+            if self.car and not self.car.landed_as and attempt.work.rides_early and not is_in_place and not races:
+                return await self._ride(self.car, attempt, commit)
+            suite = await self._check(attempt, commit, attempt.label)
+            return Verified(suite=suite, commit=commit, base=attempt.base)
+
+    async def _ride(self, car: Car, attempt: Attempt, commit: str) -> Verified:
+        numbers = count(1)
+
+        async def check(coupling: Coupling) -> SuiteResult:
+            number = next(numbers)
+            label = f"{attempt.label}-again{number}" if number > 1 else attempt.label
+            suite = await self._check(attempt, coupling.commit, label)
+            if not suite.reason:
+                self.run.verified[await self.tree_of(coupling.commit)] = suite.results
+            return suite
+
+        arrival = await self.run.train(attempt.work.line).verify(car, commit, check)
+        coupling, suite = arrival.coupling, arrival.result or SuiteResult(results=())
+        conflict = coupling.conflict
+        is_too_often = bool(conflict) and count_conflict(self.run, attempt.work)
+        return Verified(
+            suite=suite,
+            commit=coupling.commit,
+            base=coupling.base,
+            is_merged=coupling.is_merged,
+            conflict=conflict,
+            is_too_often=is_too_often,
+        )
+
+    async def _check(self, attempt: Attempt, commit: str, label: str) -> SuiteResult:
+        return await self.run.verifier.check(
+            commit,
+            attempt.gates,
+            label,
+            work=attempt.work.id,
+            attempt=attempt.number,
+            task=attempt.task,
+            ui=attempt.number,
+            slot=self.copy,
+            protected=attempt.acceptance.paths if attempt.acceptance else (),
+        )
 
     def note_claim(self, work: str, kind: NeedKind) -> bool:
         is_first = (work, kind) not in self.run.claims
@@ -259,13 +295,11 @@ class LocalHost(Frozen):
     def fails_as_before(self, results: tuple[GateResult, ...]) -> bool:
         return self.run.red_before.is_unchanged(results)
 
-    async def audit(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> tuple[Concern, ...]:
-        return await concerns(self.run, attempt, commit, results)
+    async def audit(self, attempt: Attempt, commit: str, verified: Verified) -> tuple[Concern, ...]:
+        return await concerns(self.run, attempt, commit, verified)
 
-    async def evidence(
-        self, attempt: Attempt, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
-    ) -> Proof:
-        return await weigh(self.run, attempt, commit, results, redefining)
+    async def evidence(self, attempt: Attempt, verified: Verified, redefining: Collection[str]) -> Proof:
+        return await weigh(self.run, attempt, verified, redefining)
 
     @contextmanager
     def command_run(self, attempt: Attempt, label: str) -> Iterator[GateRun]:

@@ -19,7 +19,8 @@ from ralph.git.trees import LINK, NOTHING, changes_between, entries_at
 from ralph.plan.acceptance_tests import AcceptanceFile
 from ralph.plan.attempt import Attempt
 from ralph.plan.evidence import Concern, ConcernKind
-from ralph.plan.model import Gate, GateResult
+from ralph.plan.model import Gate
+from ralph.steps.host import Verified
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
@@ -29,11 +30,8 @@ MAX_FILES = 5_000
 """Changed files that are read; work that changes more is generated, and its tests are among the first by name."""
 
 
-async def concerns(run: Run, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> tuple[Concern, ...]:
-    """Return what the work may have weakened about the checks, in the project's own paths.
-
-    `results` are what the gates said about the work.
-    """
+async def concerns(run: Run, attempt: Attempt, commit: str, verified: Verified) -> tuple[Concern, ...]:
+    """Return what the work may have weakened about the checks, in the project's own paths."""
     assert run.branch, "what is verified is on a branch"
     repo = run.branch.repo
     begun = attempt.acceptance.commit if attempt.acceptance else attempt.base
@@ -43,7 +41,7 @@ async def concerns(run: Run, attempt: Attempt, commit: str, results: tuple[GateR
         return ()
     after = await entries_at(repo, work, (one.path for one in changed if _is_file(one.new_mode)))
     blobs = {path: entry.name for path, entry in after.items() if entry}
-    observed = await observe(run, attempt, await repo.tree_of(attempt.base), results)
+    observed = await observe(run, attempt, verified)
     reader = _BaseReader(repo, base)
     return await asyncio.to_thread(_audit, reader, changed, blobs, attempt, observed)
 

@@ -1,4 +1,4 @@
-"""Landing: commits passed work and its state together on the branch, after verifying exactly that tree."""
+"""Landing: commits passed work and its state together on the branch, once the gates have seen exactly that tree."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from dataclasses import replace
 
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER, commit_message
+from ralph.engine.coupling import count_conflict, merged, same_code
 from ralph.engine.host import LocalHost
 from ralph.engine.receipts import Landing, add_missing, model_asked_for, receipt_of
 from ralph.engine.run import Run
 from ralph.engine.settle import settle
-from ralph.errors import RalphError
+from ralph.engine.train import Coupling
 from ralph.git.read import attempt_ref
 from ralph.git.trees import changes_between
 from ralph.journal.events import Landed, Noted
 from ralph.plan.attempt import Record
 from ralph.plan.work import Outcome, Verdict, Work
+from ralph.steps.verify import TOGETHER
+from ralph.verify.suite import SuiteResult
 
-MAX_CONFLICTS = 5
 MAX_TRIES = 3
-MAX_CONFLICT_TEXT = 3_000
 
 
 @asynccontextmanager
@@ -40,53 +41,116 @@ async def _reclaim(run: Run, branch: TargetBranch) -> None:
         run.emit(Noted(text=f"{text} and kept the other commit in {kept}.", warning=True))
 
 
-async def land(
-    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
-) -> Outcome:
-    """Land an attempt's work on the branch or send it back, and update the plan. The caller must hold the turn."""
-    branch = run.branch
-    assert branch is not None, "work that lands has a branch"
-    done = await _landed_as(branch, work, record) if resumed else ""
-    if done:  # the branch says that it had landed before the run was killed
-        tree = await branch.repo.tree_of(done)
-        outcome = await _verify_again(run, host, work, record, outcome, tree, record.base, has_moved=False)
-        if outcome.verdict is Verdict.INTERRUPTED:
-            return outcome
-        await add_missing(run, branch, Landing(work=work, record=record, outcome=outcome, commit=done, tree=tree))
-        _settled(run, work, replace(outcome, commit=_named(work, done)))
-        return replace(outcome, commit=done)
+def can_land(work: Work, outcome: Outcome) -> bool:
+    """Return whether an attempt has made something that lands."""
+    return outcome.verdict is Verdict.PASSED and work.lands and bool(outcome.commit)
+
+
+async def arrive(run: Run, host: LocalHost, work: Work, record: Record, outcome: Outcome) -> Outcome:
+    """Have passed work verified as the tree that it lands as, after everything ahead of it; return the outcome there.
+
+    The caller must not hold the turn: other attempts are verified at the same time.
+    """
+    branch, car = run.branch, host.car
+    assert branch and car, "work that lands has a branch, and rides the train"
+    if car.landed_as:
+        return outcome
+
+    async def check(coupling: Coupling) -> SuiteResult:
+        seen = outcome.verified_tree
+        tree = await branch.repo.tree_of(coupling.commit)
+        if not _has_gates(work) or tree in run.verified or (seen and await same_code(run, branch, seen, tree)):
+            return SuiteResult(results=outcome.gates)
+        return await _verified(run, host, work, record, coupling.commit)
+
+    train = run.train(work.line)
+    arrival = await host.interrupt.interruptible(train.arrive(car, outcome.commit, check))
+    if arrival is None:
+        return replace(outcome, verdict=Verdict.INTERRUPTED)
+    coupling, result = arrival.coupling, arrival.result
+    if result is None:
+        verdict = Verdict.FAILED if count_conflict(run, work) else Verdict.CONFLICTED
+        return replace(outcome, verdict=verdict, reason=coupling.conflict)
+    if result.reason:
+        reason = f"{result.reason}\n\n{TOGETHER}" if coupling.is_merged else result.reason
+        return replace(outcome, verdict=Verdict.FAILED, reason=reason, gates=result.results)
+    if not _has_gates(work):
+        return outcome
+    return replace(outcome, gates=result.results, verified_tree=await branch.repo.tree_of(coupling.commit))
+
+
+async def land(run: Run, host: LocalHost, work: Work, record: Record, outcome: Outcome) -> Outcome | None:
+    """Land an attempt's work on the branch and update the plan; return None if the branch is not what it arrived at.
+
+    The caller must hold the turn.
+    """
+    branch, car = run.branch, host.car
+    assert branch and car, "work that lands has a branch, and rides the train"
+    if car.landed_as:
+        return await _landed_before(run, host, work, record, outcome, car.landed_as)
+    car.commit = outcome.commit
     for _ in range(MAX_TRIES):
         tip = await branch.tip(work.line)
-        together, tree = await _bring_together(run, host, work, record, outcome, tip)
-        if together.verdict is not Verdict.PASSED:
-            if together.verdict is not Verdict.INTERRUPTED:
-                await _keep(branch, work, record, outcome)
-                run.save(settle(run.plan, work, together, run.workflow.policy))
-            return together
+        tree, conflicts = await merged(run, branch, car, tip)
+        if conflicts or (_has_gates(work) and not await same_code(run, branch, outcome.verified_tree, tree)):
+            break
         if not await _changes_code(run, branch, tree, tip):
-            await _keep(branch, work, record, outcome)
-            settled = _settled(run, work, replace(together, commit=await _earlier(run, branch, work)))
+            await branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
+            settled = _settled(run, work, replace(outcome, commit=await _earlier(run, branch, work)))
             await run.commit_state()
+            run.train(work.line).land(car)
             return settled
-        is_merged = tree != await branch.repo.tree_of(outcome.commit)
-        reverified = is_merged and together.gates is not outcome.gates
+        reverified = _has_gates(work) and not await same_code(
+            run, branch, await branch.repo.tree_of(outcome.commit), tree
+        )
         async with run.ahead:
-            commit = await _advance(run, branch, work, record, together, tree, tip, reverified=reverified)
+            commit = await _advance(run, branch, work, record, outcome, tree, tip, reverified=reverified)
         if commit:
+            run.train(work.line).land(car)
             run.emit(Landed(work=work.id, attempt=record.number, commit=commit))
-            return replace(together, commit=commit)
+            return replace(outcome, commit=commit)
         await _reclaim(run, branch)
-    raise RalphError(f"Another process keeps moving {branch.name}.", remedy="Stop that process, then run again.")
+    run.train(work.line).uncouple(car)
+    return None
 
 
-async def _landed_as(branch: TargetBranch, work: Work, record: Record) -> str:
+async def _landed_before(
+    run: Run, host: LocalHost, work: Work, record: Record, outcome: Outcome, commit: str
+) -> Outcome:
+    """Settle work that had landed before the run was killed, after the gates have seen it again."""
+    assert run.branch
+    tree = await run.branch.repo.tree_of(commit)
+    if _has_gates(work):
+        checked = await run.interrupt.interruptible(_verified(run, host, work, record, commit))
+        if checked is None:
+            return replace(outcome, verdict=Verdict.INTERRUPTED)
+        verdict = Verdict.FAILED if checked.reason else outcome.verdict
+        outcome = replace(outcome, verdict=verdict, reason=checked.reason, gates=checked.results)
+    await add_missing(run, run.branch, Landing(work=work, record=record, outcome=outcome, commit=commit, tree=tree))
+    _settled(run, work, replace(outcome, commit=_named(work, commit)))
+    return replace(outcome, commit=commit)
+
+
+def _has_gates(work: Work) -> bool:
+    """Return whether gates judge some work; none judge a set-up."""
+    return any(spec.type == "verify" for spec in work.steps)
+
+
+async def _verified(run: Run, host: LocalHost, work: Work, record: Record, commit: str) -> SuiteResult:
+    """Run the gates on a commit that contains an attempt's work."""
+    task, number = run.plan.find(work.id), record.number
+    label, gates = f"{work.id}-{number}-landing", run.gates(task)
+    return await run.verifier.check(
+        commit, gates, label, work=work.id, attempt=number, task=task, ui=number, slot=host.copy
+    )
+
+
+async def landing_of(run: Run, work: Work, record: Record) -> str:
     """Return the commit with which an attempt had landed before the run was killed; "" if it had not."""
+    branch = run.branch
+    assert branch, "work that lands has a branch"
     line = f"{TRAILER}: {record.target}/{work.id}/{record.number}"
     return await branch.repo.has_line(record.base, await branch.tip(work.line), line)
-
-
-async def _keep(branch: TargetBranch, work: Work, record: Record, outcome: Outcome) -> None:
-    await branch.repo.keep(attempt_ref(record.target, work.id, record.number), outcome.commit)
 
 
 async def _changes_code(run: Run, branch: TargetBranch, tree: str, tip: str) -> bool:
@@ -115,71 +179,6 @@ def _named(work: Work, commit: str) -> str:
 def _settled(run: Run, work: Work, outcome: Outcome) -> Outcome:
     run.save(settle(run.plan, work, outcome, run.workflow.policy))
     return outcome
-
-
-async def _bring_together(
-    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, tip: str
-) -> tuple[Outcome, str]:
-    """Merge the work with the branch; return the outcome there and the merged tree."""
-    assert run.branch
-    repo = run.branch.repo
-    tree = work_tree = await repo.tree_of(outcome.commit)
-    has_moved = False
-    if record.base != tip:
-        fork = await repo.merge_base(record.base, tip)
-        before, after = await repo.tree_of(fork), await repo.tree_of(tip)
-        has_moved = any(change.path not in run.own for change in await changes_between(repo, before, after))
-        squashed = repo.write_commit(tree, (record.base,), "What an attempt made")
-        tree, conflicts = await repo.merged(tip, squashed)
-        code = [path for path in conflicts if path not in run.own]
-        if code:
-            run.conflicts[work.id] = run.conflicts.get(work.id, 0) + 1
-            free = run.conflicts[work.id] <= MAX_CONFLICTS
-            reason = await _conflict(run, tip, tree, code)
-            return replace(outcome, verdict=Verdict.CONFLICTED if free else Verdict.FAILED, reason=reason), ""
-    if tree in run.verified or (not has_moved and outcome.verified_tree == work_tree):
-        return outcome, tree
-    return await _verify_again(run, host, work, record, outcome, tree, tip, has_moved=has_moved), tree
-
-
-async def _verify_again(
-    run: Run,
-    host: LocalHost | None,
-    work: Work,
-    record: Record,
-    outcome: Outcome,
-    tree: str,
-    tip: str,
-    *,
-    has_moved: bool,
-) -> Outcome:
-    """Run the gates on a tree that they have not seen yet and return the resulting outcome."""
-    assert run.branch
-    if not any(spec.type == "verify" for spec in work.steps):
-        return outcome  # this is a set-up and has no gates
-    commit = run.branch.repo.write_commit(tree, (tip,), f"{work.id}, attempt {record.number}: merged with the branch")
-    task = run.plan.find(work.id)
-    label, gates, number = f"{work.id}-{record.number}-landing", run.gates(task), record.number
-    slot = host.copy if host else None
-    checked = await run.interrupt.interruptible(
-        run.verifier.check(commit, gates, label, work=work.id, attempt=number, task=task, ui=number, slot=slot)
-    )
-    if checked is None:
-        return replace(outcome, verdict=Verdict.INTERRUPTED)
-    if not checked.reason:
-        return replace(outcome, gates=checked.results)
-    reason = checked.reason
-    if has_moved:
-        reason = f"It fails together with work that landed after this attempt began. {reason}"
-    return replace(outcome, verdict=Verdict.FAILED, reason=reason, gates=checked.results)
-
-
-async def _conflict(run: Run, tip: str, tree: str, paths: list[str]) -> str:
-    assert run.branch
-    both = await run.branch.repo.git("diff-tree", "-p", tip, tree, "--", *paths)
-    both = run.secrets.text(both.encode(errors="replace").decode())
-    shown = both if len(both) <= MAX_CONFLICT_TEXT else both[: MAX_CONFLICT_TEXT - 1] + "…"
-    return f"It conflicts with work that landed after this attempt began, in {', '.join(paths)}:\n\n{shown}"
 
 
 async def _advance(

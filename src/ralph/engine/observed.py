@@ -10,6 +10,7 @@ from ralph.audit.observed import GateCounts, Observed
 from ralph.config import IN_PLACE
 from ralph.plan.attempt import Attempt
 from ralph.plan.model import Gate, GateResult
+from ralph.steps.host import Verified
 from ralph.verify.counts import ran_in_log
 from ralph.verify.reports import load_tests
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
     from ralph.engine.run import Run
 
 
-async def observe(run: Run, attempt: Attempt, base: str, results: tuple[GateResult, ...]) -> Observed:
+async def observe(run: Run, attempt: Attempt, verified: Verified) -> Observed:
     """Compare what is known of the gates that are green on the work; run those with a report on the base if need be."""
-    green = {result.name: result for result in results if result.passed}
+    green = {result.name: result for result in verified.results if result.passed}
     reports = {name: report for name, result in green.items() if (report := load_tests(result.report))}
     wanted = [gate for gate in attempt.gates if gate.name in reports and not gate.held_out]
-    known = {result.name: result for result in reversed(await _on_base(run, attempt, base, wanted))}
+    known = {result.name: result for result in reversed(await _on_base(run, attempt, verified.base, wanted))}
     then = {name: report for name in reports if name in known and (report := load_tests(known[name].report))}
     return Observed(
         before=frozenset().union(*(report.ran for report in then.values())),
@@ -34,12 +35,14 @@ async def observe(run: Run, attempt: Attempt, base: str, results: tuple[GateResu
 
 async def _on_base(run: Run, attempt: Attempt, base: str, wanted: list[Gate]) -> tuple[GateResult, ...]:
     """Return the results of the gates on the base."""
-    known = run.known_results(base)
+    assert run.branch, "what is verified is on a branch"
+    tree = await run.branch.repo.tree_of(base)
+    known = run.known_results(tree)
     have = {result.name for result in known if result.report}
     for gate in wanted if run.config.verify.where != IN_PLACE else ():
         if gate.name not in have:
-            known = (*await run.verifier.quietly(attempt.base, (gate,), f"{attempt.label}-base"), *known)
-            run.before[base] = known
+            known = (*await run.verifier.quietly(base, (gate,), f"{attempt.label}-base"), *known)
+            run.before[tree] = known
     return known
 
 

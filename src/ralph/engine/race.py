@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -40,6 +41,7 @@ class Race:
 
     racers: tuple[Racer, ...] = ()
     running: list[Racer] = field(default_factory=list)
+    arriving: asyncio.Lock = field(default_factory=asyncio.Lock)  # the first that arrives may land; the others wait
 
     @classmethod
     def begin(cls, run: Run, work: Work) -> Race:

@@ -24,12 +24,16 @@ class RedBefore:
     """How gates failed before the attempts, and how often in a row attempts have failed in just that way."""
 
     failures: dict[str, str] = field(default_factory=dict)  # by the gate's name
+    red: set[str] = field(default_factory=set)  # by name, also if their failure cannot be compared
     times: int = 0
 
     def learn(self, results: Iterable[GateResult]) -> None:
         """Remember how gates fail on the branch."""
         for result in results:
             self.failures.pop(result.name, None)
+            if result.not_run:
+                continue
+            (self.red.discard if result.passed else self.red.add)(result.name)
             failure = "" if result.passed else failure_of(result)
             if failure:
                 self.failures[result.name] = failure
@@ -39,6 +43,7 @@ class RedBefore:
         for result in results:
             if result.passed:  # agents can make it pass
                 self.failures.pop(result.name, None)
+                self.red.discard(result.name)
         bad = red(results)
         is_same = bool(bad) and all(self.failures.get(result.name) == failure_of(result) for result in bad)
         self.times = self.times + 1 if is_same else 0

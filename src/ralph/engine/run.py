@@ -47,6 +47,7 @@ from ralph.workspace import Workspace
 if TYPE_CHECKING:  # methods import what only attempts need: a plan that is complete starts without it
     from ralph.checkout.working_copy import WorkingCopy
     from ralph.engine.acceptance import AcceptanceDesk
+    from ralph.engine.train import Train
     from ralph.engine.verification import Verifier
     from ralph.protect.guard import Guard
     from ralph.provision.destination import Destination
@@ -112,6 +113,7 @@ class Run:
     sandbox: Sandbox | None = None  # around everything that is not Ralph's own, once there is work to do
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
+    _trains: dict[str, Train] = field(default_factory=dict)
     _verifier: Verifier | None = None
     _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to provided files that were already reported
     _found: Dependency | None = None  # the dependency folders of the person's checkout, as last seen
@@ -151,8 +153,14 @@ class Run:
             from ralph.engine.verification import Verifier
 
             assert self.branch, "only work on a branch is verified"
-            self._verifier = Verifier(self, self.jobs)
+            self._verifier = Verifier(self, self.config.verify.jobs or self.jobs)
         return self._verifier
+
+    def train(self, line: str) -> Train:
+        """Return the merge train to a line, or to the branch."""
+        from ralph.engine.coupling import train_to
+
+        return self._trains.get(line) or self._trains.setdefault(line, train_to(self, line))
 
     @cached_property
     def acceptance(self) -> AcceptanceDesk:
@@ -364,7 +372,8 @@ class Run:
         """Return what this run knows of the gates on a tree, whether they were green or not."""
         known = self.verified.get(tree, ())
         names = {result.name for result in known}
-        return (*known, *(result for result in self.before.get(tree, ()) if result.name not in names))
+        more = (result for result in self.before.get(tree, ()) if result.name not in names)
+        return tuple(result for result in (*known, *more) if not result.not_run)
 
     async def commit_state(self) -> None:
         """Commit the plan alone, after the state changed without any work."""

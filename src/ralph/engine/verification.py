@@ -6,9 +6,11 @@ With `verify.where: "slot"` the gates run in the agent's working copy instead, a
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,10 +19,11 @@ from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE
 from ralph.engine.containment import around_gate, around_setup
+from ralph.engine.flaky_gates import gate_seconds, propose_quarantine, reruns
 from ralph.engine.held_out import laid
 from ralph.engine.ui_pages import ui_work
 from ralph.git.parse import literal
-from ralph.journal.events import Confided, GateEnded, GateStarted, Noted, ServiceStarted
+from ralph.journal.events import Confided, GateEnded, GateRepeated, GateStarted, Noted, ServiceStarted
 from ralph.plan.model import Gate, GateResult, Task
 from ralph.stores import records
 from ralph.verify.gates import GateRun, called, describe, gate_environment, run_all
@@ -31,6 +34,9 @@ from ralph.verify.suite import SuiteResult, check
 
 if TYPE_CHECKING:
     from ralph.engine.run import Run
+
+MORE_COPIES = max(4, os.cpu_count() or 1)
+"""How many gates of a run may have a copy of their own at once, besides one for each commit."""
 
 
 def _ignore(_: object) -> None:
@@ -67,6 +73,20 @@ class ProtectedFilesWatch:
         text = f"A gate broke the rules: it changed protected files ({', '.join(sorted(self.touched))})."
         return replace(checked, problem="\n\n".join(filter(None, (text, checked.problem))))
 
+    async def renew(self, run: Run) -> None:
+        """Make the copy as it was before its first gate."""
+        await self._check()
+        await self.copy.clean()
+        await self.copy.restore()
+        await run.restore_provided(self.copy)
+
+    @asynccontextmanager
+    async def other(self, copy: WorkingCopy) -> AsyncIterator[ProtectedFilesWatch]:
+        """Yield the watch of another copy of the same files; what is changed there counts here."""
+        watch = ProtectedFilesWatch(copy, self.globs, self.touched)
+        yield watch
+        await watch._check()
+
     async def _check(self) -> None:
         self.touched.update(await self.copy.altered(self.globs))
 
@@ -81,6 +101,7 @@ class Verifier:
     _in_slots: dict[Path, GateEnvironment] = field(default_factory=dict)
     _made: int = 0
     _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    _more: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MORE_COPIES))  # for parallel gates
     _services: asyncio.Lock = field(default_factory=asyncio.Lock)  # ports are fixed: one UI check at a time
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
@@ -114,10 +135,13 @@ class Verifier:
         async with self._in_slot(commit, slot) if is_in_place else self.clean_copy(commit) as where:
             watch = ProtectedFilesWatch(where.copy, protect)
             gate_run = self.gate_run(where, label, work, attempt)
+            if work:  # before the first attempt, everything that can be known is of use
+                fail_fast = self.run.config.verify.fail_fast
+                gate_run = replace(gate_run, fail_fast=fail_fast, reruns=partial(reruns, self.run))
             if is_in_place:
                 gate_run = replace(gate_run, in_place=True)
             else:
-                gate_run = replace(gate_run, fresh=watch.fresh, lay=self._layer(where, watch))
+                gate_run = self._in_clean_copy(gate_run, where, watch, commit)
             made = ui_work(self.run, where.services, task, work, ui) if ui >= 0 else None
             if made is None:
                 return await watch.judge(await check(gates, gate_run))
@@ -131,16 +155,13 @@ class Verifier:
         self, commit: str, gates: tuple[Gate, ...], label: str, *, until_red: bool = False
     ) -> tuple[GateResult, ...]:
         """Run gates on a commit that no agent made. They decide nothing about any work, so no event reports them."""
-        results: tuple[GateResult, ...] = ()
         async with self.clean_copy(commit) as where:
             watch = ProtectedFilesWatch(where.copy, ())
-            quiet = replace(self.gate_run(where, label), started=_ignore, ended=_ignore, confide=None)
-            quiet = replace(quiet, fresh=watch.fresh, lay=self._layer(where, watch))
-            for number, gate in enumerate(gates, 1):
-                results += await run_all((gate,), quiet, first=number)
-                if until_red and not results[-1].passed:
-                    break
-        return results
+            made = self._in_clean_copy(self.gate_run(where, label), where, watch, commit)
+            quiet = replace(made, started=_ignore, ended=_ignore, confide=None, fail_fast=until_red)
+            alone = (replace(gate, needs=()) for gate in gates)  # each shows something by itself
+            results = await run_all(alone, quiet)
+        return tuple(result for result in results if not result.not_run)
 
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
         """Open the pages of UI work at a commit, for screenshots only."""
@@ -150,10 +171,28 @@ class Verifier:
                 await clean.services.prepare()
                 await visit_pages(made.visit, clean.services.url)
 
+    def _in_clean_copy(
+        self, gate_run: GateRun, where: GateEnvironment, watch: ProtectedFilesWatch, commit: str
+    ) -> GateRun:
+        return replace(
+            gate_run,
+            fresh=watch.fresh,
+            renew=partial(watch.renew, self.run),
+            beside=partial(self._beside, commit, gate_run.label, watch),
+            lay=self._layer(where, watch),
+            seconds=gate_seconds(self.run),
+        )
+
     @asynccontextmanager
-    async def clean_copy(self, commit: str) -> AsyncIterator[GateEnvironment]:
+    async def _beside(self, commit: str, label: str, watch: ProtectedFilesWatch) -> AsyncIterator[GateRun]:
+        """Yield where one more gate runs on the same commit at the same time."""
+        async with self.clean_copy(commit, self._more) as where, watch.other(where.copy) as own:
+            yield self._in_clean_copy(self.gate_run(where, label), where, own, commit)
+
+    @asynccontextmanager
+    async def clean_copy(self, commit: str, turns: asyncio.Semaphore | None = None) -> AsyncIterator[GateEnvironment]:
         """Yield a copy with the files of one commit and the files that Ralph provides, nothing else."""
-        async with self._turns:
+        async with turns or self._turns:
             clean = self._free.pop() if self._free else await self._make_clean()
             try:
                 with self.run.temporary() as temporary:
@@ -265,6 +304,14 @@ class Verifier:
         def started(gate: Gate) -> None:
             run.emit(GateStarted(work=work, attempt=attempt, gate=gate.name, command=gate.command))
 
+        def repeated(result: GateResult) -> None:
+            run.emit(GateRepeated(work=work, attempt=attempt, result=result))
+
+        def ended(result: GateResult) -> None:
+            run.emit(GateEnded(work=work, attempt=attempt, result=result))
+            if result.flaky:
+                propose_quarantine(run, result)
+
         def confide(result: GateResult) -> None:
             if not result.passed:
                 text = f"{called(result)}: {describe(result).splitlines()[0]}\nfor you only: {result.log}"
@@ -278,7 +325,8 @@ class Verifier:
             environment=gate_environment(run.config, variables),
             secrets=run.secrets,
             started=started,
-            ended=lambda result: run.emit(GateEnded(work=work, attempt=attempt, result=result)),
+            ended=ended,
+            repeated=repeated,
             confide=confide,
             within=around_gate(run, copy.folder, temporary=Path(variables["TMPDIR"]), services=services),
         )

@@ -166,6 +166,14 @@ class GateEnded(AttemptEvent):
     result: GateResult
 
 
+class GateRepeated(AttemptEvent):
+    """A gate was red, and runs again on the same files to find out whether it is flaky."""
+
+    work: str = ""
+    attempt: int = 0
+    result: GateResult
+
+
 class Confided(AttemptEvent):
     """Something for the person at the terminal that no file may contain: why a held-out gate failed."""
 
@@ -262,6 +270,13 @@ class TaskBlocked(AttemptEvent):
     ref: str
     need: str = ""  # the kind of decision that a person must make; empty: none
     gate: str = ""  # the gate that it is about
+
+
+class Coupled(AttemptEvent):
+    """Its gates run on its work together with what lands before it, which is verified at the same time."""
+
+    ahead: tuple[str, ...]  # the tasks that have not landed yet
+    again: bool = False  # work ahead of it dropped out after its gates had begun
 
 
 class Landed(AttemptEvent):

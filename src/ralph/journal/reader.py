@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from ralph import safe_files
 from ralph.frozen import Frozen
 from ralph.journal.decode import JournalEntry, decode
 from ralph.journal.encode import MAX_LINE
-from ralph.journal.events import AgentStarted, AttemptEnded, PageChecked, Reviewed, RunEnded, RunStarted
+from ralph.journal.events import AgentStarted, AttemptEnded, GateEnded, PageChecked, Reviewed, RunEnded, RunStarted
 from ralph.plan.model import Finding, is_in_place
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, WorkKind
@@ -24,6 +25,8 @@ GREEN = (Verdict.PASSED, Verdict.HELD, Verdict.REOPENED)  # a review follows onl
 REFUSED = tuple(verdict.value for verdict in (Verdict.FAILED, Verdict.UNFINISHED, Verdict.BLOCKED))
 RUN = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}")
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
+NEWEST = 100
+"""How many of a gate's answers show whether it is flaky."""
 
 
 class PastAttempt(Frozen):
@@ -143,6 +146,28 @@ def last_ending(logs: Path, target: str) -> tuple[str, str]:
 
 def _contradicts(known: PastAttempt | None, event: AttemptEnded) -> bool:
     return bool(known and known.commit and known.verdict in REFUSED and event.verdict in GREEN)
+
+
+def flaky_gates(logs: Path) -> dict[str, int]:
+    """Return how many of each gate's last answers were flaky, over all runs of the project; gates without are absent.
+
+    A gate that was repaired leaves the list in time, because only its newest answers count.
+    """
+    answers: dict[str, deque[bool]] = {}
+    known = runs(logs)
+    if not any(_says(run, b'"flaky": true') for run in known):
+        return {}
+    for run in known:
+        for entry in events(run, "gate_ended"):
+            if isinstance(entry.event, GateEnded) and not entry.event.result.not_run:
+                result = entry.event.result
+                answers.setdefault(result.name, deque(maxlen=NEWEST)).append(result.flaky)
+    return {name: sum(flaky) for name, flaky in answers.items() if any(flaky)}
+
+
+def _says(run: Path, mark: bytes) -> bool:
+    with safe_files.open_old(run / FILE) as file:
+        return any(mark in line for line in bounded_lines(file))
 
 
 class SeenPage(Frozen):

@@ -8,6 +8,10 @@ from enum import Enum
 
 from ralph.frozen import Frozen
 from ralph.plan.evidence import Evidence
+from ralph.plan.findings import Finding as Finding
+from ralph.plan.findings import PageFinding as PageFinding
+from ralph.plan.findings import PageResult as PageResult
+from ralph.plan.findings import Severity as Severity
 from ralph.plan.usage import Usage
 from ralph.text import one_line
 
@@ -48,6 +52,8 @@ class Gate(Frozen):
     report: str = ""  # a glob of the JUnit reports that it writes; empty: only its exit code is known
     pass_with_no_tests: bool = False  # it can pass although its report has no test that ran
     tasks: tuple[str, ...] = ()  # plans, tasks (`plan/task`) or tags that it is about; empty: it always runs
+    needs: tuple[str, ...] = ()  # names of gates that must be green before it runs
+    parallel: bool = False  # it may run beside others, in a copy of its own
     held_out: HeldOut | None = None  # None: agents may see it
 
     def is_about(self, plan: Plan, task: Task) -> bool:
@@ -63,6 +69,11 @@ class Gate(Frozen):
         """Return whether it runs: always, for what it is about, and for everything once a part of that has passed."""
         passed = (one for one in plan if one.state is TaskState.PASSED)
         return not self.tasks or any(self.is_about(plan, one) for one in (*passed, *((task,) if task else ())))
+
+    @property
+    def own_name(self) -> str:
+        """Its name in the configuration."""
+        return self.held_out.name if self.held_out else self.name
 
     @property
     def runs(self) -> str:
@@ -86,63 +97,13 @@ class GateResult(Frozen):
     held_out: bool = False  # agents do not see it, so that its reason and output say little
     tests: str = ""  # what its report counted, such as "40 passed, 2 failed"; empty: it has none
     report: str = ""  # the file in the logs with the results of its tests by name
+    flaky: bool = False  # it was red and then green on the same files
+    not_run: bool = False  # why is its reason; it is neither green nor red
 
 
 def is_in_place(gates: Iterable[GateResult]) -> bool:
     """Return whether any of them ran in the agent's working copy."""
     return any(gate.in_place for gate in gates)
-
-
-class Severity(Enum):
-    """How serious a reviewer's finding is."""
-
-    CRITICAL = "critical"  # wrong behaviour, data loss or a security hole
-    MAJOR = "major"  # a criterion is not met, or something important is missing
-    MINOR = "minor"  # it could be better
-
-
-class Finding(Frozen):
-    """One problem that a reviewer found."""
-
-    severity: Severity
-    problem: str
-    file: str = ""  # empty: it is not about one file
-    line: int | None = None
-    remedy: str = ""
-
-    def __str__(self) -> str:
-        """Format the finding on one line."""
-        where = f" {self.file}:{self.line}" if self.file and self.line else f" {self.file}" if self.file else ""
-        remedy = f" → {self.remedy}" if self.remedy else ""
-        return " ".join(f"{self.severity.value}{where}: {self.problem}{remedy}".split())
-
-
-class PageFinding(Frozen):
-    """A problem with a page."""
-
-    page: str  # as the criterion names it
-    kind: str  # status, load, request, console, exception, banner, overlay, blank, crash
-    text: str
-    screenshot: str = ""
-
-    @property
-    def line(self) -> str:
-        return f"{self.page} · {self.kind} · {self.text}"
-
-
-class PageResult(Frozen):
-    """One page and what a browser found there."""
-
-    page: str
-    url: str
-    seconds: float
-    status: int | None = None  # None: there was no response
-    findings: tuple[PageFinding, ...] = ()
-    screenshot: str = ""  # relative to the project root, if it is below it
-
-    @property
-    def passed(self) -> bool:
-        return not self.findings
 
 
 class Acceptance(Frozen):

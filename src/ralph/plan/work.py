@@ -126,6 +126,16 @@ class Work(Frozen):
         return self.kind in (WorkKind.TASK, WorkKind.FINISH) or any(spec.type == "git-commit" for spec in self.steps)
 
     @property
+    def is_reviewed(self) -> bool:
+        """Whether an agent judges the work besides the gates."""
+        return any(spec.type in ("review", "role") for spec in self.steps)
+
+    @property
+    def rides_early(self) -> bool:
+        """Whether its gates run on the merge train; reviewed work gets on after the review, which takes its time."""
+        return self.lands and not self.closes and not self.is_reviewed
+
+    @property
     def can_race(self) -> bool:
         """Whether several agents can attempt it at the same time: its work lands, and is no part of the plan itself."""
         return self.kind is WorkKind.TASK and self.lands and not self.duties

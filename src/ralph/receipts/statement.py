@@ -161,6 +161,8 @@ def _test_result(subject: Subject, gate: GateResult, tests: TestNames | None) ->
             "required": gate.required,
             "seconds": round(gate.seconds, 3),
             "inPlace": gate.in_place,
+            **({"flaky": True} if gate.flaky else {}),
+            **({"notRun": gate.reason[:MAX_COMMAND]} if gate.not_run else {}),
             **({"tests": gate.tests} if gate.tests else {}),
         },
     }

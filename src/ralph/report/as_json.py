@@ -94,6 +94,8 @@ def _gate(gate: GateResult) -> dict[str, object]:
         "command": gate.command,
         "passed": gate.passed,
         "required": gate.required,
+        "flaky": gate.flaky,
+        "notRun": gate.not_run,
         "seconds": round(gate.seconds, 3),
         "reason": gate.reason,
         "tests": gate.tests or None,

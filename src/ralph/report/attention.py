@@ -59,6 +59,9 @@ def _about(facts: TaskFacts) -> Iterator[str]:
         yield f"passed {words.without(task)}, which you waived"
     if result.evidence is Evidence.REGRESSION_ONLY:
         yield "regression-only: nothing fails without this work, so no test shows that it does what it should"
+    for gate in result.gates:
+        if gate.flaky:
+            yield f"the gate `{gate.name}` was flaky: red, then green on the same files"
     if result.in_place:
         yield "its gates ran where the agent worked, not on the commit"
     if facts.no_page:

@@ -109,7 +109,7 @@ def _cells(facts: TaskFacts) -> tuple[str, ...]:
         str(summary.tried(facts) or ""),
         words.duration(facts.spent.seconds) if facts.spent.seconds else "",
         escaped(summary.usage_of(facts.spent.usage)),
-        "<br>".join(f"{'✓' if gate.passed else '✗'} {code(gate.name)}" for gate in gates),
+        "<br>".join(f"{words.gate_mark(gate)} {code(gate.name)}{' (flaky)' if gate.flaky else ''}" for gate in gates),
         escaped(summary.size(facts.change)) if facts.change else "",
         code(commit) if commit else "",
     )

@@ -148,7 +148,7 @@ def _attempt(attempt: AttemptHistory) -> Iterator[str]:
     if attempt.reason:
         yield f"<p>{_text(words.first_line(attempt.reason))}</p>"
     for gate in attempt.gates:
-        mark, red = ("✓", "") if gate.passed else ("✗", ' class="red"')
+        mark, red = words.gate_mark(gate), "" if gate.passed else ' class="red"'
         counted = f" · {gate.tests}" if gate.tests else ""
         line = (
             f"{mark} {gate.name} · {words.duration(gate.seconds)}{counted}{f' · {gate.reason}' if gate.reason else ''}"

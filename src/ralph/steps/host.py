@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.config import Config, NamedProvider, Provider
+from ralph.frozen import Frozen
 from ralph.journal.events import Event
 from ralph.plan.acceptance_tests import AcceptanceTests
 from ralph.plan.attempt import Attempt
@@ -25,6 +26,21 @@ from ralph.verify.suite import SuiteResult
 
 if TYPE_CHECKING:
     from ralph.steps.recorder import Recorder
+
+
+class Verified(Frozen):
+    """What the gates said about an attempt's work, and of which commit."""
+
+    suite: SuiteResult
+    commit: str  # what they ran on: the work, with everything that lands before it
+    base: str  # the same without the work
+    is_merged: bool = False  # other code has landed, or lands first, since the attempt began
+    conflict: str = ""  # why the work cannot be merged with that; no gate has run
+    is_too_often: bool = False  # it has conflicted so often that it costs an attempt
+
+    @property
+    def results(self) -> tuple[GateResult, ...]:
+        return self.suite.results
 
 
 class AcceptanceTable(Protocol):
@@ -182,8 +198,8 @@ class Host(Protocol):
         """Return the gate results for exactly this tree, if the gates have already passed it."""
         ...
 
-    async def verify(self, attempt: Attempt, commit: str) -> SuiteResult:
-        """Run the attempt's gates on a clean checkout of a commit."""
+    async def verify(self, attempt: Attempt, commit: str) -> Verified:
+        """Run the attempt's gates on a clean checkout of its work, or of its work with what lands before it."""
         ...
 
     def note_claim(self, work: str, kind: NeedKind) -> bool:
@@ -198,13 +214,11 @@ class Host(Protocol):
         """Take note of an attempt's gates; return whether all that are red fail as before the first attempt, again."""
         ...
 
-    async def audit(self, attempt: Attempt, commit: str, results: tuple[GateResult, ...]) -> tuple[Concern, ...]:
+    async def audit(self, attempt: Attempt, commit: str, verified: Verified) -> tuple[Concern, ...]:
         """Find out what the work may have weakened about the checks, and which tests its gates ran no longer."""
         ...
 
-    async def evidence(
-        self, attempt: Attempt, commit: str, results: tuple[GateResult, ...], redefining: Collection[str]
-    ) -> Proof:
+    async def evidence(self, attempt: Attempt, verified: Verified, redefining: Collection[str]) -> Proof:
         """Find out what shows that green work does what it should: does anything fail without it?
 
         `redefining` are files that change what the gates' commands lead to; a gate must not prove its own change.

@@ -10,6 +10,7 @@ from ralph.plan.evidence import Evidence, Proof
 from ralph.plan.model import GateResult, Need, NeedKind
 from ralph.plan.work import Verdict, listed
 from ralph.steps.base import Context, Step
+from ralph.steps.host import Verified
 from ralph.steps.way_out import dispute_in, judge_dispute
 from ralph.steps.weakened import Weakened, sort_by_consequence
 from ralph.verify.gate_list import red
@@ -20,6 +21,7 @@ UNPROVEN = (
     "All gates are green, but they are green without your change too, so nothing shows that it works. "
     "Write a test that fails without your change and passes with it. The gates must run it."
 )
+TOGETHER = "The gates ran on this work together with work that landed after the attempt began."
 REDEFINED = "Your change also alters what the gates run, which may be why; if the task does not need that, take it back"
 
 
@@ -34,33 +36,41 @@ class VerifyStep(Step):
         said = dispute_in(context.record.steps)
         undone = host.logs / f"{context.label}-undone-by-gates"
         async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
-            checked = await host.verify(attempt, commit)
-            weakened = await self._audit(context, commit, checked.results)
+            verified = await host.verify(attempt, commit)
+            if verified.conflict:
+                verdict = Verdict.FAILED if verified.is_too_often else Verdict.CONFLICTED
+                return replace(self.failed(verified.conflict), verdict=verdict, commit=commit, final=True)
+            checked = verified.suite
+            weakened = await self._audit(context, commit, verified)
             is_green = not checked.reason and not weakened.reason
             is_weighed = is_green and context.task and not said
-            proof = await host.evidence(attempt, commit, checked.results, weakened.redefining) if is_weighed else None
+            proof = await host.evidence(attempt, verified, weakened.redefining) if is_weighed else None
         if not checked.results and not checked.pages and not checked.problem:
             context.note("No gates are configured: the work is unverified.", warning=True)
         no_page = self._say_unseen(context)
-        reason = "\n\n".join(filter(None, (protection.violations.reason("A gate"), weakened.reason, checked.reason)))
-        waiting = self._waiting(context, said, checked.results, by_gates=reason == explain(checked.results))
+        broken = protection.violations.reason("A gate")
+        reason = "\n\n".join(filter(None, (broken, weakened.reason, checked.reason)))
+        by_gates = bool(reason) and not broken and not weakened.reason and checked.fails_by_gates_alone
+        waiting = self._waiting(context, said, checked.results, by_gates=by_gates)
         if waiting:
             return replace(waiting, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         if reason:
             left_out = next((result.left_out for result in reversed(context.record.steps) if result.left_out), ())
             hint = f"\n\nNot in the commit, so the gates did not see it: {', '.join(left_out)}." if left_out else ""
+            hint += f"\n\n{TOGETHER}" if verified.is_merged and checked.reason else ""
             result = self.failed(reason + hint)
             return replace(result, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         unproven = self._unproven(context, proof, weakened)
-        result = self.failed(unproven) if unproven else replace(self._green(context, weakened), verified_tree=tree)
+        seen = await host.tree_of(verified.commit)
+        result = self.failed(unproven) if unproven else replace(self._green(context, weakened), verified_tree=seen)
         result = replace(result, gates=checked.results, commit=commit, no_page=no_page, concerns=weakened.concerns)
         return replace(result, evidence=proof.evidence, proven_by=proof.proven_by) if proof else result
 
-    async def _audit(self, context: Context, commit: str, results: tuple[GateResult, ...]) -> Weakened:
+    async def _audit(self, context: Context, commit: str, verified: Verified) -> Weakened:
         """Find out what the work may have weakened about the checks, and what follows from that."""
         if context.task is None:
             return Weakened()
-        found = await context.host.audit(context.attempt, commit, results)
+        found = await context.host.audit(context.attempt, commit, verified)
         if not found:
             return Weakened()
         settings, approved = context.host.config.integrity, context.task.approved if context.task else ()
@@ -98,8 +108,7 @@ class VerifyStep(Step):
 
     def _green(self, context: Context, weakened: Weakened) -> StepResult:
         """Return the result of green work: held for a person's approval, unless a reviewer sees it anyway."""
-        is_reviewed = any(spec.type in ("review", "role") for spec in context.work.steps)
-        if not weakened.held or is_reviewed:
+        if not weakened.held or context.work.is_reviewed:
             return self.passed()
         reason = listed("Its gates are green, but a person must approve what it changed about them", weakened.held)
         need = Need(kind=NeedKind.APPROVAL, why=reason.split("\n", 1)[0], concerns=weakened.held)

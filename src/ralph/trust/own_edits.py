@@ -95,16 +95,27 @@ def _commits(root: Path, path: str, since: str) -> set[str]:
 
 
 def _writers(root: Path, path: str, blob: str, since: str) -> set[str]:
-    """Return every commit that gave a file this content, besides those up to `since`: the person may have committed what somebody else had written.
+    """Return every commit that gave a file this content, besides those up to `since`.
 
-    After `git merge --squash`, for one, it is in a commit of the person's own.
+    The person may have committed what somebody else had written, as after `git merge --squash`.
     """
     if not blob:
         return set()
     fetched = ["FETCH_HEAD"] if git_read.head(root, "FETCH_HEAD") else []
     before = [f"^{since}"] if since and git_read.head(root, since) else []
     where = ("--exclude=refs/ralph/*", "--all", "--reflog", *fetched, *before)
-    listed = _ask(root, "log", "--format=%H", "-m", "--raw", "--no-abbrev", f"--find-object={blob}", *where, "--", path)
+    listed = _ask(
+        root,
+        "log",
+        "--format=%H",
+        "-m",
+        "--raw",
+        "--no-abbrev",
+        f"--find-object={blob}",
+        *where,
+        "--",
+        f":(literal){path}",
+    )
     entries = re.split(r"^(?=[0-9a-f]{40,64}$)", listed, flags=re.MULTILINE)
     return {
         commit

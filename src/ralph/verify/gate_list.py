@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 
-from ralph.config import Config, GateSetting
+from ralph.config import IN_PLACE, Config, GateSetting
 from ralph.plan.model import Gate, GateResult, HeldOut, Tells
 
+MANY = 3
+"""Flaky answers after which Ralph proposes not to require a gate."""
 UNNAMED = "held-out check"
 """The name of every held-out gate about which agents learn nothing."""
 
@@ -29,6 +31,8 @@ def _gate(gate: GateSetting, config: Config) -> Gate:
         report=gate.report,
         pass_with_no_tests=gate.pass_with_no_tests,
         tasks=gate.tasks,
+        needs=gate.needs,
+        parallel=_is_parallel(gate.parallel, config),
     )
     if not gate.held_out:
         return made
@@ -40,14 +44,45 @@ def _gate(gate: GateSetting, config: Config) -> Gate:
 
 def simple_gates(commands: Iterable[str], config: Config) -> tuple[Gate, ...]:
     """Return commands as gates that are named after themselves."""
-    return tuple(Gate(name=command, command=command, timeout=config.verify.timeout) for command in commands)
+    parallel = _is_parallel(None, config)
+    return tuple(
+        Gate(name=command, command=command, timeout=config.verify.timeout, parallel=parallel) for command in commands
+    )
+
+
+def _is_parallel(own: bool | None, config: Config) -> bool:
+    """Return whether a gate runs beside others; gates in a slot share its files, so they never do."""
+    wanted = config.verify.parallel
+    return wanted is not False and config.verify.where != IN_PLACE and bool(wanted if own is None else own)
 
 
 def waived(gates: Iterable[Gate], names: Collection[str]) -> tuple[Gate, ...]:
-    """Return the gates; those that a person has waived are not required."""
-    return tuple(replace(gate, required=False) if gate.name in names else gate for gate in gates)
+    """Return the gates; those that a person has waived are not required, and no other gate needs them."""
+    if not names:
+        return tuple(gates)
+    return tuple(
+        replace(
+            gate,
+            required=gate.required and gate.name not in names,
+            needs=tuple(name for name in gate.needs if name not in names),
+        )
+        for gate in gates
+    )
 
 
 def red(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
-    """Return the required gates that did not pass."""
-    return tuple(result for result in results if result.required and not result.passed)
+    """Return the required gates that ran and did not pass."""
+    return tuple(result for result in results if result.required and not result.passed and not result.not_run)
+
+
+def missed(results: Iterable[GateResult]) -> tuple[GateResult, ...]:
+    """Return the required gates that did not run; nothing passes without them."""
+    return tuple(result for result in results if result.required and result.not_run)
+
+
+def quarantine(name: str, times: int) -> str:
+    """Return what Ralph proposes about a gate that was flaky so many times; "" if that is not often."""
+    if times < MANY:
+        return ""
+    how = '"required": false in gates of ralph.config.json makes it a warning'
+    return f"The gate {name} was flaky {times} times. Repair it, or quarantine it: {how}."

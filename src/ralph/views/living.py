@@ -10,17 +10,21 @@ from ralph.views import words
 from ralph.views.lines import Clock, columns, say, stamped
 
 HEARTBEAT = 60.0
+NARROWEST = 15
+"""How many columns each of several activities gets at least."""
 
 
 @dataclass
 class Activity:
-    """One piece of work in progress."""
+    """Something that a piece of work does now."""
 
+    work: str
     what: str
     since: float
     heard: float
     said: str = ""
     until: float | None = None  # when a wait ends
+    brief: str = ""  # in fewer words, beside others
 
 
 class LivingLine:
@@ -31,27 +35,33 @@ class LivingLine:
         self._clock = clock
         self._is_terminal = sys.stdout.isatty()
         self._live = self._is_terminal and not quiet and not clock.is_past and os.environ.get("TERM") != "dumb"
-        self._doing: dict[str, Activity] = {}
+        self._doing: dict[tuple[str, str], Activity] = {}
         self._shown = False
         self._beat = clock.seconds()
         self.at = ""  # the progress of the whole run
 
-    def begin(self, work: str, what: str, *, ends_in: float | None = None) -> None:
-        """Show what a piece of work does; with `ends_in`, how much longer it takes instead of how long it took."""
+    def begin(self, work: str, what: str, *, part: str = "", brief: str = "", ends_in: float | None = None) -> None:
+        """Show what a piece of work does; with `ends_in`, how much longer it takes instead of how long it took.
+
+        `part` tells apart what it does at the same time.
+        """
         now = self._clock.seconds()
         if not self._doing:
             self._beat = now
-        self._doing[work] = Activity(what, since=now, heard=now, until=None if ends_in is None else now + ends_in)
+        until = None if ends_in is None else now + ends_in
+        self._doing[work, part] = Activity(work, what, since=now, heard=now, until=until, brief=brief)
         self._draw()
 
     def hear(self, work: str, said: str) -> None:
-        doing = self._doing.get(work)
+        doing = self._doing.get((work, ""))
         if doing:
             doing.heard, doing.said = self._clock.seconds(), said
             self._draw()
 
-    def end(self, work: str) -> None:
-        self._doing.pop(work, None)
+    def end(self, work: str, part: str | None = None) -> None:
+        """Stop showing one part of a piece of work, or all of it."""
+        for key in [key for key in self._doing if key == (work, key[1] if part is None else part)]:
+            del self._doing[key]
 
     def end_all(self) -> None:
         self._doing.clear()
@@ -61,8 +71,8 @@ class LivingLine:
             self._draw()
         elif self._doing and not self._quiet and self._clock.seconds() - self._beat >= HEARTBEAT:
             self._beat = self._clock.seconds()
-            for work, doing in self._doing.items():
-                text = f"    … {self._name(work)}{doing.what}, {self._so_far(doing)}"
+            for doing in self._doing.values():
+                text = f"    … {self._name(doing.work)}{doing.what}, {self._so_far(doing)}"
                 say(text if self._is_terminal else stamped(text, self._clock.of_day()))
 
     def clear(self) -> None:
@@ -81,13 +91,20 @@ class LivingLine:
 
     def _now(self) -> str:
         if len(self._doing) > 1:
-            return " · ".join(f"{work} {doing.what} {self._elapsed(doing)}" for work, doing in self._doing.items())
+            room = max(columns() // len(self._doing) - 10, NARROWEST)  # a time and a separator follow
+            shown = (f"{self._who(doing.work)}{doing.brief or doing.what}" for doing in self._doing.values())
+            times = map(self._elapsed, self._doing.values())
+            return " · ".join(f"{words.cut(text, room)} {time}" for text, time in zip(shown, times, strict=True))
         (doing,) = self._doing.values()
         said = f" · {doing.said}" if doing.said else ""
         return f"{doing.what}, {self._elapsed(doing)}{said}"
 
     def _name(self, work: str) -> str:
-        return f"{work}: " if len(self._doing) > 1 else ""
+        return f"{work}: " if self._who(work) else ""
+
+    def _who(self, work: str) -> str:
+        """Return whose activity it is, if several pieces of work are at work."""
+        return f"{work} " if len({doing.work for doing in self._doing.values()}) > 1 else ""
 
     def _so_far(self, doing: Activity) -> str:
         if doing.until is not None:

@@ -47,8 +47,9 @@ def _gates(gates: tuple[GateResult, ...]) -> str:
 
 def _marks(gates: tuple[GateResult, ...]) -> str:
     return ", ".join(
-        f"{'✓' if gate.passed else '✗'} {gate.name}"
+        f"{words.gate_mark(gate)} {gate.name}"
         f"{'' if gate.required else ' (optional)'}{f' ({words.IN_PLACE})' if gate.in_place else ''}"
+        f"{' (flaky)' if gate.flaky else ''}"
         for gate in gates
     )
 

@@ -14,7 +14,8 @@ from ralph.journal.events import Event
 from ralph.plan.evidence import Evidence
 from ralph.plan.model import NeedKind, TaskState, is_in_place
 from ralph.plan.work import Ending, Verdict, WorkKind
-from ralph.views import sandbox, words
+from ralph.views import judgements, sandbox, words
+from ralph.views.gate_lines import GateLines
 from ralph.views.lines import Clock, say, stamped
 from ralph.views.living import LivingLine
 from ralph.views.spent import used
@@ -44,6 +45,7 @@ class TerminalView:
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
             **dict.fromkeys((e.SandboxChosen, e.HostRefused), partial(sandbox.show, self._line)),
+            **{kind: partial(show, self._line) for kind, show in judgements.SHOWN.items()},
             e.BaselineStarted: self._baseline_started,
             e.BaselineEnded: self._baseline_ended,
             e.AttemptStarted: self._attempt_started,
@@ -54,12 +56,7 @@ class TerminalView:
             e.Learned: self._learned,
             e.Undone: self._undone,
             e.ServiceStarted: self._service_started,
-            e.GateStarted: self._gate_started,
-            e.GateEnded: self._gate_ended,
-            e.Confided: self._confided,
-            e.Reviewed: self._reviewed,
-            e.AcceptanceReady: self._acceptance_ready,
-            e.Ruled: self._ruled,
+            **GateLines(self._line, self._living, self._name).handlers,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
@@ -67,7 +64,6 @@ class TerminalView:
             e.TaskBlocked: self._task_blocked,
             e.SpecClosed: self._spec_closed,
             e.Waited: self._waited,
-            e.Audited: self._audited,
             e.EvidenceStarted: self._evidence_started,
             e.EvidenceEnded: self._evidence_ended,
             e.RunEnded: self._run_ended,
@@ -198,35 +194,6 @@ class TerminalView:
     def _service_started(self, event: e.ServiceStarted) -> None:
         self._line(f"    service {event.service} answers at {event.ready} · {words.duration(event.seconds)}")
 
-    def _gate_started(self, event: e.GateStarted) -> None:
-        self._living.begin(self._name(event), f"gate {event.command}")
-
-    def _gate_ended(self, event: e.GateEnded) -> None:
-        self._living.end(self._name(event))
-        result = event.result
-        name = result.command if result.name == result.command else f"{result.name}: {result.command}"
-        where = f" · {words.IN_PLACE}" if result.in_place else ""
-        if result.passed:
-            self._line(f"    ✓ {name}{where} · {words.duration(result.seconds)}", fg="green")
-        else:
-            optional, colour = ("", "red") if result.required else (" · optional, only a warning", "yellow")
-            took = words.duration(result.seconds)
-            self._line(f"    ✗ {name}{where} · {took} · {result.reason}{optional}", fg=colour)
-            for line in words.telling(result.output):
-                self._line(f"        {words.cut(line, 150)}", dim=True)
-
-    def _confided(self, event: e.Confided) -> None:
-        for line in event.text.splitlines():
-            self._line(f"        {words.cut(line, 300)}", fg="yellow")
-
-    def _audited(self, event: e.Audited) -> None:
-        for text in event.failed:
-            self._line(f"    ✗ weakens the checks: {words.cut(text, 200)}", fg="red")
-        for text in event.held:
-            self._line(f"    ! needs approval: {words.cut(text, 200)}", fg="yellow")
-        for text in event.told:
-            self._line(f"    note: {words.cut(text, 200)}", dim=True)
-
     def _evidence_started(self, event: e.EvidenceStarted) -> None:
         self._living.begin(self._name(event), "gates without this work")
 
@@ -237,20 +204,6 @@ class TerminalView:
             self._line(f"    ✓ {text}", fg="green")
         else:
             self._line(f"    {text}", dim=True)
-
-    def _acceptance_ready(self, event: e.AcceptanceReady) -> None:
-        text = words.cut(words.acceptance(event.files, event.red, event.agent, is_new=event.is_new), 300)
-        self._line(f"    ✓ {text}", fg="green")
-
-    def _ruled(self, event: e.Ruled) -> None:
-        self._line(f"    ↺ the acceptance tests are {event.tests}: {words.cut(event.reason, 200)}", fg="yellow")
-
-    def _reviewed(self, event: e.Reviewed) -> None:
-        good = event.verdict == "qualified"
-        mark, colour = ("✓", "green") if good else ("↺", "yellow")
-        self._line(f"    {mark} review: {event.verdict} · {words.cut(words.first_line(event.summary), 200)}", fg=colour)
-        for finding in event.findings:
-            self._line(f"        {words.cut(str(finding), 300)}", fg=words.SEVERITY_COLOURS[finding.severity])
 
     def _page_checked(self, event: e.PageChecked) -> None:
         result = event.result
@@ -290,6 +243,7 @@ class TerminalView:
             case Verdict.PASSED:
                 where = f", {event.evidence.value}" if event.evidence else ""
                 where += f", {words.IN_PLACE}" if is_in_place(event.gates) else ""
+                where += f", {words.flaky(event.gates)}" if words.flaky(event.gates) else ""
                 text = {
                     WorkKind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
                     WorkKind.REVIEW: "the final verification agreed",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterable
 
 from ralph.plan.evidence import Evidence
-from ralph.plan.model import Acceptance, Severity, Task, TaskState
+from ralph.plan.model import Acceptance, GateResult, Severity, Task, TaskState
 from ralph.plan.usage import Usage
 
 ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
@@ -133,7 +134,17 @@ def how(task: Task) -> str:
         return ""
     evidence = task.result.evidence
     where = IN_PLACE if task.result.in_place else ""
-    return ", ".join(filter(None, (evidence.value if evidence else "", where, without(task))))
+    return ", ".join(filter(None, (evidence.value if evidence else "", where, flaky(task.result.gates), without(task))))
+
+
+def flaky(gates: Iterable[GateResult]) -> str:
+    """The gates that were red and then green on the same files."""
+    names = [f"`{gate.name}`" for gate in gates if gate.flaky]
+    return f"flaky {', '.join(names)}" if names else ""
+
+
+def gate_mark(gate: GateResult) -> str:
+    return "–" if gate.not_run else "✓" if gate.passed else "✗"
 
 
 def without(task: Task) -> str:

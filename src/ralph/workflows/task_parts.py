@@ -59,6 +59,8 @@ def result_kind(name: str, when: str, summary: Field, gates: str, gate: str, req
         own("seconds", SECONDS),
         own("in_place", FLAG, about="Set by Ralph: it ran where the agent worked.", when_set=True),
         own("held_out", FLAG, about="Set by Ralph: agents do not see it.", when_set=True),
+        own("flaky", FLAG, about="Set by Ralph: it was red, then green on the same files.", when_set=True),
+        own("not_run", FLAG, about="Set by Ralph: it did not run.", when_set=True),
         own("tests", about="Set by Ralph: what its report counted.", when_set=True),
     )
     return Nullable(
