@@ -171,6 +171,20 @@ def test_nothing_that_belongs_to_the_machine_can_be_written(box: Box, kind: str)
     assert [line for line in said.splitlines() if kind != "bubblewrap" or not own.fullmatch(line)] == []
 
 
+@bubblewrap
+def test_a_program_cannot_ask_another_one_in_the_home_folder_to_act_for_it(box: Box) -> None:
+    """Docker Desktop, for one, listens there, and is root on the machine."""
+    with socket.socket(socket.AF_UNIX) as outside, socket.socket(socket.AF_UNIX) as projects:
+        for each_one, path in ((outside, box.home / "s"), (projects, box.root / "s")):
+            each_one.bind(str(path))
+            each_one.listen()
+        asks = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print('reached')"
+        said = [box.run("bubblewrap", f'python3 -c "{asks}" {path} 2>&1') for path in (box.home / "s", box.root / "s")]
+
+    assert "reached" not in said[0] and "ConnectionRefused" in said[0]
+    assert said[1] == "reached\n", "a database of the project's"
+
+
 @each
 def test_no_disk_and_no_console_can_be_opened(box: Box, kind: str) -> None:
     """A disk has every file in it, a console is the screen of somebody, and root may open both."""

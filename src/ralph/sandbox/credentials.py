@@ -38,6 +38,8 @@ SOCKETS = (
     "/run/screen", "/run/tmux", "/run/initctl",
 )  # fmt: skip
 """Sockets through which a program could have another one act for it, outside of the sandbox."""
+LISTENING = Path("/proc/net/unix")
+ACCEPTS = 1 << 16
 JOBS = ("/var/spool/cron", "/var/spool/at")
 
 
@@ -51,6 +53,22 @@ def credentials(home: Path) -> tuple[Path, ...]:
         *map(Path, (*SOCKETS, *JOBS)),
         runtime,
     )
+
+
+def listening_sockets(home: Path, project: Path) -> Iterator[Path]:
+    """Yield the sockets in the home folder behind which a program of the person's waits, but those of the project.
+
+    A read-only view does not keep anybody from connecting, and what waits there may act as the person: Docker Desktop,
+    an editor, an agent with keys.
+    """
+    try:
+        lines = LISTENING.read_text(errors="surrogateescape").splitlines()[1:]
+    except OSError:
+        return  # this system does not list them
+    for fields in (line.split(maxsplit=7) for line in lines):
+        path = Path(fields[7]) if len(fields) > 7 and int(fields[3], 16) & ACCEPTS else Path()
+        if path.is_relative_to(home.resolve()) and not path.is_relative_to(project.resolve()):
+            yield path
 
 
 def _places(home: Path, name: str) -> set[Path]:

@@ -17,7 +17,7 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.sandbox.backends import Backend, choose
 from ralph.sandbox.caches import known_caches
-from ralph.sandbox.credentials import credentials
+from ralph.sandbox.credentials import credentials, listening_sockets
 from ralph.sandbox.forwarder import PORT
 from ralph.sandbox.paths import leads_astray, readable, writable
 from ralph.sandbox.permissions import Network, Permissions, is_there
@@ -153,7 +153,7 @@ def prepared(config: Config, workspace: Workspace, states: Sequence[Path]) -> Sa
     return Sandbox(
         backend=backend,
         caches=known_caches(os.environ) if caches is None else writable("sandbox.caches", caches, home, kept),
-        hidden=(*credentials(home), *states, data_folder(), cache_folder()),
+        hidden=(*credentials(home), *listening_sockets(home, workspace.root), *states, data_folder(), cache_folder()),
         shown=(*_needed(workspace, home), *readable("sandbox.readable", settings.readable, home, kept[1:3])),
     )
 
