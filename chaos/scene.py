@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.processes import belonging, send
@@ -23,6 +23,9 @@ HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 RALPH = BIN / "ralph"
 GATE = "! ls bad-* >/dev/null 2>&1 && ! grep -q '<<<<' shared.txt && test -z \"$(sort shared.txt | uniq -d)\""
+SIDE_BY_SIDE = {"default": ["sleep 0.1; test -e shared.txt", GATE, "test -e app.txt"], "parallel": True}
+VERIFY: tuple[dict[str, object], ...] = ({}, SIDE_BY_SIDE, {**SIDE_BY_SIDE, "failFast": True})
+"""How gates run; each checks what the oracle checks."""
 TURNS = {
     "work": 8,
     "commit": 3,
@@ -77,6 +80,7 @@ class Case:
     needs: Needs
     turns: Mapping[str, Sequence[str]]  # for each task, what its agents do in one call after the other
     sandbox: str = "none"
+    verify: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def chosen(cls, chance: random.Random) -> Case:
@@ -89,7 +93,8 @@ class Case:
         }
         kinds, weights = list(TURNS), list(TURNS.values())
         turns = {name: chance.choices(kinds, weights, k=chance.randint(0, 3)) for name in names}
-        return cls(workflow=workflow, needs=needs, turns=turns, sandbox=sandbox)
+        verify = VERIFY[len(names) % len(VERIFY)]
+        return cls(workflow=workflow, needs=needs, turns=turns, sandbox=sandbox, verify=verify)
 
 
 class Scene:
@@ -130,7 +135,7 @@ class Scene:
             "timeout": CALL_SECONDS,
             "state": [str(self.notes)],
         }
-        config = {"provider": provider, "verify": {"default": [GATE]}, "sandbox": self.case.sandbox}
+        config = {"provider": provider, "verify": {"default": [GATE], **self.case.verify}, "sandbox": self.case.sandbox}
         return {"ralph.config.json": json.dumps(config, indent=2) + "\n", "shared.txt": "middle\n", "app.txt": "app\n"}
 
     def _program(self, name: str, text: str) -> None:
