@@ -15,6 +15,8 @@ SIZES = ((1_000, 1, 60), (10_000, 50, 250))
 """How many files there are, how many of them a story changes, and how many milliseconds that may cost."""
 
 GATES = ("lint", "types", "test")
+LAST = "evidence_ended"
+"""The last event of a verify step whose gates are green."""
 
 AGENT = """#!/bin/sh
 prompt=$(cat)
@@ -35,7 +37,7 @@ def rows() -> list[Row]:
 
 
 def _clean(place: Path, files: int, changed: int, limit: int) -> Row:
-    """From the beginning of the verify step to the next step, without the gate itself; the best story counts."""
+    """From the beginning of the verify step to its end, without the gate itself; the best story counts."""
     project = Project(place, stories=STORIES, agent=AGENT.replace("CHANGED", str(changed)))
     _add_files(project, files)
     project.run(RUN)
@@ -62,7 +64,8 @@ def _gates_side_by_side(place: Path) -> Row:
     for event in project.events("gate_ended"):
         longest[event["work"]] = max(longest.get(event["work"], 0.0), float(event["result"]["seconds"]))
     stories = project.pending[1:]
-    spans = {name: begun[name, "git-commit"] - begun[name, "verify"] for name in stories}
+    ended = {event["work"]: _at(event) for event in project.events(LAST)}
+    spans = {name: ended[name] - begun[name, "verify"] for name in stories}
     return Row(
         group="verification",
         what=f"verification: {len(GATES)} independent gates of 1 s",
@@ -87,7 +90,8 @@ def _times(project: Project) -> list[float]:
     begun = {(event["work"], event["step"]): _at(event) for event in project.events("step_started")}
     gates = {event["work"]: float(event["result"]["seconds"]) for event in project.events("gate_ended")}
     stories = project.pending[1:]  # the first one makes the copy
-    return [(begun[name, "git-commit"] - begun[name, "verify"] - gates[name]) * 1000 for name in stories]
+    ended = {event["work"]: _at(event) for event in project.events(LAST)}
+    return [(ended[name] - begun[name, "verify"] - gates[name]) * 1000 for name in stories]
 
 
 def _at(event: dict[str, object]) -> float:

@@ -121,6 +121,7 @@ def test_a_flaky_gate_is_flaky_in_every_view_and_receipt(project: Project) -> No
     assert "flaky" in project.git("log", "--format=%B", "--grep=^Ralph-Attempt", "ralph/auth")
     (path,) = [path for path in (project.path / ".ralph/receipts").rglob("*.jsonl") if "test-result" in _said(path)]
     assert '"flaky":true' in _said(path)
+    assert "flaky gates: `test`, red and then green on the same files" in told
     assert "quarantine" not in told
 
 
@@ -189,6 +190,19 @@ def test_a_red_gate_that_ends_others_at_any_moment_leaves_copies_that_can_be_use
     assert project.story()["passes"]
     assert len(project.events("attempt_ended")) == 11
     assert processes_in(project.folder) == []
+
+
+def test_a_flaky_held_out_gate_says_no_more_than_that(project: Project) -> None:
+    project.write("hidden.txt", "the answer\n")
+    command = f"test -e hidden.txt && {{ {flips(project, 1)}; }}"
+    gates(project, {"name": "hidden", "command": command, "heldOut": True}, {"name": "test", "command": "true"})
+    project.ralph("hold-out", "add", "hidden.txt")
+    stories(project)
+    project.ralph("run", "auth", "--no-baseline")
+    found = {entry["name"]: entry for entry in project.story()["lastResult"]["verify"]}
+    assert found["hidden"]["flaky"] and "flaky" not in found["test"]
+    journal = json.dumps(project.events())
+    assert "unlucky" not in journal and "hidden.txt" not in journal
 
 
 @pytest.mark.parametrize("leaves_warden", [False, True])

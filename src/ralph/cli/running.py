@@ -17,7 +17,7 @@ from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.plan.work import Ending
 from ralph.protect import crash_copies
-from ralph.views.inbox import HEADING, lines, only_waits
+from ralph.views.inbox import HEADING, SAID_BY_RUN, lines, only_waits
 from ralph.views.lines import say, say_json_line
 from ralph.views.terminal import TerminalView
 from ralph.workflows.inbox import gathered
@@ -165,7 +165,8 @@ def _tell_needs(view: TerminalView, ended: RunEnded, request: RunRequest, worksp
         return False
     target = find(workspace, ended.target)
     plan = target.plan()
-    items = gathered(workspace, [(target, plan)]) if plan else ()
+    found = gathered(workspace, [(target, plan)]) if plan else ()
+    items = [item for item in found if item.kind not in SAID_BY_RUN]
     if plan is None or not items:
         return False
     view.line(f"→ {HEADING}:")

@@ -180,7 +180,7 @@ class Verifier:
             renew=partial(watch.renew, self.run),
             beside=partial(self._beside, commit, gate_run.label, watch),
             lay=self._layer(where, watch),
-            seconds=gate_seconds(self.run),
+            seconds=partial(gate_seconds, self.run),
         )
 
     @asynccontextmanager

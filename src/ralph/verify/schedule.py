@@ -30,7 +30,7 @@ class Schedule:
 
     @property
     def is_over(self) -> bool:
-        return bool(self.stopped) or len(self.done) == len(self.gates)
+        return len(self.done) == len(self.gates)
 
     def take_in_line(self) -> int | None:
         """Return the next gate for the first copy. It takes a parallel one only when no gate is left in the line."""

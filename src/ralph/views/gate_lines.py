@@ -17,6 +17,7 @@ class GateLines:
 
     def __init__(self, line: Callable[..., None], living: LivingLine, name: Callable[[Event], str]) -> None:
         self._line, self._living, self._name = line, living, name
+        self.flaky: dict[str, None] = {}  # the gates of this run that were, in order
 
     @property
     def handlers(self) -> dict[type[Event], Callable[[Any], None]]:
@@ -42,8 +43,9 @@ class GateLines:
         took = words.duration(result.seconds)
         if result.not_run:
             colour = "red" if result.required else "yellow"
-            self._line(f"    – {_called(result)} · did not run: {result.reason}", fg=colour)
+            self._line(f"    – {_called(result)} · {result.how_missed}: {result.reason}", fg=colour)
         elif result.flaky:
+            self.flaky[result.name] = None
             self._line(f"    ✓ {_called(result)}{where} · {took} · {result.reason}", fg="yellow")
         elif result.passed:
             self._line(f"    ✓ {_called(result)}{where} · {took}", fg="green")

@@ -36,6 +36,8 @@ ORDER = (
 """What comes first: what keeps everything else from going on. Tasks are in the order of their plan."""
 ENDINGS = {Ending.STOPPED: "environment", Ending.BUDGET: "budget"}
 """Why no run goes on by itself, by how the last one ended."""
+SAID_BY_RUN = frozenset({*ENDINGS.values(), "limit"})
+"""What the end of a run says itself."""
 
 
 class InboxItem(Frozen):

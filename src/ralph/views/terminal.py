@@ -41,6 +41,7 @@ class TerminalView:
         self._found: set[str] = set()  # works whose browser findings were just printed
         self._who = ""  # what the next line is about, if several attempts run: a task, in a race also its agent
         self._racers: dict[tuple[str, int], str] = {}  # the agents of attempts that race
+        self._gates = GateLines(self._line, self._living, self._name)
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
@@ -56,7 +57,7 @@ class TerminalView:
             e.Learned: self._learned,
             e.Undone: self._undone,
             e.ServiceStarted: self._service_started,
-            **GateLines(self._line, self._living, self._name).handlers,
+            **self._gates.handlers,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
@@ -318,6 +319,9 @@ class TerminalView:
             f"time {words.duration(event.seconds)}",
             always=True,
         )
+        if self._gates.flaky:
+            names = ", ".join(f"`{name}`" for name in self._gates.flaky)
+            self._line(f"  flaky gates: {names}, red and then green on the same files", always=True, fg="yellow")
         if event.attempts or event.usage.calls:
             self._line(f"  {used(event.usage)}", always=True)
         if event.total.calls > event.usage.calls:

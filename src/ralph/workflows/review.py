@@ -73,6 +73,6 @@ def review_prompt(
 
 def _said(gate: GateResult) -> str:
     if gate.not_run:
-        return f"`{gate.command}`: did not run, but is optional: {gate.reason}"
+        return f"`{gate.command}`: {gate.how_missed}, but is optional: {gate.reason}"
     passed = f"passed, but is {gate.reason}" if gate.flaky else "passed"
     return f"`{gate.command}`: {passed if gate.passed else 'failed, but is optional'}"

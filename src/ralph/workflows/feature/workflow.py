@@ -187,7 +187,7 @@ def open_workflow(workspace: Workspace, config: Config, target: Target) -> Featu
 
 def _said(gate: GateResult) -> str:
     if gate.not_run:
-        return f"did not run, because {gate.reason}"
+        return f"{gate.how_missed}: {gate.reason}"
     if gate.passed:
         return f"passed, but is {gate.reason}" if gate.flaky else "passed"
     return f"FAILED, {gate.reason}\n\n{gate.output}\n"
