@@ -266,6 +266,18 @@ def test_a_session_is_paused_and_stopped_and_its_tasks_are_its_roles(project: Pr
     assert "land" in project.ralph("session", "More", code=1).stderr
 
 
+def test_a_person_accepts_a_task_of_a_session_while_its_executor_works(project: Project) -> None:
+    sessions.plays(project, "'execute task-1 1') touch $AT/here; until test -e $AT/go; do sleep 0.05; done; usual ;;")
+    run = project.start("session", sessions.REQUEST, "--id", sessions.ID)
+    here(project)
+    assert "accepted" in project.ralph("accept", sessions.ID, "task-1", "--why", "it is there", "--yes").stdout
+    shown = ends(run)
+    assert "A person ended this attempt (accept)" in shown
+    assert project.events("undone") == []
+    status = json.loads(project.ralph("status", sessions.ID, "--json").stdout)[0]
+    assert [task["state"] for task in status["tasks"]] == ["accepted", "passed"]
+
+
 # Kills
 
 POST = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ralph.cli.complete import targets, tasks
-from ralph.cli.steering import instruct
+from ralph.cli.steering import instruct, json_option
 from ralph.errors import RalphError
 from ralph.plan.instruction import Command
 from ralph.views import words
@@ -18,11 +18,12 @@ from ralph.workflows.plan_rules import MAX_WHY
 @click.argument("task", shell_complete=tasks)
 @click.option("--why", required=True, help="Why the task needs no work. Ralph keeps the reason with the task.")
 @click.option("--yes", is_flag=True, help="Confirm without a terminal, for your own scripts.")
-def command(target: str, task: str, why: str, yes: bool) -> int:
+@json_option
+def command(target: str, task: str, why: str, yes: bool, as_json: bool) -> int:
     """Mark TASK of TARGET (a feature, a session, `request`, `requirements`, `specs`) as accepted by you, also while a
     run is under way. Only a person can accept a task. An agent, a gate, or anything else that a run started cannot."""
     need_a_person(yes=yes)
     reason = words.cut(why, MAX_WHY)
     if not reason:
         raise RalphError("--why needs a reason.", remedy="Say why the task needs no work.")
-    return instruct(Command.ACCEPT, target, tasks=(task,), text=reason)
+    return instruct(Command.ACCEPT, target, tasks=(task,), text=reason, as_json=as_json)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from ralph.cli.complete import targets, tasks
-from ralph.cli.steering import instruct, words_of
+from ralph.cli.steering import instruct, json_option, words_of
 from ralph.errors import RalphError
 from ralph.plan.decision import TaskDecision
 from ralph.plan.instruction import Command
@@ -30,7 +30,17 @@ Examples:
 )
 @click.option("--note", help="An agent tries again with your words in its prompt.")
 @click.option("--yes", is_flag=True, help="Confirm without a terminal, for your own scripts.")
-def command(target: str, task: str, approve: bool, gate_is_right: bool, skip: bool, note: str | None, yes: bool) -> int:
+@json_option
+def command(
+    target: str,
+    task: str,
+    approve: bool,
+    gate_is_right: bool,
+    skip: bool,
+    note: str | None,
+    yes: bool,
+    as_json: bool,
+) -> int:
     """Decide about TASK of TARGET (a feature, `request`, `requirements`, `specs`), which waits for you: its agent says
     that it cannot be done or that a gate is wrong, a gate was red before, or its work is held. `ralph status` lists
     such tasks under *Needs you*. Only a person can decide."""
@@ -46,11 +56,11 @@ def command(target: str, task: str, approve: bool, gate_is_right: bool, skip: bo
         raise RalphError(
             "Give one decision." if not given else "Give only one decision.", remedy=f"The decisions are {every}."
         )
-    return make_decision(target, task, given[0], note=note or "", yes=yes)
+    return make_decision(target, task, given[0], note=note or "", yes=yes, as_json=as_json)
 
 
-def make_decision(target: str, task: str, decision: TaskDecision, *, note: str = "", yes: bool) -> int:
+def make_decision(target: str, task: str, decision: TaskDecision, *, note: str = "", yes: bool, as_json: bool) -> int:
     """Apply a person's decision to the plan, or say which ones fit."""
     need_a_person(yes=yes)
     text = words_of(note, "--note") if decision is TaskDecision.NOTE else ""
-    return instruct(Command.DECIDE, target, tasks=(task,), decision=decision.value, text=text)
+    return instruct(Command.DECIDE, target, tasks=(task,), decision=decision.value, text=text, as_json=as_json)

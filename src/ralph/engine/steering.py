@@ -7,9 +7,11 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ralph.engine.interrupt import Interrupt
+from ralph.engine.plan_edits import BY_ROLES
 from ralph.errors import RalphError
 from ralph.journal.events import Steered
 from ralph.journal.writer import now
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from ralph.engine.run import Run
 
 LOOK = 0.2
-"""Seconds between two looks for instructions; a look that finds none costs one call of the system."""
+"""Seconds between two looks for instructions; a look that finds none lists one folder."""
 LATE = "The running attempt goes on without that; --now would end it, at no cost."
 
 
@@ -40,9 +42,11 @@ class Steering:
     _at_work: int = 0  # steps that run now
     _asked: asyncio.Event = field(default_factory=asyncio.Event)  # the loop must look again
     _changed: asyncio.Event = field(default_factory=asyncio.Event)  # an attempt has ended, or may go on
+    _folder: Path = field(init=False)
     _stopping: asyncio.Event = field(default_factory=asyncio.Event)  # the run ends, so that nothing waits any more
 
     def __post_init__(self) -> None:
+        self._folder = instructions.folder(self.run.workspace, self.run.plan.target)
         self.done += crash_file.done_of(self.run.workspace, self.run.plan.target)
 
     @property
@@ -159,6 +163,8 @@ class Steering:
                 await asyncio.wait_for(over.wait(), LOOK)
 
     async def _read(self, wanted: Callable[[Instruction], bool]) -> None:
+        if not instructions.names(self._folder):
+            return
         for instruction in filter(wanted, instructions.waiting(self.run.workspace, self.run.plan.target)):
             try:
                 await self._take(instruction)
@@ -213,7 +219,7 @@ class Steering:
         instructions.note_paused(self.run.workspace, self.run.plan.target, paused)
         self._set_clock()
         if at_once and self._under_way:
-            return f"Paused: {_names(self._under_way)} stops after the step that is running."
+            return f"Paused: nothing goes on after the running step of {_names(self._under_way)}."
         if self._under_way:
             return f"Paused: nothing starts after {_names(self._under_way)}."
         return "Paused: nothing starts."
@@ -265,6 +271,8 @@ class Steering:
 
     def _ends(self, instruction: Instruction, work: Work) -> bool:
         """Return whether work must end: it is at a task that is meant, or judges tasks as they were."""
+        if self.run.workflow.name == BY_ROLES:
+            return True  # a role's contract would take the person's change for its own
         if work.kind is WorkKind.TASK:
             return instruction.ends_attempts_at(work.id)
         if instruction.command is Command.NOTE or work.kind is WorkKind.SETUP:

@@ -50,22 +50,24 @@ def withdraw(workspace: Workspace, instruction: Instruction) -> bool:
 
 
 def waiting(workspace: Workspace, target: str) -> list[Instruction]:
-    """Return the instructions that nobody has carried out yet, the oldest first; remove those that Ralph did not write.
-
-    What is not there costs one call of the system, so a run can look often.
-    """
-    try:
-        names = sorted(path.name for path in _folder(workspace, target).iterdir())
-    except OSError:
-        return []
+    """Return the instructions that nobody has carried out yet, the oldest first; remove what Ralph did not write."""
     found = []
-    for name in (name for name in names if name.endswith(ASKED) and not atomic.is_temporary(name)):
+    for name in names(folder(workspace, target)):
         instruction = _read(workspace, target, name, Instruction)
         if instruction and f"{instruction.id}{ASKED}" == name and instruction.target == target:
             found.append(instruction)
         else:
             _remove(workspace, target, name)
     return found
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names of the instructions in a folder; so cheap that a run can look often."""
+    try:
+        found = os.listdir(folder)  # noqa: PTH208 four times as fast
+    except OSError:
+        return []
+    return sorted(name for name in found if name.endswith(ASKED) and not atomic.is_temporary(name))
 
 
 def answer(workspace: Workspace, instruction: Instruction, said: Acknowledgement) -> None:
@@ -85,7 +87,7 @@ def answer_to(workspace: Workspace, instruction: Instruction) -> Acknowledgement
 
 def clear_answers(workspace: Workspace, target: str) -> None:
     """Remove the answers that nobody waited for."""
-    for path in _folder(workspace, target).glob(f"*{ANSWERED}"):
+    for path in folder(workspace, target).glob(f"*{ANSWERED}"):
         _remove(workspace, target, path.name)
 
 
@@ -99,27 +101,28 @@ def note_paused(workspace: Workspace, target: str, paused: PausedRun | None) -> 
 
 def paused_run(workspace: Workspace, target: str, owner: Owner | None = None) -> PausedRun | None:
     """Return how the run that is under way on a plan is paused; None if it is not, or if there is none."""
-    if not (_folder(workspace, target) / PAUSED).exists():
+    if not (folder(workspace, target) / PAUSED).exists():
         return None
     owner = owner or lock.holder(workspace.lock)
     found = _read(workspace, target, PAUSED, PausedRun) if owner and owner.target == target else None
     return found if found and owner and found.run == owner.run else None
 
 
-def _folder(workspace: Workspace, target: str) -> Path:
+def folder(workspace: Workspace, target: str) -> Path:
+    """Return where the instructions to the runs of a plan are."""
     return workspace.instructions / target
 
 
 def _write(workspace: Workspace, target: str, name: str, value: Instruction | Acknowledgement | PausedRun) -> None:
     data = _adapter(type(value)).dump_json(value)
-    path = _folder(workspace, target) / name
+    path = folder(workspace, target) / name
     whole = seal.seal(_purpose(workspace, target, name), data).encode() + b"\n" + data
     atomic.write(path, whole, permissions=PRIVATE)
 
 
 def _read(workspace: Workspace, target: str, name: str, kind: type[T]) -> T | None:
     try:
-        found, _, data = (safe_files.read(_folder(workspace, target) / name, MAX_BYTES) or b"").partition(b"\n")
+        found, _, data = (safe_files.read(folder(workspace, target) / name, MAX_BYTES) or b"").partition(b"\n")
         is_ours = seal.is_sealed(_purpose(workspace, target, name), data, found)
         return _adapter(kind).validate_json(data) if is_ours else None
     except (OSError, ValueError):  # pydantic's own error is a ValueError
@@ -127,7 +130,7 @@ def _read(workspace: Workspace, target: str, name: str, kind: type[T]) -> T | No
 
 
 def _remove(workspace: Workspace, target: str, name: str) -> bool:
-    path = _folder(workspace, target) / name
+    path = folder(workspace, target) / name
     if not os.path.lexists(path):
         return False
     safe_files.remove_all(path)
