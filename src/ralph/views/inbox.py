@@ -79,12 +79,20 @@ def of_run(workspace: Workspace, target: str, plan: Plan, command: str) -> tuple
     if not any(task.state is TaskState.PENDING for task in plan):
         return ()
     ending, why = last_ending(workspace.logs, target)
-    kind = ENDINGS.get(Ending(ending)) if ending in {one.value for one in Ending} else None
+    known = ending in {one.value for one in Ending}
+    kind = (ENDINGS.get(Ending(ending)) or _environment(Ending(ending), plan)) if known else None
     if not kind:
         return ()
     answer = f"{command} --budget …" if kind == "budget" else command
     headline = words.cut(f"the last run stopped: {words.first_line(why)}", MAX_WHY)
     return (InboxItem(kind=kind, headline=headline, why=why, target=target, answers=(answer,)),)
+
+
+def _environment(ending: Ending, plan: Plan) -> str | None:
+    """Return the kind of an ending for which the plan has no reason: a gate that cannot run failed several tasks."""
+    has_reason = plan.count(TaskState.BLOCKED) or plan.setup.failures or plan.review.failures
+    has_reason = has_reason or any(spec.failures for spec in plan.specs)
+    return "environment" if ending is Ending.BLOCKED and not has_reason else None
 
 
 def of_agents(workspace: Workspace, command: str, clock: float | None = None) -> tuple[InboxItem, ...]:

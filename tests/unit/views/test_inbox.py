@@ -102,7 +102,7 @@ def ended(workspace: Workspace, ending: Ending, reason: str) -> None:
         (Ending.STOPPED, "environment", "ralph run auth"),
         (Ending.BUDGET, "budget", "ralph run auth --budget …"),
         (Ending.INTERRUPTED, None, ""),
-        (Ending.BLOCKED, None, ""),
+        (Ending.BLOCKED, "environment", "ralph run auth"),
     ],
 )
 def test_why_the_last_run_stopped_needs_you_while_something_is_left(
@@ -114,6 +114,9 @@ def test_why_the_last_run_stopped_needs_you_while_something_is_left(
     found = inbox.of_run(workspace, "auth", plan, "ralph run auth")
     assert [item.kind for item in found] == ([kind] if kind else [])
     assert [item.answers for item in found] == ([(answer,)] if kind else [])
+    stuck = replace(plan, tasks=(*plan.tasks, blocked("b")))
+    is_known = ending in (Ending.STOPPED, Ending.BUDGET)
+    assert bool(inbox.of_run(workspace, "auth", stuck, "ralph run auth")) == is_known, "its task says why"
     done = replace(plan, tasks=(task("a", state=TaskState.PASSED),))
     assert inbox.of_run(workspace, "auth", done, "ralph run auth") == ()
 
