@@ -108,6 +108,7 @@ def examine(*, probe: bool = False) -> Iterator[Check]:
     yield from _gates(config)
     yield from _browser(config)
     yield _sandbox(workspace, config)
+    yield from _notify(workspace, config)
     for target in targets:
         yield from workflow_of(target).entry.examine(workspace, config, target)
     owner = lock.holder(workspace.lock)
@@ -211,6 +212,20 @@ def _sandbox(workspace: Workspace, config: Config) -> Check:
         return Check("note", "the sandbox is switched off: agents and gates can do what you can")
     why = "".join(f"\n    {one.name}: {problem(one)}" for one in BACKENDS)
     return Check("note", f"no sandbox works here: agents and gates can do what you can{why}", f"{INSTALL}.")
+
+
+def _notify(workspace: Workspace, config: Config) -> Iterator[Check]:
+    """Says how each notification would be sent; `ralph notify test` sends one."""
+    if not config.notify:
+        return
+    from ralph.notify.channels import NoDesktopError, channels
+
+    for channel in channels(config.notify, workspace):
+        try:
+            yield Check("good", f"notify {channel.name}: {channel.check()}")
+        except RalphError as error:
+            state = "note" if isinstance(error, NoDesktopError) else "bad"
+            yield Check(state, f"notify {channel.name}: {error.what}", error.remedy)
 
 
 def _gates(config: Config) -> Iterator[Check]:
