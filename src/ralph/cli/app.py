@@ -54,7 +54,8 @@ MORE = {
     "notify": "Try the notifications: send a test message to each.",
     "install": "Install Ralph's commands and roles in another program: claude, copilot.",
     "uninstall": "Remove what `ralph install` wrote.",
-    "completion": "Print a completion script for your shell.",
+    "completion": "Print or install completion for your shell.",
+    "man": "Print or install the manual page.",
     "upgrade": "Show how to get a newer Ralph.",
     "help": "Show the help of a command.",
 }

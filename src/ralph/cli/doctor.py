@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from ralph import __version__
+from ralph import __version__, installation
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
@@ -22,6 +22,7 @@ from ralph.agent.dialects import dialect_of, known
 from ralph.agent.isolated import opened
 from ralph.agent.probe.remembered import is_probed
 from ralph.cli.checks import show
+from ralph.cli.entry import OTHER_NAME
 from ralph.cli.probing import ProbeCheck, probed
 from ralph.cli.trusting import approval_check, load_trusted, trust_option
 from ralph.config import ROLES, Config, Provider
@@ -85,6 +86,7 @@ def _probe(tell: Callable[[Check], object]) -> list[Check]:
 
 def examine(*, probe: bool = False) -> Iterator[Check]:
     yield Check("good", f"Ralph {__version__}, Python {sys.version.split()[0]}")
+    yield from _other_ralph()
     yield _git()
     try:
         workspace = workspaces.find(Path.cwd())
@@ -114,6 +116,17 @@ def examine(*, probe: bool = False) -> Iterator[Check]:
     owner = lock.holder(workspace.lock)
     if owner:
         yield Check("note", f"a run is active: {owner.run} (process {owner.pid})")
+
+
+def _other_ralph() -> Iterator[Check]:
+    """Says if the command `ralph` is not this program: another package on PyPI installs one too."""
+    found = shutil.which("ralph")
+    if found and not installation.is_ours(Path(found)):
+        yield Check(
+            "note",
+            f"the command `ralph` on your PATH is another program: {found}",
+            f"Call `{OTHER_NAME}`, which is this one, or put {installation.scripts()} first in PATH.",
+        )
 
 
 def _git() -> Check:
