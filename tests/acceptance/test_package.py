@@ -167,7 +167,9 @@ def test_a_start_file_that_is_a_link_stays_one_and_keeps_its_mode(project: Proje
 
 def test_fish_and_zsh_have_their_own_places(project: Project) -> None:
     installed(project, "completion", "fish", "--install")
-    assert "complete" in (project.home / ".config/fish/completions/ralph.fish").read_text()
+    for name in ("ralph", "ralph-run"):  # fish reads the file with the command's name
+        script = (project.home / f".config/fish/completions/{name}.fish").read_text()
+        assert f"--command {name} " in script
     zdotdir = project.folder / "zsh"
     zdotdir.mkdir()
     installed(project, "completion", "zsh", "--install", ZDOTDIR=str(zdotdir))

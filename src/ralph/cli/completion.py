@@ -16,13 +16,11 @@ from ralph.stores import atomic
 from ralph.views.lines import say, say_exactly
 
 SHELLS = ("bash", "zsh", "fish")
-SCRIPTS = {
-    "bash": ".local/share/ralph/completion.bash",
-    "zsh": ".local/share/ralph/completion.zsh",
-    "fish": ".config/fish/completions/ralph.fish",
-}
+NAMES = ("ralph", OTHER_NAME)
+SCRIPT = ".local/share/ralph/completion.{}"
+FISH = ".config/fish/completions/{}.fish"  # read by fish itself, when a person types the command
 STARTS = {"bash": ".bashrc", "zsh": ".zshrc"}
-"""The file in which a shell must be told to read the script; fish finds it by itself."""
+"""The file in which a shell must be told to read the script."""
 MARK = "# ralph completion"
 READY = {"zsh": "(( $+functions[compdef] )) || { autoload -Uz compinit && compinit; }\n"}
 MAX_START = 1 << 20
@@ -47,12 +45,15 @@ def command(shell: str | None, installs: bool) -> int:
     chosen = shell or PurePath(os.environ.get("SHELL", "")).name
     if chosen not in SHELLS:
         raise RalphError("Which shell?", remedy=f"Name it: ralph completion {'|'.join(SHELLS)}.")
-    script = READY.get(chosen, "") + "".join(_script(chosen, name) for name in ("ralph", OTHER_NAME))
     if installs:
-        _install(chosen, script)
+        _install(chosen)
     else:
-        say_exactly(script)
+        say_exactly(_both(chosen))
     return 0
+
+
+def _both(shell: str) -> str:
+    return READY.get(shell, "") + "".join(_script(shell, name) for name in NAMES)
 
 
 def _script(shell: str, name: str) -> str:
@@ -63,15 +64,23 @@ def _script(shell: str, name: str) -> str:
     return kind(app, {}, name, f"_{name}_COMPLETE".replace("-", "_").upper()).source() + "\n"
 
 
-def _install(shell: str, script: str) -> None:
-    path = in_home(SCRIPTS[shell], os.environ)
-    atomic.write(path, script.encode())
-    say(f"✓ wrote {path}")
-    if shell in STARTS:
+def _install(shell: str) -> None:
+    if shell == "fish":
+        for name in NAMES:
+            _write(FISH.format(name), _script(shell, name))
+    else:
+        path = _write(SCRIPT.format(shell), _both(shell))
         start = _start_file(shell)
         line = f'[ -r "{path}" ] && . "{path}"  {MARK}'
         say(f"✓ {start} {'reads it now' if _add(start, line) else 'reads it already'}")
     say(f"→ Start a new {shell}, then press Tab after `ralph `.")
+
+
+def _write(name: str, script: str) -> Path:
+    path = in_home(name, os.environ)
+    atomic.write(path, script.encode())
+    say(f"✓ wrote {path}")
+    return path
 
 
 def _start_file(shell: str) -> Path:
