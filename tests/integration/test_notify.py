@@ -129,6 +129,12 @@ def test_a_command_gets_the_message_and_its_output_is_no_secret(workspace: Works
     assert sent(failed) == Delivery(ok=False, said="exit code 7: no: [secret]")
 
 
+def test_a_command_is_named_without_its_secrets(workspace: Workspace) -> None:
+    command = "curl -u me:$T https://me:hunter2222@host.example/ -H 'X: s3cr3t-value'"
+    one = channel(workspace, to="command", command=command, env={"MY_TOKEN": "s3cr3t-value"})
+    assert one.name == "command curl -u me:$T https://me:[secret]@host.example/ -H 'X: [secret]'"
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [

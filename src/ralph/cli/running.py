@@ -64,10 +64,9 @@ def run_request(
     listener: Listener = _ignore if silent else print_json if watching.as_json else view
 
     async def watched() -> RunEnded:
-        told = () if silent else config.notify
         async with (
             ticking(None if watching.as_json or silent else view.tick),
-            notifying(workspace, told, request.checkout.target) as heard,
+            notifying(workspace, config.notify, request.checkout.target) as heard,
         ):
             return await run_plan(
                 workspace, config, request.checkout, request.open, options, listener, *request.listeners, *heard

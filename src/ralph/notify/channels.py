@@ -8,6 +8,9 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -29,7 +32,7 @@ from ralph.workspace import Workspace
 SECONDS, GRACE = 10.0, 0.5
 """How long a message may take on its way, and its program to end after that."""
 MAX_OUTPUT = 1 << 16
-MAX_SAID = 200
+MAX_SAID, MAX_NAME = 200, 100
 SENDER = "import sys; sys.path.insert(0, sys.argv[1]); from ralph.notify.sender import main; main()"
 PACKAGES = Path(__file__).parents[2]
 DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY", "DBUS_SESSION_BUS_ADDRESS")
@@ -75,7 +78,12 @@ class NotifyChannel:
     @property
     def name(self) -> str:
         """What a person may see of it."""
-        return words.cut(one_line(self.settings.name), 100)
+        return self._clean(self.settings.name, MAX_NAME)
+
+    @cached_property
+    def _secrets(self) -> Secrets:
+        address = config_notify.secrets((self.settings,), self._environment)
+        return Secrets.of(self._environment, self._workspace.root, more=address)
 
     def check(self) -> str:
         """Return in a few words how a message would be sent; raise an error if none can be."""
@@ -83,7 +91,7 @@ class NotifyChannel:
             case "desktop":
                 return f"shown by {Path(_desktop(self._environment)).name}"
             case "command":
-                return "run by sh" if shutil.which("sh", path=self._environment.get("PATH")) else ""
+                return "run by sh"
             case "apprise":
                 _check_apprise()
         address = config_notify.expanded(self.settings.url or "", self._environment)
@@ -157,14 +165,14 @@ class NotifyChannel:
         if output.is_flood:
             return Delivery(ok=False, said=f"it printed more than {MAX_OUTPUT // 1024} KB, so it was ended")
         if order.is_sender:
-            return _answer(bytes(output.data), ended.code)
+            found = _answer(bytes(output.data), ended.code)
+            return replace(found, said=self._clean(found.said))
         last = self._clean(bytes(output.data).decode(errors="replace").rstrip().rpartition("\n")[2])
         said = f"exit code {ended.code}{f': {last}' if last and ended.code else ''}"
         return Delivery(ok=ended.code == 0, said=said if ended.code else "done")
 
-    def _clean(self, text: str) -> str:
-        secrets = Secrets.of(self._environment, self._workspace.root)
-        return words.cut(one_line(secrets.text(text)), MAX_SAID)
+    def _clean(self, text: str, width: int = MAX_SAID) -> str:
+        return words.cut(one_line(self._secrets.text(text)), width)
 
 
 class _BoundedOutput:
@@ -195,11 +203,11 @@ def channels(settings: tuple[NotifySettings, ...], workspace: Workspace) -> tupl
 
 
 def _answer(printed: bytes, code: int) -> Delivery:
-    try:
-        found = json.loads(printed.splitlines()[-1])  # Apprise's plugins may print before it
-        return Delivery(ok=found["ok"] is True, said=words.cut(one_line(str(found["said"])), MAX_SAID))
-    except (ValueError, KeyError, TypeError, IndexError):
-        return Delivery(ok=False, said=f"the program that sends it failed (exit code {code})")
+    for line in reversed(printed.splitlines()):  # Apprise's plugins may print as well
+        with suppress(ValueError, KeyError, TypeError):
+            found = json.loads(line)
+            return Delivery(ok=found["ok"] is True, said=str(found["said"]))
+    return Delivery(ok=False, said=f"the program that sends it failed (exit code {code})")
 
 
 def _desktop(environment: Mapping[str, str]) -> str:

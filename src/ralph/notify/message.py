@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ralph.config_notify import NotifyKind
 from ralph.frozen import Frozen
 from ralph.notify.news import NewsItem
+from ralph.text import one_line, readable
 from ralph.views import words
 
 VERSION = 1
@@ -111,14 +112,19 @@ def _entry(item: NewsItem) -> dict[str, object]:
 
 def joined(project: str, target: str, run: str, items: Sequence[NewsItem], left_out: int = 0) -> Message:
     """Return one message of several pieces of news."""
-    return Message(project=project, target=target, run=run, items=tuple(items), left_out=left_out)
+    return Message(project=_name(project), target=target, run=run, items=tuple(items), left_out=left_out)
+
+
+def _name(project: str) -> str:
+    """Return a folder's name, which can consist of any bytes, as text."""
+    return one_line(readable(project))
 
 
 def trial_message(project: str) -> Message:
     """Return what `ralph notify test` sends."""
     headline = "this is a test of Ralph's notifications"
     return Message(
-        project=project,
+        project=_name(project),
         target="test",
         run="",
         items=(NewsItem(kinds=("finished",), headline=headline, why="`ralph notify test` sent it."),),

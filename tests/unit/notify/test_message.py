@@ -67,6 +67,12 @@ def test_programs_get_the_same_as_json_and_as_variables() -> None:
     assert trial_message("shop").document()["test"] is True
 
 
+def test_a_folder_can_have_any_name() -> None:
+    message = joined("a\x1b[2Jb\n\udcffc", "auth", "r", [blocked(1)])
+    assert message.title == "ab \\udcffc: US-001 is blocked"
+    json.dumps(message.document(), ensure_ascii=False).encode()
+
+
 items = st.builds(
     NewsItem,
     kinds=st.lists(st.sampled_from(KINDS), min_size=1, max_size=2, unique=True).map(tuple),
