@@ -68,7 +68,7 @@ def test_tasks_that_are_blocked_together_are_one_message(project: Project, serve
     ]
     assert len(server.got) <= 2
     first = told(server, "blocked")[0]
-    assert first["commands"] == [f"ralph retry auth {first['task']}"] and "false" in first["why"]
+    assert first["commands"][0] == f"ralph retry auth {first['task']}" and "false" in first["headline"]
 
 
 def test_what_needs_a_person_is_told_with_the_command_that_settles_it(project: Project, server: NotifyServer) -> None:

@@ -204,11 +204,14 @@ def test_the_buttons_of_ntfy_each_allow_one_action_once(server: NotifyServer, wo
         NewsItem(kinds=("needs-you",), headline="disputed", task="T2", attempt=1, need="dispute"),
         NewsItem(kinds=("blocked",), headline="red", task="T3", attempt=2),
         NewsItem(kinds=("finished",), headline="over"),
+        NewsItem(kinds=("needs-you",), headline="green", task="T4", attempt=1, need="review"),
+        NewsItem(kinds=("blocked",), headline="red", task="T5", attempt=1),
     ]
     one = channel(workspace, to="ntfy", url=server.url("topic"), ui="https://box.example:8443/")
     assert sent(one, joined("shop", "auth", "r", news)).ok
-    approve, retry = server.got[0]["actions"]
+    approve, retry, third = server.got[0]["actions"]
     assert (approve["label"], approve["method"], retry["label"]) == ("Approve T1", "POST", "Retry T3")
+    assert third["label"] == "Approve T4", "and no more than ntfy shows"
     tokens = [button["url"].removeprefix("https://box.example:8443/once/") for button in (approve, retry)]
     store = TokenStore.of(workspace)
     assert store.take(tokens[0]) == Permit(action="approve", target="auth", task="T1", attempt=3)
@@ -259,7 +262,7 @@ class Slow:
 
 
 def reader() -> NewsReader:
-    return NewsReader("auth", lambda task: ("", ()))
+    return NewsReader("auth", lambda task: None)
 
 
 def blocked(number: int) -> TaskBlocked:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from ralph.cli.needs import answers, headline
 from ralph.config_notify import NotifySettings
 from ralph.journal.writer import Listener
-from ralph.plan.model import Task
+from ralph.plan.model import Plan, Task
+from ralph.views import inbox
 from ralph.views.lines import say
+from ralph.workflows.registry import find
 from ralph.workspace import Workspace
 
 
@@ -25,10 +26,12 @@ async def notifying(
     from ralph.notify.news import NewsReader
     from ralph.notify.queue import NotificationQueue
 
-    def describe(task: Task) -> tuple[str, tuple[str, ...]]:
-        if task.need is None:
-            return "", (f"ralph retry {target} {task.id}",)
-        return headline(task.need), tuple(answers(target, task))
+    found = find(workspace, target)
+
+    def describe(task: Task) -> inbox.InboxItem | None:
+        plan = Plan(target=target, tasks=(task,))
+        items = inbox.of_plan(target, plan, found.command, by_roles=bool(found.marked_by))
+        return next((item for item in items if item.task), None)
 
     queue = NotificationQueue(workspace.root.name, NewsReader(target, describe), channels(settings, workspace))
     try:

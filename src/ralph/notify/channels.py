@@ -20,7 +20,9 @@ from ralph.config_notify import NotifySettings
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.notify.message import Message, variables
-from ralph.notify.tokens import Permit, TokenStore, url_for
+from ralph.notify.news import NewsItem
+from ralph.notify.tokens import Permit, TokenAction, TokenStore, url_for
+from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import NeedKind
 from ralph.process.child import Child
 from ralph.process.redaction import Secrets
@@ -145,11 +147,11 @@ class NotifyChannel:
         """Return what a person can do at once; each button works one time."""
         made: list[dict[str, object]] = []
         for item in message.items:
-            action = {NeedKind.APPROVAL.value: "approve", "": "retry"}.get(item.need)
-            if not item.task or not action or len(made) == MAX_BUTTONS:
+            action = _action(item) if item.task else None
+            if not action or len(made) == MAX_BUTTONS:
                 continue
             permit = Permit(
-                action="approve" if action == "approve" else "retry",
+                action=action,
                 target=message.target,
                 task=item.task,
                 attempt=item.attempt,
@@ -200,6 +202,13 @@ class _BoundedOutput:
 def channels(settings: tuple[NotifySettings, ...], workspace: Workspace) -> tuple[NotifyChannel, ...]:
     """Return every configured way to tell a person something."""
     return tuple(NotifyChannel(one, workspace, dict(os.environ)) for one in settings)
+
+
+def _action(item: NewsItem) -> TokenAction | None:
+    """Return what one press of a button can settle."""
+    if not item.need:
+        return "retry"
+    return "approve" if TaskDecision.APPROVE in FITTING[NeedKind(item.need)] else None
 
 
 def _answer(printed: bytes, code: int) -> Delivery:

@@ -7,13 +7,14 @@ from collections.abc import Callable
 
 from ralph.config_notify import NotifyKind
 from ralph.frozen import Frozen
-from ralph.journal.events import AttemptEnded, AttemptStarted, Event, RunEnded, RunStarted, TaskBlocked, Waited
+from ralph.journal.events import AttemptEnded, AttemptStarted, Event, RunEnded, RunStarted, Steered, TaskBlocked, Waited
 from ralph.plan.model import Need, NeedKind, Task, TaskState
 from ralph.plan.work import Ending, Verdict
 from ralph.text import one_line
 from ralph.views import words
+from ralph.views.inbox import InboxItem
 
-HEARD = frozenset((RunStarted, AttemptStarted, AttemptEnded, TaskBlocked, Waited, RunEnded))
+HEARD = frozenset((RunStarted, AttemptStarted, AttemptEnded, Steered, TaskBlocked, Waited, RunEnded))
 MAX_HEADLINE, MAX_WHY, MAX_NAME = 200, 500, 80
 WORTH_TELLING = 60.0  # seconds of a wait
 ENDINGS = {
@@ -28,8 +29,8 @@ ENDINGS = {
 }
 """How a run ended, as a person reads it. One that the person interrupted is no news."""
 
-Describe = Callable[[Task], tuple[str, tuple[str, ...]]]
-"""What a task waits for in one line, and the commands that settle it."""
+Describe = Callable[[Task], InboxItem | None]
+"""What *Needs you* says about a blocked task."""
 
 
 class NewsItem(Frozen):
@@ -52,6 +53,7 @@ class NewsReader:
         self._describe = describe
         self._titles: dict[str, str] = {}
         self._told: set[tuple[str, int]] = set()
+        self._skipped: set[str] = set()  # the tasks that the person leaves out
         self._limited: set[str] = set()  # the agents whose limit was told
 
     def read(self, event: Event) -> NewsItem | None:
@@ -62,7 +64,10 @@ class NewsReader:
                 self._titles[event.work] = words.cut(one_line(event.title), MAX_NAME)
             case AttemptEnded() if event.verdict is not Verdict.LIMITED:
                 self._limited.discard(event.agent)
-            case TaskBlocked() if (event.work, event.attempt) not in self._told:
+            case Steered() if not event.refused:
+                self._skipped.difference_update(event.tasks)
+                self._skipped.update(event.tasks if event.command == "skip" else ())
+            case TaskBlocked() if event.work not in self._skipped and (event.work, event.attempt) not in self._told:
                 self._told.add((event.work, event.attempt))
                 return self._blocked(event)
             case Waited() if event.agent and event.seconds >= WORTH_TELLING and event.agent not in self._limited:
@@ -74,17 +79,18 @@ class NewsReader:
 
     def _blocked(self, event: TaskBlocked) -> NewsItem:
         need, title = _need(event), self._titles.get(event.work, "")
-        task = Task(id=event.work, title=title, state=TaskState.BLOCKED, need=need)
-        said, commands = self._describe(task)
+        task = Task(id=event.work, title=title, state=TaskState.BLOCKED, need=need, notes=event.reason)
+        item = self._describe(task)
+        said = item.headline if item else "blocked"
         name = " ".join(filter(None, (event.work, title)))
         return NewsItem(
             kinds=("needs-you",) if need else ("blocked",),
-            headline=_cut(f"{name}: {said}" if need else f"{name} is blocked", MAX_HEADLINE),
+            headline=_cut(f"{name}: {said}", MAX_HEADLINE),
             why="" if said and one_line(event.reason) in said else _cut(event.reason, MAX_WHY),
             task=event.work,
             attempt=event.attempt,
             need=need.kind.value if need else "",
-            commands=commands,
+            commands=item.answers if item else (),
         )
 
     def _waits(self, event: Waited) -> NewsItem:

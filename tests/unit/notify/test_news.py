@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from ralph.journal.events import AttemptEnded, AttemptStarted, Event, RunEnded, RunStarted, TaskBlocked, Waited
+from ralph.journal.events import AttemptEnded, AttemptStarted, Event, RunEnded, RunStarted, Steered, TaskBlocked, Waited
 from ralph.notify.news import HEARD, NewsItem, NewsReader
-from ralph.plan.model import Task
+from ralph.plan.model import Plan, Task
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Verdict, WorkKind
+from ralph.views import inbox
+from ralph.views.inbox import InboxItem
 
 
-def describe(task: Task) -> tuple[str, tuple[str, ...]]:
-    return (f"waits: {task.need.kind.value}" if task.need else "", (f"ralph answer {task.id}",))
+def describe(task: Task) -> InboxItem | None:
+    return next(iter(inbox.of_plan("auth", Plan(target="auth", tasks=(task,)), "ralph run auth")), None)
 
 
 @pytest.fixture
@@ -48,16 +50,27 @@ def ended(ending: Ending, reason: str = "") -> RunEnded:
 
 def test_a_blocked_task_is_told_once_with_its_title_and_its_command(reader: NewsReader) -> None:
     (item,) = heard(reader, started("Log\x1b[2J in\nhere"), blocked(), blocked())
-    assert (item.kinds, item.headline, item.why) == (("blocked",), "US-1 Log in here is blocked", "`test` failed")
-    assert (item.task, item.attempt, item.commands) == ("US-1", 3, ("ralph answer US-1",))
+    assert (item.kinds, item.headline, item.why) == (("blocked",), "US-1 Log in here: blocked: `test` failed", "")
+    assert (item.task, item.attempt, item.commands[0]) == ("US-1", 3, "ralph retry auth US-1")
     assert heard(reader, blocked(attempt=6)), "after a retry it is news again"
 
 
 def test_a_task_that_waits_for_a_person_is_another_kind(reader: NewsReader) -> None:
     (item,) = heard(reader, blocked(need="approval", reason="package.json changed"))
-    assert (item.kinds, item.headline, item.need) == (("needs-you",), "US-1: waits: approval", "approval")
+    assert (item.kinds, item.need, item.commands[0]) == (("needs-you",), "approval", "ralph approve auth US-1")
+    assert item.headline == "US-1: held: package.json changed"
     (unknown,) = heard(reader, blocked(attempt=4, need="something-new"))
     assert unknown.kinds == ("blocked",), "a newer Ralph wrote it"
+
+
+def test_a_task_that_the_person_leaves_out_is_no_news(reader: NewsReader) -> None:
+    steered = [
+        Steered(command=command, tasks=("US-1",), text="", instruction=command, refused=refused)
+        for command, refused in (("skip", True), ("skip", False), ("retry", False))
+    ]
+    assert heard(reader, steered[0], blocked(attempt=1)), "it was refused"
+    assert heard(reader, steered[1], blocked(attempt=2)) == []
+    assert heard(reader, steered[2], blocked(attempt=3))
 
 
 def test_a_limit_is_told_once_until_the_agent_works_again(reader: NewsReader) -> None:
