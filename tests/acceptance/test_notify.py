@@ -150,6 +150,7 @@ def test_nothing_of_an_address_is_written_anywhere(project: Project, server: Not
     for secret in (SECRET, topic, env["MY_HOOK"]):
         assert secret not in said and secret not in everything_written(project)
     assert "HTTP 500 Internal Server Error" in said and "The variable MY_HOOK is not set" in said
+    assert "→ Set MY_HOOK where you start Ralph." in shown[3].stdout
 
 
 def test_a_changed_address_is_asked_about_and_the_difference_hides_it(project: Project, server: NotifyServer) -> None:

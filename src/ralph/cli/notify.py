@@ -49,8 +49,17 @@ def test(as_json: bool) -> int:
         say_json([{"to": one.name, "ok": answer.ok, "answer": answer.said} for one, answer in answers])
     else:
         for one, answer in answers:
-            show(Check("good" if answer.ok else "bad", f"{one.name}: {answer.said}"))
+            show(Check("good" if answer.ok else "bad", f"{one.name}: {answer.said}", "" if answer.ok else _remedy(one)))
     return 0 if all(answer.ok for _, answer in answers) else EXIT_ERROR
+
+
+def _remedy(channel: NotifyChannel) -> str:
+    """Return what to do where nothing could be sent; "" where somebody else has to."""
+    try:
+        channel.check()
+    except RalphError as error:
+        return error.remedy
+    return ""
 
 
 async def _tested(found: tuple[NotifyChannel, ...], project: str) -> list[tuple[NotifyChannel, Delivery]]:
