@@ -97,7 +97,7 @@ class Commands(click.Group):
 @click.command(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="First time? Try `ralph demo`. Then, in your own project: `ralph init --provider claude`.",
+    epilog="First time? Try `ralph demo`. Then, in your own project: `ralph init`.",
 )
 @click.version_option(__version__, "-V", "--version", message="ralph %(version)s")
 @click.option("-C", "folder", type=click.Path(exists=True, file_okay=False), help="Run as if started in this folder.")
