@@ -49,6 +49,7 @@ MORE = {
     "attest": "Show or verify the receipts of commits, in any clone.",
     "agents": "List the agents that Ralph knows, and which are installed.",
     "validate": "Check the configurations, the plans and the prompts.",
+    "config": "Show the configuration in force, and where each value comes from.",
     "schema": "Print the JSON Schema of a file.",
     "scripted": "A scripted agent, to try a configuration without a model.",
     "install": "Install Ralph's commands and roles in another program: claude, copilot.",
