@@ -115,7 +115,8 @@ def try_gates(workspace: Workspace, config: Config, gates: tuple[FoundGate, ...]
     from ralph.workflows.clean_gates import run_once
 
     view = TerminalView(folder=workspace.root)
-    workspace.keep_out_of_git(shared=True)
+    if workspace.keep_out_of_git(shared=True):
+        say("wrote .ralph/.gitignore")
     verify = replace(config.verify, default=tuple(gate.command for gate in gates))
     try:
         results = run_once(workspace, replace(config, gates=None, verify=verify), view, view.tick)

@@ -73,7 +73,7 @@ NAMES = (
     ("lint", re.compile(r"^(?:lint|eslint|ruff|flake8|clippy|check[:_-]lint|lint[:_-](?:all|check|ci))$")),
     ("test", re.compile(r"^(?:tests?|check|checks|ci|verify|validate|spec|tests?[:_-](?:unit|ci|all|run))$")),
 )
-_UNSAFE = re.compile(r"[`$<>;|\\\n]|(?<!&)&(?!&)")
+_UNSAFE = re.compile(r"[`$<>;|\\\n{]|(?<!&)&(?!&)")
 
 
 def _rows() -> dict[str, list[tuple[tuple[str, ...], Aspect]]]:
@@ -96,6 +96,8 @@ def aspect_of(call: Call) -> Aspect | None:
     rows = _ROWS.get(_SPELLINGS.get(name, name), [])
     if not rows or MUTATES.intersection(call.arguments):
         return None
+    if name in ("tox", "nox") and (kind := named(call.named("-e", "-s", "--session", "--sessions"))):
+        return "python", kind
     words = {word.split(":")[-1] if word.startswith(":") else word for word in call.arguments}
     words |= {word.partition("=")[0] for word in call.arguments if word.startswith("--")}
     return next((aspect for needed, aspect in rows if words.issuperset(needed)), None)
@@ -111,9 +113,18 @@ def covers(tree: Tree, command: str, ecosystem: str = "any") -> frozenset[Aspect
     found = {aspect for call in reach(tree, [command]).calls if (aspect := aspect_of(call))}
     if not found:
         for call in calls(command):
-            if basename(call.program) in CONTAINERS:
-                found |= {(ecosystem, kind) for word in call.arguments if (kind := named(word))}
+            names = call.arguments if basename(call.program) in CONTAINERS else (_stem(call.program),)
+            found |= {(ecosystem, kind) for name in names if (kind := named(name))}
     return frozenset(found)
+
+
+def _is_check_script(call: Call, tree: Tree) -> bool:
+    """Whether a call starts a script of the project whose name says that it checks."""
+    return call.is_file and call.program in tree.paths and bool(named(_stem(call.program)))
+
+
+def _stem(path: str) -> str:
+    return basename(path).rpartition(".")[0] or basename(path)
 
 
 def checks_in(command: str, tree: Tree) -> str:
@@ -137,7 +148,8 @@ def _is_check(segment: str, tree: Tree) -> bool:
     found = False
     for call in calls(segment):
         name = basename(call.program)
-        if aspect_of(call) or (name in CONTAINERS and covers(tree, call.words)):
+        is_container = name in CONTAINERS and covers(tree, call.words)
+        if aspect_of(call) or is_container or _is_check_script(call, tree):
             found = True
         elif name not in NEUTRAL:
             return False

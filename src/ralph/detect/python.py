@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterator
+from posixpath import dirname
 
 from ralph.audit.settings import read
 from ralph.detect.found import FoundGate, FoundIn
 from ralph.detect.project import Project, Table, table, within
 
 MANIFESTS = ("pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Pipfile", "tox.ini", "noxfile.py")
-LINTERS = {"ruff": "ruff check", "flake8": "flake8", "pylint": ""}
+LINTERS = {"ruff": "ruff check", "flake8": "flake8"}
 TYPES = {"mypy": "mypy", "pyright": "pyright", "basedpyright": "basedpyright"}
 FILES = {
     "ruff": ("ruff.toml", ".ruff.toml"),
@@ -29,8 +31,9 @@ def gates(project: Project) -> Iterator[FoundGate]:
         yield tests
     for tool, words in LINTERS.items():
         why = _why(project, tool)
-        if why and words:
-            yield _gate(project, words, why, "lint")
+        if why:
+            fixes = within(project.toml("pyproject.toml"), "tool", "ruff").get("fix") is True
+            yield _gate(project, f"{words} --no-fix" if fixes else words, why, "lint")
             break
     if within(project.toml("pyproject.toml"), "tool", "ruff", "format") and _why(project, "ruff"):
         yield _gate(project, "ruff format --check", "[tool.ruff.format] in pyproject.toml", "format")
@@ -62,12 +65,15 @@ def _tests(project: Project) -> FoundGate | None:
     if path := project.has("noxfile.py"):
         return _gate(project, "nox", f"there is {path}", "test")
     if any(key[0].startswith(("tox", "testenv")) for key in read("tox.ini", project.text("tox.ini")) or {}):
-        return _gate(project, "tox", "[testenv] in tox.ini", "test")
+        return _gate(project, "tox -e py", "[testenv] in tox.ini", "test")  # not every Python is installed
     if project.has("manage.py"):
         return _gate(project, "python manage.py test", "there is manage.py", "test")
     if path := project.named(_is_test):
-        runner, how = project.manager[0] or project.venv, "python -m unittest"
-        command = project.python(how) if runner else "python3 -m unittest"
+        folder = dirname(path)
+        is_found = not folder or project.has(f"{folder}/__init__.py")  # unittest looks only into packages by itself
+        how = "-m unittest" if is_found else f"-m unittest discover -s {shlex.quote(folder)}"
+        runner = project.manager[0] or project.venv
+        command = project.python(f"python {how}") if runner else f"python3 {how}"
         if "import pytest" in project.text(path):
             command = project.python("pytest")
         return FoundGate(command=command, why=f"there is {path}", source=FoundIn.SETTINGS, covers=_covers("test"))

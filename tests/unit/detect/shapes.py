@@ -45,11 +45,24 @@ SHAPES: dict[str, tuple[Files, list[str]]] = {
         {"setup.cfg": "[tool:pytest]\naddopts = -q\n[flake8]\nmax-line-length = 100\n[mypy]\nfiles = src\n"},
         ["pytest", "flake8", "mypy"],
     ),
-    "tox only": ({"tox.ini": "[tox]\nenvlist = py311\n[testenv]\ncommands = python -m unittest\n"}, ["tox"]),
+    "tox only": ({"tox.ini": "[tox]\nenvlist = py311\n[testenv]\ncommands = python -m unittest\n"}, ["tox -e py"]),
     "pytest settings in tox.ini": ({"tox.ini": "[pytest]\naddopts = -q\n", "setup.py": ""}, ["pytest"]),
     "nox": ({"noxfile.py": "import nox\n", "pyproject.toml": "[project]\nname = 'a'\n"}, ["nox"]),
     "requirements name pytest": ({"requirements-dev.txt": "pytest==8.0\nblack\n", "setup.py": ""}, ["pytest"]),
     "plain unittest": ({"test_shop.py": "import unittest\n", "shop.py": ""}, ["python3 -m unittest"]),
+    "unittest in a folder": (
+        {"tests/test_shop.py": "import unittest\n", "setup.py": ""},
+        ["python3 -m unittest discover -s tests"],
+    ),
+    "unittest in a package": (
+        {"tests/test_shop.py": "import unittest\n", "tests/__init__.py": "", "setup.py": ""},
+        ["python3 -m unittest"],
+    ),
+    "sessions by name": (
+        {"noxfile.py": "", CI: workflow("- run: nox -s lint", "- run: nox -s tests-3.12")},
+        ["nox -s tests-3.12", "nox -s lint"],
+    ),
+    "what only bash understands": ({CI: workflow("- run: bats test/{a,b}.bats")}, []),
     "a test that imports pytest": ({"tests/test_shop.py": "import pytest\n"}, ["pytest"]),
     "django": ({"manage.py": "import django\n", "requirements.txt": "django\n"}, ["python manage.py test"]),
     "black and pyright": (
@@ -152,6 +165,39 @@ SHAPES: dict[str, tuple[Files, list[str]]] = {
         ["pytest", "ruff check"],
     ),
     # CI
+    "scripts that CI runs": (
+        {
+            "scripts/check": "#!/bin/sh -e\nruff check app\nmypy app\n",
+            "scripts/test": "#!/bin/sh\nif [ -d venv ]; then PATH=venv/bin:$PATH; fi\ncoverage run -m pytest\n",
+            "scripts/build": "python -m build\n",
+            "scripts/install": "pip install -r requirements.txt\n",
+            CI: workflow(
+                *(f'- name: "A step"\n  run: "scripts/{name}"' for name in ("install", "check", "build", "test"))
+            ),
+        },
+        ["scripts/test", "scripts/check"],
+    ),
+    "several kinds of tests in CI": (
+        {
+            "package.json": package(
+                {"test-unit": "vitest run", "test-build": "vitest run -c b.ts", "lint": "eslint ."}
+            ),
+            "pnpm-lock.yaml": "",
+            CI: workflow(
+                "- run: pnpm install",
+                "- run: pnpm run test-unit",
+                "- run: pnpm run test-unit --coverage",
+                "- run: pnpm run test-build",
+                "- run: pnpm prettier --write . && git diff --exit-code",
+                "- run: pnpm run lint",
+            ),
+        },
+        ["pnpm run test-unit", "pnpm run test-build", "pnpm run lint"],
+    ),
+    "a linter that is set to fix": (
+        {"pyproject.toml": f"{PYTEST}[tool.ruff]\nfix = true\n"},
+        ["pytest", "ruff check --no-fix"],
+    ),
     "GitHub Actions decides": (
         {"pyproject.toml": PYTEST, CI: workflow(CHECKOUT, "- run: pip install -e .[dev]", "- run: pytest -q --cov")},
         ["pytest -q --cov"],
