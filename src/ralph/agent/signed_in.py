@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ralph.agent.dialects.agents import KnownAgent
@@ -29,12 +30,18 @@ def login_of(agent: KnownAgent, env: Mapping[str, str] | None = None) -> str:
     """Return the file or variable with the person's login; empty if there is none that Ralph knows."""
     env = os.environ if env is None else env
     for path in (*_files(agent, env), *(in_home(name, env) for name in LOGINS.get(agent.name, ()))):
-        for found in sorted(path.parent.glob(path.name)):
-            if found.is_file() and found.stat().st_size > 2:  # {} is what is left after a logout
-                return str(found).replace(str(in_home("", env)).rstrip("/"), "~", 1)
+        if found := _login_in(path):
+            return str(found).replace(str(in_home("", env)).rstrip("/"), "~", 1)
     wanted = (name for pattern in agent.env for name in env if fnmatch.fnmatchcase(name, pattern))
     keys = (name for name in wanted if env[name] and any(fnmatch.fnmatchcase(name, key) for key in KEYS))
     return next(iter(sorted(keys)), "")
+
+
+def _login_in(pattern: Path) -> Path | None:
+    """Return the first file of this name that is not empty; `{}` is what a logout leaves."""
+    with suppress(OSError):
+        return next((one for one in sorted(pattern.parent.glob(pattern.name)) if one.stat().st_size > 2), None)
+    return None
 
 
 def _files(agent: KnownAgent, env: Mapping[str, str]) -> list[Path]:

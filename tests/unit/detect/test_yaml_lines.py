@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ralph.detect.yaml_lines import loads
 
@@ -32,3 +36,9 @@ def test_what_belongs_to_nothing_and_deep_nesting_are_refused() -> None:
     for text in ("a:\n  b:\n    c: 1\n   d: 2\n", "\n".join(" " * n + "a:" for n in range(99))):
         with pytest.raises(ValueError, match=r"nothing|deeply"):
             loads(text)
+
+
+@given(st.text(alphabet="ab:-'\"|>[]{}#, \n", max_size=400))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    with suppress(ValueError):
+        loads(text)
