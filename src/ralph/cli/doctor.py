@@ -154,7 +154,9 @@ def _repository(root: Path) -> Iterator[Check]:
     else:
         yield Check("good", f"commits as {out.decode(errors='replace').rpartition('>')[0]}>")
     changed = [
-        line for line in git_read.show(root, "status", "--porcelain", "--untracked-files=no").splitlines() if line
+        line
+        for line in git_read.show(root, "status", "--porcelain", "--untracked-files=no", "--", ".").splitlines()
+        if line
     ]
     if changed:
         yield Check(
