@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -194,7 +195,7 @@ class Scene:
             run.kill()
             raise Broken(f"a run did not end within {RUN_SECONDS} s") from None
         self.said += f"--- {self.did[-1]}: exit {run.returncode}\n{out}\n"
-        if "Traceback (most recent call last)" in out:
+        if "Traceback (most recent call last)" in out and not _is_of_pythons_start(out):
             raise Broken("a run printed a traceback")
         return run.returncode
 
@@ -206,6 +207,11 @@ class Scene:
         self.did.append(f"kill {what}" if pid else f"too late to kill {what}")
         if pid:
             send(pid, signal.SIGKILL)
+
+
+def _is_of_pythons_start(out: str) -> bool:
+    """Whether Ctrl-C came before the first line of Ralph: Python itself prints a traceback then."""
+    return out.rstrip().endswith("KeyboardInterrupt") and not re.search(r'entry\.py", line \d+, in main\n', out)
 
 
 def process_limit(scene: Scene, more: int) -> Callable[[], None]:

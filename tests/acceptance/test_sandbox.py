@@ -60,6 +60,22 @@ def test_an_agent_and_a_gate_reach_nothing_but_their_copy(boxed: Project) -> Non
     assert not list(boxed.events("undone")), "there was nothing to undo"
 
 
+def test_an_agent_cannot_plant_a_program_that_ralph_itself_starts(boxed: Project) -> None:
+    """A PATH can name a folder relative to the one that a program works in, and Ralph's git works in an agent's."""
+    seen = boxed.folder / "outside"
+    boxed.env["PATH"] = f"./bin:{boxed.env['PATH']}"
+    boxed.config("test -f one.txt")
+    boxed.stories("One")
+    planted = f'#!/bin/sh\necho "$0 $*" >> {seen}\nPATH=${{PATH#*:}} exec "${{0##*/}}" "$@"\n'
+    plants = [f"mkdir -p bin; for name in git bwrap; do printf '%s' '{planted}' > bin/$name; chmod +x bin/$name; done"]
+    boxed.script(does("US-001", "one.txt") | {"run": plants}, VERIFIED)
+
+    boxed.ralph("run", "auth")
+
+    assert boxed.landed("bin/git")
+    assert not seen.exists(), seen.read_text()
+
+
 LEAVES_A_DAEMON = """
 env -i setsid sh -c 'trap "" TERM; exec sleep 3210.5' >/dev/null 2>&1 &
 until pgrep -x sleep >/dev/null; do :; done
@@ -258,3 +274,33 @@ def test_a_wrong_setting_is_refused_with_its_path(boxed: Project, sandbox: objec
     boxed.write("ralph.config.json", json.dumps({"provider": {"command": "x"}, "gates": [], "sandbox": sandbox}))
 
     assert said in boxed.ralph("doctor", code=1).stdout
+
+
+def test_an_edit_of_the_plan_while_an_agent_works_is_the_persons_and_no_agent_sees_what_was_asked(
+    boxed: Project,
+) -> None:
+    """Nobody in the sandbox can write there, so nobody is blamed and nothing is undone."""
+    boxed.config("true")
+    boxed.stories("One", "Two")
+    look = "{ ls -R ~/.local/share/ralph; find / -name '*.asked'; ralph pause; } > seen.txt 2>&1"
+    wait = f"touch here.txt; until test -e {boxed.path}/go; do sleep 0.05; done"
+    boxed.script(does("US-001", "one.txt") | {"run": [wait, look]}, does("US-002", "two.txt"), VERIFIED)
+    run = boxed.start("run", "auth")
+    wait_for((boxed.path / ".ralph/worktrees/.slots/1/here.txt").exists)
+
+    (path,) = boxed.path.glob(".ralph/worktrees/auth/.ralph/*/prd.json")
+    path.write_text(path.read_text().replace('"Two"', '"Zwei"'))
+    boxed.ralph("note", "auth", "US-002", "gently")
+    (boxed.path / "go").touch()
+    out, _ = run.communicate(timeout=60)
+
+    assert run.returncode == 0, out
+    assert boxed.story("US-002")["title"] == "Zwei"
+    assert [(event["command"], event["refused"]) for event in boxed.events("steered")] in (
+        [("edit", False), ("note", False)],
+        [("note", False), ("edit", False)],
+    )
+    assert not list(boxed.events("undone"))
+    seen = boxed.landed("seen.txt")
+    assert "asked" not in seen.replace("*.asked", "")
+    assert "key" not in seen.split()

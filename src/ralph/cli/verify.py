@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from ralph import safe_files
+from ralph import config_notify, safe_files
 from ralph import workspace as workspaces
 from ralph.agent.state import every_state
 from ralph.cli.complete import targets, tasks
@@ -28,6 +28,7 @@ from ralph.integrations import stop_hook
 from ralph.journal.events import Event, GateEnded, GateStarted, HostRefused, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
+from ralph.plan.select import find_task
 from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
@@ -44,7 +45,7 @@ from ralph.verify.urls import pages_in
 from ralph.views.lines import say, say_json
 from ralph.views.terminal import TerminalView
 from ralph.workflows.defaults import WorkflowDefaults
-from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
+from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, workflow_of
 from ralph.workflows.target import Target
 from ralph.workspace import RALPH, Workspace
 
@@ -142,7 +143,7 @@ async def _check(
     as_json: bool,
 ) -> SuiteResult:
     run_id, view, interrupt = new_run_id(), TerminalView(as_json=as_json), Interrupt()
-    secrets = Secrets.of(os.environ, workspace.root, folder)
+    secrets = Secrets.of(os.environ, workspace.root, folder, more=config_notify.secrets(config.notify, os.environ))
     workspace.keep_out_of_git()
     logs = workspace.logs / f"{run_id}-verify"
     safe_files.make_folder(logs)

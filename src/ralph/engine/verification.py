@@ -15,6 +15,7 @@ from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph import safe_files
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE
@@ -186,11 +187,17 @@ class Verifier:
         return replace(
             gate_run,
             fresh=watch.fresh,
-            renew=partial(watch.renew, self.run),
+            renew=partial(self._renew, where, watch),
             beside=partial(self._beside, commit, gate_run.label, watch),
             lay=self._layer(where, watch),
             seconds=partial(gate_seconds, self.run),
         )
+
+    async def _renew(self, where: GateEnvironment, watch: ProtectedFilesWatch) -> None:
+        """Make everything as it was before the first gate; what a red gate left in its TMPDIR makes no other green."""
+        await watch.renew(self.run)
+        for path in Path(where.variables["TMPDIR"]).iterdir():
+            safe_files.remove_all(path)
 
     @asynccontextmanager
     async def _beside(self, commit: str, label: str, watch: ProtectedFilesWatch) -> AsyncIterator[GateRun]:
