@@ -18,6 +18,7 @@ SECTIONS = {
         "demo": "Watch a complete run in seconds, with a scripted agent.",
     },
     "Inspect": {
+        "watch": "Watch a run in a full screen, and steer it.",
         "status": "Show the state of every plan and task.",
         "next": "Show which task comes next.",
         "report": "Tell what was built, what it took, and what to look at first.",

@@ -1,0 +1,71 @@
+"""`ralph run --detach`: starts the same command again in the background, and waits until its run is under way."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+import click
+
+from ralph.cli.app import COMMANDS
+from ralph.cli.trusting import TRUST
+from ralph.errors import RalphError
+from ralph.journal.reader import FILE
+from ralph.process import detached
+from ralph.process.detached import Detached
+from ralph.stores import lock
+from ralph.stores.lock import Owner
+from ralph.views.lines import say
+from ralph.workspace import Workspace
+
+LEFT_OUT = ("detach", "watch", "target")
+TAIL = 4_000
+PAUSE = 0.05
+"""Seconds between two looks whether the run is under way."""
+
+
+def start(workspace: Workspace, target: str) -> str:
+    """Start the run of `target` with this command's options in the background; return its id, or why it did not run.
+
+    It reads nothing from a terminal, so everything that is asked must have been answered before.
+    """
+    lock.check_free(workspace.lock)  # the output of a run that is under way must stay
+    output = workspace.logs / f"{target}.output.txt"
+    argv = [sys.executable, "-m", "ralph", "run", target, *_options()]
+    child = detached.start(argv, cwd=workspace.root, env={**os.environ, TRUST: "1"}, output=output)
+    owner = _under_way(workspace, child)
+    said = output.read_bytes()[-TAIL:].decode(errors="replace").strip()
+    if owner is None:
+        if child.returncode:
+            raise RalphError(
+                "The run in the background did not begin.", details=tuple(said.splitlines()), code=child.returncode
+            )
+        say(said)
+        return ""
+    say(f"{target} runs in the background: run {owner.run}, process {owner.pid}")
+    say(f"  output    {os.path.relpath(output)}")
+    stop = f"`ralph stop {target}`" if "stop" in COMMANDS else f"`kill -INT {owner.pid}`"
+    say(f"→ Watch it: `ralph watch {target}`. Stop it: {stop}. It goes on when this terminal is closed.")
+    return owner.run
+
+
+def _under_way(workspace: Workspace, child: Detached) -> Owner | None:
+    """Wait until the run has written its first event; None if its process has ended before that."""
+    while child.poll() is None:
+        owner = lock.holder(workspace.lock)
+        if owner and owner.pid == child.pid and (workspace.logs / owner.run / FILE).exists():
+            return owner
+        time.sleep(PAUSE)
+    return None
+
+
+def _options() -> list[str]:
+    """Return the options that this command was called with."""
+    context = click.get_current_context()
+    given = []
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if isinstance(parameter, click.Option) and parameter.name not in LEFT_OUT and value not in (None, False, ""):
+            given += [parameter.opts[-1]] if parameter.is_flag else [parameter.opts[-1], str(value)]
+    return given
