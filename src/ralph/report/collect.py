@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from ralph.frozen import Frozen
 from ralph.git.read import one_moment
+from ralph.journal.reader import with_results
 from ralph.plan.budget import AmountSpent
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.report import changes, history
@@ -34,6 +35,8 @@ def collect(
     `unseen`: why no page of a UI task was opened, by task. `only`: the one task that it is about. Without `tests`,
     nobody looks at which tests changed.
     """
+    if target.workflow == "session":
+        plan = with_results(plan, workspace.logs)
     past = history.read(workspace.logs, target.name)
     spent = spending.of_target(workspace.records, target.name)
     own = (RALPH, *workspace.own_files)

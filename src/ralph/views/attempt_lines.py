@@ -137,6 +137,7 @@ class AttemptLines:
             case Verdict.PASSED:
                 where = f", {event.evidence.value}" if event.evidence else ""
                 where += f", {words.IN_PLACE}" if is_in_place(event.gates) else ""
+                where += f", {words.flaky(event.gates)}" if words.flaky(event.gates) else ""
                 text = {
                     WorkKind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
                     WorkKind.REVIEW: "the final verification agreed",

@@ -19,6 +19,8 @@ from ralph.views.run_line import RunLine
 HEARTBEAT = 60.0
 DRAWINGS = 0.2
 """The minimum seconds between two drawings that only show what an agent says."""
+NARROWEST = 15
+"""How many columns each of several activities of one slot gets at least."""
 WIDE = 100
 """From this many columns on, a line also has the task's title."""
 
@@ -33,6 +35,7 @@ class Activity:
     heard: float
     said: str = ""
     until: float | None = None  # when a wait ends
+    brief: str = ""  # in fewer words, beside others
 
 
 @dataclass
@@ -75,7 +78,7 @@ class LivingLines:
             case e.RunEnded():
                 self._slots.clear()
 
-    def begin(self, work: str, what: str, *, part: str = "", ends_in: float | None = None) -> None:
+    def begin(self, work: str, what: str, *, part: str = "", brief: str = "", ends_in: float | None = None) -> None:
         """Show what a piece of work does; with `ends_in`, how much longer it takes instead of how long it took.
 
         `part` tells apart what it does at the same time.
@@ -84,7 +87,7 @@ class LivingLines:
         if not self._doing:
             self._beat = now
         until = None if ends_in is None else now + ends_in
-        self._doing[work, part] = Activity(work, what, since=now, heard=now, until=until)
+        self._doing[work, part] = Activity(work, what, since=now, heard=now, until=until, brief=brief)
 
     def hear(self, work: str, said: str) -> None:
         doing = self._doing.get((work, ""))
@@ -157,7 +160,11 @@ class LivingLines:
         if not doing and slot:
             doing = [Activity(name, slot.step or "begins", since=slot.since, heard=slot.since)]
         said = next((f" · {one_line(one.said)}" for one in doing if one.said), "")
-        return shown + " · ".join(f"{one_line(one.what)}, {self._elapsed(one)}" for one in doing) + said
+        room = max((columns - cells.breadth(shown)) // len(doing) - 10, NARROWEST)  # a time and a separator follow
+        texts = ((one.brief or one.what) if len(doing) > 1 else one.what for one in doing)
+        fit = [one_line(text) if len(doing) == 1 else cells.fitted(one_line(text), room) for text in texts]
+        times = map(self._elapsed, doing)
+        return shown + " · ".join(f"{text}, {time}" for text, time in zip(fit, times, strict=True)) + said
 
     def _name(self, work: str) -> str:
         """Return whose activity it is, if several pieces of work are at work."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from ralph.journal import events as e
@@ -19,10 +19,17 @@ class RunLines:
     """Prints what events say about the run."""
 
     def __init__(
-        self, line: Callable[..., None], living: LivingLines, reasons: Mapping[str, str], *, is_quiet: bool
+        self,
+        line: Callable[..., None],
+        living: LivingLines,
+        reasons: Mapping[str, str],
+        flaky: Iterable[str],
+        *,
+        is_quiet: bool,
     ) -> None:
-        """`reasons`: why each work's last attempt did not pass, which was printed."""
+        """`reasons`: why each work's last attempt did not pass, which was printed; `flaky`: gates of this run."""
         self._line, self._living, self._reasons, self._is_quiet = line, living, reasons, is_quiet
+        self._flaky = flaky
 
     @property
     def handlers(self) -> dict[type[Event], Callable[[Any], None]]:
@@ -101,6 +108,8 @@ class RunLines:
             f"time {words.duration(event.seconds)}",
             always=True,
         )
+        if names := ", ".join(f"`{name}`" for name in self._flaky):
+            self._line(f"  flaky gates: {names}, red and then green on the same files", always=True, fg="yellow")
         if event.attempts or event.usage.calls:
             self._line(f"  {used(event.usage)}", always=True)
         if event.total.calls > event.usage.calls:

@@ -32,14 +32,15 @@ class TerminalView:
         self._clock = clock or Clock()
         self._living = LivingLines(quiet=quiet, clock=self._clock, logs=Workspace(root=folder).logs)
         self._attempts = AttemptLines(self._line, self._living, self._name, folder)
-        self._run = RunLines(self._line, self._living, self._attempts.reasons, is_quiet=quiet)
+        self._gates = GateLines(self._line, self._living, self._name)
+        self._run = RunLines(self._line, self._living, self._attempts.reasons, self._gates.flaky, is_quiet=quiet)
         self._jobs = 1
         self._who = ""  # what the next line is about, if several attempts run: a task, in a race also its agent
         self._racers: dict[tuple[str, int], str] = {}  # the agents of attempts that race
         self._handlers: dict[type[Event], Callable[..., None]] = {
             **dict.fromkeys((e.SandboxChosen, e.HostRefused), partial(sandbox.show, self._line)),
             **{kind: partial(show, self._line) for kind, show in judgements.SHOWN.items()},
-            **GateLines(self._line, self._living, self._name).handlers,
+            **self._gates.handlers,
             **self._attempts.handlers,
             **self._run.handlers,
         }

@@ -112,7 +112,10 @@ class Story:
                 attempt.agent, attempt.log = event.agent or Path(event.command).name, Path(event.log).name
             case e.GateStarted():
                 attempt.running[event.gate] = event.command
-            case e.GateEnded() | e.GateRepeated():
+            case e.GateRepeated():
+                attempt.gates[event.result.name] = event.result
+                attempt.running[event.result.name] = f"{event.result.command} once more"
+            case e.GateEnded():
                 attempt.running.pop(event.result.name, None)
                 attempt.gates[event.result.name] = event.result
             case e.AttemptEnded():
