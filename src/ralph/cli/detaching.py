@@ -9,7 +9,6 @@ import time
 import click
 
 from ralph.cli.app import COMMANDS
-from ralph.cli.trusting import TRUST
 from ralph.errors import RalphError
 from ralph.journal.reader import FILE
 from ralph.process import detached
@@ -28,12 +27,13 @@ PAUSE = 0.05
 def start(workspace: Workspace, target: str) -> str:
     """Start the run of `target` with this command's options in the background; return its id, or why it did not run.
 
-    It reads nothing from a terminal, so everything that is asked must have been answered before.
+    It reads nothing from a terminal, so everything that is asked must have been answered before: what was approved
+    then is on record, and `--trust` is in the environment.
     """
     lock.check_free(workspace.lock)  # the output of a run that is under way must stay
     output = workspace.logs / f"{target}.output.txt"
     argv = [sys.executable, "-m", "ralph", "run", target, *_options()]
-    child = detached.start(argv, cwd=workspace.root, env={**os.environ, TRUST: "1"}, output=output)
+    child = detached.start(argv, cwd=workspace.root, env=os.environ, output=output)
     owner = _under_way(workspace, child)
     said = output.read_bytes()[-TAIL:].decode(errors="replace").strip()
     if owner is None:

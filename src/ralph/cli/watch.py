@@ -20,8 +20,9 @@ from ralph.git import read as git
 from ralph.git.read import one_moment
 from ralph.journal import events as e
 from ralph.journal.follow import JournalFollower
-from ralph.journal.reader import COMMIT, events, runs
+from ralph.journal.reader import COMMIT, FILE, RUN, events, runs
 from ralph.process.blocking import hand_over
+from ralph.report.history import PLANNING
 from ralph.stores import lock
 from ralph.views.watching import frame
 from ralph.views.watching.attempt_pane import TABS
@@ -95,11 +96,11 @@ def watch(workspace: Workspace, target: str) -> int:
 
 def _last_target(workspace: Workspace) -> str:
     owner = lock.holder(workspace.lock)
-    if owner and owner.target:
-        return owner.target
+    if owner and owner.target and RUN.fullmatch(owner.run) and (workspace.logs / owner.run / FILE).exists():
+        return owner.target.removeprefix(PLANNING)
     for folder in reversed(runs(workspace.logs)):
         found = next(events(folder, "run_started"), None)
-        if found:
+        if found and found.target:
             return found.target
     with one_moment():
         return only_target(workspace).name
@@ -110,6 +111,7 @@ class _Watching:
 
     def __init__(self, workspace: Workspace, target: Target, stack: ExitStack) -> None:
         self._workspace, self._target = workspace, target
+        self._names = target.name, f"{PLANNING}{target.name}"  # what a run of it may be for
         self._journals = stack.enter_context(ExitStack())
         self._run: JournalFollower | None = None
         self._folder: Path | None = None
@@ -138,11 +140,11 @@ class _Watching:
 
     def _read_past(self) -> None:
         """Take the earlier runs; those of other plans only tell how long things take here."""
-        story, name = self.state.story, self._target.name
+        story = self.state.story
         mine: list[Path] = []
         for folder in runs(self._workspace.logs)[-MOST_RUNS:]:
             for entry in events(folder, *PAST):
-                if entry.target == name:
+                if entry.target in self._names:
                     mine += [folder] if folder not in mine else []
                     story.take(entry, folder)
                 else:
@@ -153,7 +155,7 @@ class _Watching:
     def _attach(self, last: Path | None = None) -> None:
         """Follow the run that is under way, if it is another one than before; or once the last one."""
         owner = lock.holder(self._workspace.lock)
-        folder = self._workspace.logs / owner.run if owner and owner.target == self._target.name else last
+        folder = self._workspace.logs / owner.run if owner and owner.target in self._names else last
         if folder is None or folder == self._folder:
             return
         self._journals.close()

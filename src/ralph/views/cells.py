@@ -10,6 +10,7 @@ from functools import lru_cache
 from ralph.text import strip_ansi
 
 INVISIBLE = ("Mn", "Me", "Cf")
+JOINERS = "\u200c\u200d"
 MARKS = str.maketrans({
     "✓": "+", "☑": "+", "✗": "x", "✖": "x", "×": "x", "‖": "=", "↺": "~", "↻": "~", "▶": ">", "▸": ">", "●": "*",
     "→": ">", "←": "<", "↑": "^", "↓": "v", "↵": "Enter", "│": "|", "─": "-", "└": "`", "├": "|", "┬": "-",
@@ -38,7 +39,7 @@ def fitted(text: str, width: int) -> str:
     if breadth(text) <= width:
         return text
     mark = "…" if not text.isascii() or shows_unicode() else "~"
-    return f"{_beginning(text, width - 1)}{mark}" if width > 0 else ""
+    return f"{_beginning(text, width - 1).rstrip(JOINERS)}{mark}" if width > 0 else ""
 
 
 def filled(text: str, width: int) -> str:
@@ -51,7 +52,7 @@ def broken(text: str, width: int) -> Iterator[str]:
     """Yield a line in pieces that fit, broken between words if a break is near."""
     width = max(width, 2)
     while breadth(text) > width:
-        piece = _beginning(text, width)
+        piece = _beginning(text, width).rstrip(JOINERS) or text[0]
         space = piece.rfind(" ")
         if space > len(piece) // 2:
             piece = piece[: space + 1]
