@@ -80,6 +80,19 @@ def test_ctrl_c_leaves_nothing_of_it(waiting: Project) -> None:
         assert "running ·" not in shown.text and " working," not in shown.text
 
 
+def test_one_who_follows_and_leaves_keeps_nothing_of_it(waiting: Project) -> None:
+    run = waiting.start("run", "auth", "--jobs", "2", "--no-baseline")
+    wait_for(lambda: waiting.calls() == 2)
+    with on_screen(waiting, "logs", "--follow") as shown:
+        shown.expect("US-002  agent", "working, ", "2 running")
+        shown.press("\x03")
+        assert shown.end() == 130
+        assert "running ·" not in shown.text and " working," not in shown.text
+        assert shown.text.endswith("ralph: interrupted")
+    go(waiting)
+    run.communicate(timeout=60)
+
+
 def test_ctrl_z_takes_its_lines_away_and_fg_draws_them_again(waiting: Project) -> None:
     shell = ("bash", "-c", 'set -m; "$@"; read -r line; fg', "shell")
     with on_screen(waiting, "run", "auth", "--jobs", "2", "--no-baseline", shell=shell) as shown:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+from typing import Any
 
 import click
 
@@ -86,6 +88,15 @@ class Commands(click.Group):
 
             ctx.fail(f"There is no command {args[0]!r}{nearest(args[0], self.list_commands(ctx)) or '.'}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:  # whatever the command returns
+        """Leave nothing below the printed lines, however the command ends."""
+        try:
+            return super().invoke(ctx)
+        finally:
+            area = sys.modules.get("ralph.views.area")  # most commands draw nothing
+            if area:
+                area.clear()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in SECTIONS.items():

@@ -39,7 +39,6 @@ def _run() -> int:
             raise
         return report(error)
     except KeyboardInterrupt:
-        _clear()
         sys.stderr.write("\nralph: interrupted\n")
         return EXIT_INTERRUPTED
     except BrokenPipeError:
@@ -56,20 +55,12 @@ def _run() -> int:
             raise
         from ralph.text import plain
 
-        _clear()
         sys.stderr.write(
             f"ralph: unexpected error: {type(error).__name__}: {plain(str(error))}\n"
             "This is a bug in Ralph. Run the same command with --debug to see where, and please report it.\n"
         )
         return EXIT_ERROR
     return result if isinstance(result, int) else 0
-
-
-def _clear() -> None:
-    """Remove what is drawn below the printed lines, if anything was ever drawn."""
-    area = sys.modules.get("ralph.views.area")
-    if area:
-        area.clear()
 
 
 def _played(args: list[str]) -> int | None:

@@ -52,4 +52,4 @@ def test_the_locale_says_whether_more_than_ascii_is_shown(environment: dict[str,
 
 
 def test_marks_in_ascii() -> None:
-    assert cells.in_ascii("  ✓ US-001 │ 日 · … ▶") == "  + US-001 | ? - ... >"
+    assert cells.in_ascii("  ✓ US-001 │ 日 · … ▶") == "  + US-001 | ? - ... *"
