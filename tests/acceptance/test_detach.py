@@ -75,6 +75,27 @@ def test_options_reach_the_run_and_a_finished_plan_says_so(waiting: Project) -> 
     assert "2 in parallel" in told and "one attempt made" in told
 
 
+def test_a_run_that_ends_at_once_says_what_it_said(waiting: Project) -> None:
+    (waiting.folder / "go").touch()
+    waiting.ralph("run", "auth", "--no-baseline")
+    done = waiting.ralph("run", "auth", "--detach")
+    if "runs in the background" not in done.stdout:
+        assert "auth: complete" in done.stdout
+    waiting.write("ralph.config.json", "{")
+    broken = waiting.ralph("run", "auth", "--detach", code=1)
+    assert "ralph.config.json" in broken.stderr and "Traceback" not in broken.stderr
+
+
+def test_no_module_of_the_project_is_taken_for_one_of_ralphs_own(waiting: Project) -> None:
+    for name in ("click", "ralph", "json"):
+        waiting.write(f"{name}.py", f"open({str(waiting.folder / 'planted')!r}, 'w').close()\n")
+    waiting.git("add", "-A")
+    waiting.git("commit", "-qm", "Planted")
+    pid = started(waiting.ralph("run", "auth", "--detach", "--no-baseline").stdout)
+    finish(waiting, pid)
+    assert not (waiting.folder / "planted").exists()
+
+
 def test_watch_opens_at_once_and_the_run_goes_on_after_it(waiting: Project) -> None:
     with on_screen(waiting, "run", "auth", "--watch", "--no-baseline") as shown:
         shown.expect("▶ US-001", "I wait", "running")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import sys
 import time
+from pathlib import Path
 
 import click
 
 from ralph.cli.app import COMMANDS
-from ralph.errors import RalphError
+from ralph.installation import SELF
 from ralph.journal.reader import FILE
 from ralph.process import detached
 from ralph.process.detached import Detached
@@ -24,30 +24,28 @@ PAUSE = 0.05
 """Seconds between two looks whether the run is under way."""
 
 
-def start(workspace: Workspace, target: str) -> str:
-    """Start the run of `target` with this command's options in the background; return its id, or why it did not run.
+def start(workspace: Workspace, target: str) -> int | None:
+    """Start the run of `target` with this command's options in the background.
+
+    Return None when it is under way; the exit code of a run that had nothing to do, or could not begin.
 
     It reads nothing from a terminal, so everything that is asked must have been answered before: what was approved
     then is on record, and `--trust` is in the environment.
     """
     lock.check_free(workspace.lock)  # the output of a run that is under way must stay
     output = workspace.logs / f"{target}.output.txt"
-    argv = [sys.executable, "-m", "ralph", "run", target, *_options()]
-    child = detached.start(argv, cwd=workspace.root, env=os.environ, output=output)
+    argv = [*SELF, "run", target, *_options()]
+    child = detached.start(argv, cwd=Path.cwd(), env=os.environ, output=output)
     owner = _under_way(workspace, child)
-    said = output.read_bytes()[-TAIL:].decode(errors="replace").strip()
     if owner is None:
-        if child.returncode:
-            raise RalphError(
-                "The run in the background did not begin.", details=tuple(said.splitlines()), code=child.returncode
-            )
-        say(said)
-        return ""
+        said = output.read_bytes()[-TAIL:].decode(errors="replace").strip()
+        say(said, err=bool(child.returncode))
+        return child.returncode
     say(f"{target} runs in the background: run {owner.run}, process {owner.pid}")
     say(f"  output    {os.path.relpath(output)}")
     stop = f"`ralph stop {target}`" if "stop" in COMMANDS else f"`kill -INT {owner.pid}`"
     say(f"→ Watch it: `ralph watch {target}`. Stop it: {stop}. It goes on when this terminal is closed.")
-    return owner.run
+    return None
 
 
 def _under_way(workspace: Workspace, child: Detached) -> Owner | None:

@@ -89,8 +89,10 @@ def _check_background(flags: RunFlags, *, detach: bool, watch: bool) -> None:
 def _run_in_background(workspace: Workspace, target: str, *, watch: bool) -> int:
     from ralph.cli import detaching
 
-    run = detaching.start(workspace, target)
-    if watch and run:
+    ended = detaching.start(workspace, target)
+    if ended is not None:
+        return ended
+    if watch:
         from ralph.cli import watch as watching
 
         watching.watch(workspace, target)

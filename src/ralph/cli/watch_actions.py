@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import signal
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 
 from ralph.cli.app import COMMANDS
 from ralph.frozen import Frozen
+from ralph.installation import SELF
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import NeedKind, Task
 from ralph.process.blocking import capture_now
@@ -84,10 +84,10 @@ def perform(workspace: Workspace, action: WatchAction, target: str, task: str, t
     """Do it, and return what the command said."""
     if action is STOP and not STOP.exists:
         return _interrupt(workspace, target)
-    args = [sys.executable, "-m", "ralph", *action.build(target, task, typed)]
-    code, said = capture_now(args, cwd=workspace.root, with_errors=True)
+    command = action.build(target, task, typed)
+    code, said = capture_now([*SELF, *command], cwd=workspace.root, with_errors=True)
     lines = [line for line in said.decode(errors="replace").splitlines() if line.strip()]
-    return " ".join(lines[:2]) or ("Done." if not code else f"`{shlex.join(args[2:])}` failed.")
+    return " ".join(lines[:2]) or ("Done." if not code else f"`{shlex.join(['ralph', *command])}` failed.")
 
 
 def _interrupt(workspace: Workspace, target: str) -> str:
