@@ -93,7 +93,7 @@ def test_each_key_does_what_the_help_says(plan: Project) -> None:
         shown.press("\r\x1b")
         shown.expect("US-001")
         shown.press("?")
-        shown.expect("tab    what it says", "x      stop the run", "q      leave")
+        shown.expect("tab    what it says", "x      stop the run", "p      pause", "q      leave")
         shown.press("z")
         shown.expect_no("x      stop the run")
         shown.press("\x1b[H")
@@ -113,9 +113,9 @@ def test_a_person_decides_with_keys(plan: Project) -> None:
     with on_screen(plan, "watch", "auth") as shown:
         shown.expect("! US-003", "needs you")
         shown.press("\x1b[H")
-        shown.expect(">! US-003", "! needs you: The account is missing.")
+        shown.expect(">! US-003", "! its agent cannot do it: The account", "→ ralph decide auth US-003 --note")
         shown.press("nUse the accouns\x7ft in .env")
-        shown.expect("Note: Use the account in .env")
+        shown.expect("Answer: Use the account in .env")
         shown.press("\r")
         shown.expect("US-003 is tried again")
         shown.expect("· US-003")
@@ -127,16 +127,28 @@ def test_a_person_decides_with_keys(plan: Project) -> None:
     assert story["passes"] is True and "Not needed" in json.dumps(story)
 
 
-def test_x_stops_the_run_after_a_question(plan: Project) -> None:
+def test_keys_steer_a_run_of_another_process(plan: Project) -> None:
     run = plan.start("run", "auth", "--no-baseline")
     wait_for(lambda: plan.calls() == 2)
     with on_screen(plan, "watch") as shown:
         shown.expect("running", "▶ US-002")
+        shown.press("p")
+        shown.expect("paused")
+        wait_for(lambda: shown.lines[0].endswith("paused"), what="the head")
+        shown.press("p")
+        wait_for(lambda: shown.lines[0].endswith("running"), what="the head")
+        shown.press("/US-003\r")
+        shown.expect(">· US-003")
+        shown.press("nUse the account in .env\r")
+        shown.expect("note")
+        shown.press("\x1b")
+        shown.press("sy")
+        shown.expect("✗ US-003")
         shown.press("xn")
         shown.expect_no("(y/n)")
         assert run.poll() is None
         shown.press("x")
-        shown.expect("stop the run: auth? (y/n)")
+        shown.expect("stop the run now: auth? (y/n)")
         shown.press("y")
         shown.expect("interrupted")
         assert run.wait(30) == 130

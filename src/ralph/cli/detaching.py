@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 
-from ralph.cli.app import COMMANDS
 from ralph.installation import SELF
 from ralph.journal.reader import FILE
 from ralph.process import detached
@@ -43,8 +42,7 @@ def start(workspace: Workspace, target: str) -> int | None:
         return child.returncode
     say(f"{target} runs in the background: run {owner.run}, process {owner.pid}")
     say(f"  output    {os.path.relpath(output)}")
-    stop = f"`ralph stop {target}`" if "stop" in COMMANDS else f"`kill -INT {owner.pid}`"
-    say(f"→ Watch it: `ralph watch {target}`. Stop it: {stop}. It goes on when this terminal is closed.")
+    say(f"→ Watch it: `ralph watch {target}`. Stop it: `ralph stop {target}`. It goes on when this terminal is closed.")
     return None
 
 

@@ -29,6 +29,7 @@ from ralph.views.watching.attempt_pane import TABS
 from ralph.views.watching.frame import WatchState
 from ralph.views.watching.screen import FullScreen
 from ralph.views.watching.story import WatchedAttempt
+from ralph.workflows.inbox import of_target
 from ralph.workflows.registry import find, only_target
 from ralph.workflows.target import Target
 from ralph.workspace import RALPH, Workspace
@@ -41,7 +42,7 @@ PAST = tuple(
     event.name()
     for event in (
         e.RunStarted, e.RunEnded, e.AttemptStarted, e.StepStarted, e.AgentStarted, e.AgentEnded, e.GateEnded,
-        e.AttemptEnded, e.TaskBlocked,
+        e.AttemptEnded, e.TaskBlocked, e.Steered,
     )
 )  # fmt: skip
 MOVES = {"j": 1, "down": 1, "k": -1, "up": -1, "page down": 10, "page up": -10, "home": -(10**6), "end": 10**6}
@@ -189,8 +190,10 @@ class _Watching:
                 self.state.plan = self._target.plan()
         except RalphError as error:
             self.state.message = error.what
-        if self.state.plan:
-            self.state.title = self.state.plan.description
+        plan = self.state.plan
+        if plan:
+            self.state.title = plan.description
+            self.state.items = of_target(self._workspace, self._target, plan)
 
     def _diff_of(self, attempt: WatchedAttempt) -> str:
         key = attempt.base, attempt.commit
@@ -252,8 +255,8 @@ class _Watching:
         """Ask what an action needs, or do it at once."""
         state = self.state
         task = state.plan.find(state.selected) if state.plan else None
-        action = watch_actions.fitting(key, task)
-        if action is None or (action.of_task and task is None):
+        action = watch_actions.fitting(key, task, is_paused=state.story.is_paused)
+        if action is None:
             return
         self._asking = action
         if action.asks or action.confirms:

@@ -166,7 +166,7 @@ class AttemptLines:
                 self._line(f"  ‖ {event.work} {event.verdict.value}: {reason}", fg="yellow", bold=True)
 
     def _task_blocked(self, event: e.TaskBlocked) -> None:
-        is_held = event.need == NeedKind.APPROVAL.value
+        is_held = event.need in (NeedKind.APPROVAL.value, NeedKind.REVIEW.value)
         mark, what, colour = ("‖", "held", "yellow") if is_held else ("✗", "blocked", "red")
         self._line(f"  {mark} {event.work} is {what}; its work is kept in {event.ref}", fg=colour)
         why = words.first_line(event.reason)

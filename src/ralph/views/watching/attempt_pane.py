@@ -7,8 +7,9 @@ from pathlib import Path
 
 from ralph import safe_files
 from ralph.plan.model import GateResult, Task
-from ralph.text import plain
+from ralph.text import one_line, plain
 from ralph.views import cells, words
+from ralph.views.inbox import InboxItem
 from ralph.views.run_line import about
 from ralph.views.watching.story import PROMPT, WORDS, WatchedAttempt
 
@@ -35,10 +36,12 @@ def heading(attempt: WatchedAttempt | None, of: int, now: float) -> str:
     return " · ".join(filter(None, (f"{attempt.name} of {of}" if of > 1 else attempt.name, attempt.agent, how)))
 
 
-def lines(attempt: WatchedAttempt | None, task: Task | None, tab: str, diff: Callable[[], str]) -> Lines:
-    """Yield what a tab shows; `diff` returns what the attempt changed."""
+def lines(
+    attempt: WatchedAttempt | None, task: Task | None, item: InboxItem | None, tab: str, diff: Callable[[], str]
+) -> Lines:
+    """Yield what a tab shows; `item`: why the task needs a person; `diff` returns what the attempt changed."""
     if tab == "words":
-        yield from _about(attempt, task)
+        yield from _about(attempt, task, item)
     if attempt is None:
         return
     match tab:
@@ -52,10 +55,11 @@ def lines(attempt: WatchedAttempt | None, task: Task | None, tab: str, diff: Cal
             yield from _of_file(attempt.file(PROMPT), "There is no prompt.")
 
 
-def _about(attempt: WatchedAttempt | None, task: Task | None) -> Lines:
-    """Why the task needs a person, or why its attempt did not pass."""
-    if task and task.needs_person and task.need:
-        yield f"! needs you: {task.need.why}", "yellow"
+def _about(attempt: WatchedAttempt | None, task: Task | None, item: InboxItem | None) -> Lines:
+    """Why the task needs a person and how it is settled, or why its attempt did not pass."""
+    if item and not (attempt and attempt.is_running):
+        yield one_line(f"! {item.headline}"), "yellow"
+        yield from ((f"  → {answer}", "") for answer in item.answers)
         yield "", ""
     elif attempt and attempt.reason and attempt.verdict and attempt.verdict.value != "passed":
         yield from ((line, "red") for line in plain(attempt.reason).split("\n")[:6])

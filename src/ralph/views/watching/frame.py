@@ -10,6 +10,7 @@ from typing import Any
 from ralph.plan.model import Plan
 from ralph.text import one_line, strip_ansi
 from ralph.views import cells
+from ralph.views.inbox import InboxItem
 from ralph.views.lines import composed, is_coloured
 from ralph.views.watching import attempt_pane, tasks
 from ralph.views.watching.attempt_pane import TABS
@@ -28,6 +29,7 @@ class WatchState:
     target: str
     title: str = ""
     plan: Plan | None = None
+    items: tuple[InboxItem, ...] = ()  # what needs a person
     story: Story = field(default_factory=Story)
     is_running: bool = False
     selected: str = ""  # the work
@@ -44,7 +46,8 @@ class WatchState:
     diff: Callable[[WatchedAttempt], str] = lambda _: ""
 
     def update(self, now: float) -> None:
-        self.rows = tasks.rows(self.plan, self.story, now, self.query)
+        places = {item.task: place for place, item in enumerate(self.items) if item.task}
+        self.rows = tasks.rows(self.plan, self.story, now, self.query, places)
         if self.rows and all(row.work != self.selected for row in self.rows):
             self.selected, self.number, self.scroll = self.rows[0].work, 0, 0
 
@@ -103,7 +106,13 @@ def _fitted(text: str, width: int) -> str:
 
 def _head(state: WatchState, columns: int) -> str:
     story = state.story
-    how = "running" if state.is_running else story.ending or ("cut short" if story.run else "no run yet")
+    how = (
+        "paused"
+        if story.is_paused
+        else "running"
+        if state.is_running
+        else story.ending or ("cut short" if story.run else "no run yet")
+    )
     title = f" {state.target}" + (f": {one_line(state.title)}" if state.title else "")
     width = max(columns - len(how) - 2, 0)
     colour = "cyan" if state.is_running else "green" if story.ending == "done" else "yellow"
@@ -134,6 +143,7 @@ def _pane(state: WatchState, width: int, height: int, now: float) -> list[str]:
     text = attempt_pane.heading(attempt, len(state.attempts), now)
     tabs = "  ".join(f"[{tab}]" if tab == state.tab else f" {tab} " for tab in TABS)
     row = next((row for row in state.rows if row.work == state.selected), None)
+    item = next((item for item in state.items if item.task == state.selected), None)
     head = [
         _styled(_fitted(one_line(f"{row.work} {row.title}") if row else "", width), bold=True),
         _styled(_fitted(one_line(text), width), fg="cyan"),
@@ -142,7 +152,7 @@ def _pane(state: WatchState, width: int, height: int, now: float) -> list[str]:
     ]
     space = max(height - len(head), 0)
     found = attempt_pane.laid_out(
-        attempt_pane.lines(attempt, task, state.tab, lambda: state.diff(attempt) if attempt else ""), width
+        attempt_pane.lines(attempt, task, item, state.tab, lambda: state.diff(attempt) if attempt else ""), width
     )
     most = max(len(found) - space, 0)
     state.scroll = min(max(state.scroll, 0), most)
@@ -158,7 +168,8 @@ def _style(colour: str) -> dict[str, Any]:
 
 def _run(state: WatchState, columns: int, now: float) -> str:
     text = state.story.line.text(now)
-    note = state.story.note if state.is_running else state.story.reason
+    rest = next((item.headline for item in state.items if not item.task), "")  # of the run, not of a task
+    note = rest or (state.story.note if state.is_running else state.story.reason)
     return _styled(_fitted(f" {one_line(' · '.join(filter(None, (text, note))))}", columns), reverse=True)
 
 

@@ -13,7 +13,7 @@ from ralph.views.run_line import RunLine
 
 WORDS, PROMPT = ".words.txt", ".prompt.md"
 CHANGES_PLAN = (
-    e.RunStarted, e.RunEnded, e.AttemptStarted, e.AttemptEnded, e.TaskBlocked, e.SpecClosed, e.Landed,
+    e.RunStarted, e.RunEnded, e.AttemptStarted, e.AttemptEnded, e.TaskBlocked, e.SpecClosed, e.Landed, e.Steered,
 )  # fmt: skip
 
 
@@ -67,6 +67,7 @@ class Story:
         self.ending = ""  # how the last run ended; empty: it has not
         self.reason = ""
         self.note = ""  # what the run said last about itself
+        self.is_paused = False
         self.changes = 0  # counts what may have changed the plan
 
     def take(self, entry: JournalEntry, folder: Path) -> None:
@@ -82,6 +83,10 @@ class Story:
                 self.ending, self.reason = event.ending.value, event.reason
             case e.Waited():
                 self.note = event.reason
+            case e.Steered():
+                self.note = event.text
+                if not event.refused and event.command in ("pause", "resume", "stop"):
+                    self.is_paused = event.command == "pause"
             case e.AttemptStarted():
                 self.note = ""
                 self._begin(event, entry.moment, folder)
@@ -90,6 +95,7 @@ class Story:
 
     def close(self) -> None:
         """Nothing goes on any more: the run has ended, or its process is gone."""
+        self.is_paused = False
         for attempt in self.working.values():
             attempt.is_cut_short = True
         self.working.clear()

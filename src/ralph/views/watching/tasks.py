@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ralph.frozen import Frozen
 from ralph.plan.model import Plan, Task, TaskState
@@ -29,25 +29,30 @@ class TaskRow(Frozen):
         return COLOURS[self.group]
 
 
-def rows(plan: Plan | None, story: Story, now: float, query: str = "") -> list[TaskRow]:
-    """Return all tasks that match, and beside them whatever else is under way."""
-    found = [_of_task(task, story, now) for task in plan or ()]
+def rows(
+    plan: Plan | None, story: Story, now: float, query: str = "", needs: Mapping[str, int] | None = None
+) -> list[TaskRow]:
+    """Return all tasks that match, and beside them whatever else is under way; `needs`: the place of each that
+    needs a person."""
+    needs = needs or {}
+    found = [_of_task(task, story, now, needs) for task in plan or ()]
     known = {row.work for row in found}
     found += [row for row in _others(story, now) if row.work not in known]
     wanted = query.casefold()
     chosen = [row for row in found if wanted in row.work.casefold() or wanted in row.title.casefold()]
-    return sorted(chosen, key=lambda row: row.group)  # stable: within a group the plan's order
+    # within a group the plan's order, except for what needs a person
+    return sorted(chosen, key=lambda row: (row.group, needs.get(row.work, 0) if row.group == NEEDS else 0))
 
 
-def _of_task(task: Task, story: Story, now: float) -> TaskRow:
-    group, mark, remark = _standing(task, story, now)
+def _of_task(task: Task, story: Story, now: float, needs: Mapping[str, int]) -> TaskRow:
+    group, mark, remark = _standing(task, story, now, needs)
     return TaskRow(work=task.id, title=one_line(task.title), mark=mark, group=group, remark=remark)
 
 
-def _standing(task: Task, story: Story, now: float) -> tuple[int, str, str]:
+def _standing(task: Task, story: Story, now: float, needs: Mapping[str, int]) -> tuple[int, str, str]:
     if task.id in story.working:
         return WORKING, "▶", _doing(story, task.id, now)
-    if task.needs_person:
+    if task.id in needs:
         return NEEDS, "!", "needs you"
     if task.state is TaskState.BLOCKED:
         return BLOCKED, words.mark(task), task.standing

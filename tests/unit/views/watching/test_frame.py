@@ -15,6 +15,7 @@ from ralph.plan.model import GateResult, Need, NeedKind, Plan, Task, TaskState
 from ralph.plan.work import Verdict, WorkKind
 from ralph.text import plain, strip_ansi
 from ralph.views import cells
+from ralph.views.inbox import of_plan
 from ralph.views.watching import frame, tasks
 from ralph.views.watching.attempt_pane import TABS
 from ralph.views.watching.frame import WatchState
@@ -51,7 +52,7 @@ def plan() -> Plan:
 
 
 def test_what_needs_a_person_is_first_and_what_is_done_last() -> None:
-    found = tasks.rows(plan(), story(begins("T2")), now=0)
+    found = tasks.rows(plan(), story(begins("T2")), now=0, needs={"T4": 0})
     assert [row.work for row in found] == ["T4", "T2", "T3", "T1", "T0"]
     assert [row.mark for row in found] == ["!", "▶", "✗", "·", "✓"]
     assert [row.work for row in tasks.rows(plan(), Story(), 0, "t1")] == ["T1"]
@@ -59,7 +60,7 @@ def test_what_needs_a_person_is_first_and_what_is_done_last() -> None:
 
 def test_work_that_is_no_task_is_shown_while_it_goes_on_and_after_it() -> None:
     review = replace(begins("final", title="Final verification"), kind=WorkKind.REVIEW)
-    assert tasks.rows(plan(), story(review), 0)[1].work == "final"
+    assert tasks.rows(plan(), story(review), 0)[0].work == "final"
     told = story(review, replace(ATTEMPT, work="final", attempt=1, verdict=Verdict.PASSED))
     assert tasks.rows(plan(), told, 0)[-1].title == "Final verification"
 
@@ -92,7 +93,8 @@ def test_every_frame_has_the_rows_of_the_terminal_and_no_row_is_too_long(
     gate = GateResult(name="g", command=HOSTILE, passed=False, seconds=1.0, reason=HOSTILE, output=HOSTILE * 20)
     told = story(begins("T2", title=HOSTILE), e.GateEnded(work="T2", attempt=1, result=gate))
     state = WatchState(
-        target="auth", title=HOSTILE, plan=plan(), story=told, selected="T2", tab=tab, is_open=is_open, query=query,
+        target="auth", title=HOSTILE, plan=plan(), items=of_plan("auth", plan(), "ralph run"), story=told,
+        selected="T2", tab=tab, is_open=is_open, query=query,
         typed=typed, asked="Note:", scroll=scroll, message=HOSTILE, is_running=True, diff=lambda _: HOSTILE * 100,
     )  # fmt: skip
     state.update(0)
@@ -105,7 +107,7 @@ def test_every_frame_has_the_rows_of_the_terminal_and_no_row_is_too_long(
 
 
 def test_moving_stays_on_the_list_and_follows_a_task_that_moves() -> None:
-    state = WatchState(target="auth", plan=plan())
+    state = WatchState(target="auth", plan=plan(), items=of_plan("auth", plan(), "ralph run"))
     state.update(0)
     assert state.selected == "T4"
     state.move(-1)
@@ -116,7 +118,7 @@ def test_moving_stays_on_the_list_and_follows_a_task_that_moves() -> None:
     assert state.selected == "T2"
     state.story = story(begins("T2"), begins("T2", 2))
     state.update(0)
-    assert state.selected == "T2" and state.place == 1
+    assert state.selected == "T2" and state.place == 2
     assert state.attempt and state.attempt.number == 2
     state.turn(-1)
     state.turn(-1)
