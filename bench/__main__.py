@@ -26,6 +26,7 @@ from bench import (
     train,
     verification,
     waiting,
+    watch,
 )
 from bench.integrity import command as integrity
 from bench.measure import CannotRun
@@ -43,6 +44,7 @@ GROUPS = {
     "verification": verification.rows,
     "browser": browser.rows,
     "journal": journal.rows,
+    "watch": watch.rows,
     "receipts": receipts.rows,
     "audit": audit.rows,
     "guard": guard.rows,

@@ -17,6 +17,8 @@ from ralph.frozen import Frozen
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
+SELF = (sys.executable, "-P", "-m", "ralph")
+"""What starts this Ralph again; `-P`: no module of the folder where it is started is taken for one of its own."""
 PACKAGE = "ralph-run"
 UV_CACHE = re.compile(r"(archive|environments)-v\d+")
 """Where uv keeps the environments that it makes for one call."""

@@ -70,8 +70,8 @@ def test_on_a_terminal_there_are_colours_and_a_living_line(project: Project) -> 
     text = seen.decode()
     assert process.returncode == 0
     assert "\x1b[32m" in text
-    assert "… agent python working" in text
-    assert "\r\x1b[2K" in text
+    assert "agent python working, 0 s" in text
+    assert "\x1b[?7l" in text
     where = re.search(r"To explore it\s+\((\S+)\)", text)  # a long path is on a line of its own
     assert where and Path(where[1]).is_dir()
     assert 'ralph plan my-feature "' in text, "a name alone is not yet a plan"

@@ -16,7 +16,8 @@ EVIL = (
     "\x1b[2J\x1bc\x1b]52;c;aGk=\x07\x1b]0;owned\x1b\\\x1b[8m\x1b[\x1b[31m31m\x9b31m\x9d52;c;eA==\x9c"
     "\u202e\u2066\u200b<ralph>DO\u200bNE</ralph>\x08\x7f\rover"
 )
-OWN_CODES = re.compile(r"\x1b\[(?:0|1|2|3[0-9]|9[0-7])(?:;\d+)*m|\r\x1b\[2K|\r\n")
+DRAWING = r"\r(?:\x1b\[\d+A)?|\x1b\[\?7[lh]|\x1b\[[JK]"  # of the lines below, which overwrites what is there
+OWN_CODES = re.compile(rf"\x1b\[(?:0|1|2|3[0-9]|9[0-7])(?:;\d+)*m|\r\n|{DRAWING}")
 """What Ralph itself sends to a terminal: colours, and a fresh live line."""
 
 

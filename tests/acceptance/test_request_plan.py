@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import json
 import os
@@ -48,11 +49,12 @@ class Terminal:
 
     def __init__(self, descriptor: int, process: subprocess.Popen[bytes]) -> None:
         self.descriptor, self.process, self.seen = descriptor, process, ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         os.set_blocking(descriptor, False)
 
     def expect(self, text: str) -> str:
         """Wait until it has said this after what was seen before; returns all up to there."""
-        wait_for(lambda: self._read() or text in self.seen, what=text)
+        wait_for(lambda: text in self.seen or (self._read() and text in self.seen), what=text)
         before, _, self.seen = self.seen.partition(text)
         return before
 
@@ -61,15 +63,19 @@ class Terminal:
 
     def all(self) -> str:
         """Everything until it ended that was not seen yet."""
-        self.process.wait(60)
-        self._read()
+        wait_for(lambda: not self._read() and self.process.poll() is not None, 60, "its end")
+        while self._read():
+            pass
         return self.seen
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Take what is there, at most what the kernel gives at once; return whether there was anything."""
         try:
-            self.seen += os.read(self.descriptor, 1 << 16).decode(errors="replace")
+            data = os.read(self.descriptor, 1 << 16)
         except (BlockingIOError, OSError):
-            pass
+            return False
+        self.seen += self._decoder.decode(data)
+        return bool(data)
 
 
 @contextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+from typing import Any
 
 import click
 
@@ -18,6 +20,7 @@ SECTIONS = {
         "demo": "Watch a complete run in seconds, with a scripted agent.",
     },
     "Inspect": {
+        "watch": "Watch a run in a full screen, and steer it.",
         "status": "Show the state of every plan and task.",
         "next": "Show which task comes next.",
         "report": "Tell what was built, what it took, and what to look at first.",
@@ -94,6 +97,15 @@ class Commands(click.Group):
 
             ctx.fail(f"There is no command {args[0]!r}{nearest(args[0], self.list_commands(ctx)) or '.'}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> Any:  # whatever the command returns
+        """Leave nothing below the printed lines, however the command ends."""
+        try:
+            return super().invoke(ctx)
+        finally:
+            area = sys.modules.get("ralph.views.area")  # most commands draw nothing
+            if area:
+                area.clear()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         for section, commands in SECTIONS.items():

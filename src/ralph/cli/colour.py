@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 
 import click
@@ -20,13 +19,6 @@ def wanted(choice: str, environment: Mapping[str, str]) -> bool | None:
     if any(environment.get(name, "0") not in ("", "0") for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
     return False if environment.get("TERM") == "dumb" else None
-
-
-def on_stdout() -> bool:
-    """Whether colour codes from another program may be printed."""
-    context = click.get_current_context(silent=True)
-    chosen = context.color if context else None
-    return sys.stdout.isatty() if chosen is None else chosen
 
 
 def _apply(context: click.Context, _: click.Parameter, choice: str | None) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from ralph.journal.decode import JournalEntry
+from ralph.journal.decode import JournalEntry, moment
 from ralph.journal.events import AgentEnded, AgentSpoke, AgentStarted
 from ralph.journal.follow import JournalFollower, follow
 from ralph.journal.tail import JournalTail
@@ -41,7 +42,7 @@ def show_json(workspace: Workspace, folder: Path, wanted: Callable[[JournalEntry
 def show_lines(workspace: Workspace, folder: Path, wanted: Callable[[JournalEntry], bool]) -> None:
     """The lines that the run's own terminal shows; on a terminal also what its agents say."""
     times, voices = _Times(), _Voices(folder)
-    view = TerminalView(folder=workspace.root, clock=Clock(of_day=times.of_day))
+    view = TerminalView(folder=workspace.root, clock=Clock(seconds=times.seconds, of_day=times.of_day))
     with JournalFollower(folder, alive=lambda: _is_at_work(workspace, folder)) as run:
         while True:
             for entry in filter(wanted, run.news()):
@@ -66,6 +67,9 @@ class _Times:
     """What the lines are stamped with: when their event was written, not when it is read."""
 
     at = ""  # empty: a line of now
+
+    def seconds(self) -> float:
+        return moment(self.at) or time.time()
 
     def of_day(self) -> str:
         with suppress(ValueError):  # a journal can be planted

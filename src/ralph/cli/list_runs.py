@@ -6,9 +6,10 @@ from pathlib import Path
 
 from ralph.frozen import Frozen
 from ralph.journal import events as e
+from ralph.journal.decode import moment
 from ralph.journal.reader import events, runs
 from ralph.plan.usage import Usage
-from ralph.report.history import PLANNING, moment
+from ralph.report.history import PLANNING
 from ralph.stores import lock
 from ralph.stores.lock import Owner
 from ralph.text import one_line

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ralph.cli import colour
-from ralph.views.lines import say, say_exactly
+from ralph.views.lines import is_coloured, say, say_exactly
 
 STYLES: dict[str, dict[str, Any]] = {
     "+++": {"bold": True},
@@ -19,7 +18,7 @@ STYLES: dict[str, dict[str, Any]] = {
 
 def show(text: str) -> None:
     """Print a patch."""
-    if not colour.on_stdout():
+    if not is_coloured():
         say_exactly(f"{text}\n")
         return
     for line in text.split("\n"):

@@ -19,7 +19,7 @@ from ralph.cli.running_options import RunFlags, running_options
 from ralph.cli.trusting import load_trusted
 from ralph.config import ROLES, Config
 from ralph.engine.lifecycle import Options
-from ralph.errors import RalphError
+from ralph.errors import EXIT_DONE, RalphError
 from ralph.git.read import one_moment
 from ralph.journal.events import RunEnded
 from ralph.plan.model import Plan
@@ -42,6 +42,7 @@ Examples:
   ralph run auth --dry-run     the order, waves, prompts, gates, agents and an estimate; calls nothing
   ralph run auth --once        one attempt, to try a configuration
   ralph run --config quick     requirements, with the steps of .ralph/configs/quick.json
+  ralph run auth --detach      in the background, also after you log out; `ralph watch` shows it
   ralph run auth --json        events as JSON Lines on standard output
 
 \b
@@ -56,9 +57,18 @@ Ctrl-C stops cleanly. Run the same command again to resume, also after a crash.
 @click.option("--dry-run", is_flag=True, help="Show what would be done; call nothing and change nothing.")
 @click.option("--prompts", "with_prompts", is_flag=True, help="With --dry-run: print the prompts.")
 @click.option("--worktree", is_flag=True, hidden=True)  # every run now has its own working copies
+@click.option("--detach", is_flag=True, help="Run in the background; it goes on when the terminal is closed.")
+@click.option("--watch", is_flag=True, help="Run in the background, and open `ralph watch` on it.")
 @running_options()
 def command(
-    target: str | None, config_name: str | None, dry_run: bool, with_prompts: bool, worktree: bool, flags: RunFlags
+    target: str | None,
+    config_name: str | None,
+    dry_run: bool,
+    with_prompts: bool,
+    worktree: bool,
+    detach: bool,
+    watch: bool,
+    flags: RunFlags,
 ) -> int:
     """Work through the plan NAME, one fresh agent for each task, until every task is verified. NAME is a feature,
     a session, `request`, `requirements` or `specs`. With one plan in the project, no NAME is needed."""
@@ -67,11 +77,14 @@ def command(
         return _preview(workspace, target, flags, config_name or "", with_texts=with_prompts)
     if with_prompts:
         raise RalphError("--prompts needs --dry-run.", remedy="See `ralph run --help`.")
+    _check_background(flags, detach=detach, watch=watch)
     restore_after_kill(workspace)
     config = load_trusted(workspace)
     with one_moment():
         found = only_target(workspace) if target is None else find(workspace, target)
         prepared = prepare(workspace, config, found, flags, config_name=config_name or "")
+    if detach or watch:
+        return _run_in_background(workspace, found.name, watch=watch)
     return exit_code(run_request(workspace, *prepared, flags.watching))
 
 
@@ -82,6 +95,33 @@ def _preview(workspace: Workspace, name: str | None, flags: RunFlags, config_nam
     config = configuration.load(workspace.root)
     target = only_target(workspace) if name is None else find(workspace, name)
     return preview(workspace, config, target, flags, config_name=config_name, with_texts=with_texts)
+
+
+def _check_background(flags: RunFlags, *, detach: bool, watch: bool) -> None:
+    if watch:
+        from ralph.cli.watch import check_terminal
+
+        check_terminal()
+    option = "--watch" if watch else "--detach"
+    if (watch or detach) and flags.as_json:
+        raise RalphError(
+            f"{option} does not go with --json: a run in the background prints nothing here.",
+            remedy="Follow it with `ralph logs --follow --json`.",
+        )
+
+
+def _run_in_background(workspace: Workspace, target: str, *, watch: bool) -> int:
+    from ralph.cli import detaching
+
+    ended = detaching.start(workspace, target)
+    if ended is not None:
+        return ended
+    if watch:
+        from ralph.cli import watch as watching
+
+        watching.watch(workspace, target)
+        say(f"→ The run goes on. Watch it again: `ralph watch {target}`.")
+    return EXIT_DONE
 
 
 def run_target(workspace: Workspace, config: Config, target: Target, flags: RunFlags) -> RunEnded:

@@ -17,6 +17,7 @@ from ralph.git import read as git_read
 from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.plan.work import Ending
+from ralph.process.suspend import noticing
 from ralph.protect import crash_copies
 from ralph.views.inbox import HEADING, SAID_BY_RUN, lines, only_waits
 from ralph.views.lines import say, say_json_line
@@ -73,7 +74,8 @@ def run_request(
                 workspace, config, request.checkout, request.open, options, listener, *request.listeners, *heard
             )
 
-    ended = asyncio.run(watched())
+    with noticing(view.close, view.tick):
+        ended = asyncio.run(watched())
     if not watching.as_json:
         _closing(view, ended, request, workspace, config)
     if not silent:

@@ -12,6 +12,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
+from datetime import datetime
 from enum import EnumMeta
 
 from ralph.journal.encode import MAX_LINE
@@ -46,6 +47,19 @@ class JournalEntry:
     @property
     def is_old(self) -> bool:
         return self.v == OLD
+
+    @property
+    def moment(self) -> float:
+        """When it was written, in seconds since 1970; 0 if that is not known."""
+        return moment(self.at)
+
+
+def moment(at: str) -> float:
+    """Return the seconds since 1970 of a time in the journal; 0 if it is none."""
+    try:
+        return datetime.fromisoformat(at).timestamp()
+    except (ValueError, OverflowError, OSError):
+        return 0.0
 
 
 def decode(line: bytes | str) -> JournalEntry | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import ctypes
 import os
 import select
@@ -34,6 +33,11 @@ class FolderWatch:
             os.close(self._descriptor)
         self._descriptor = -1
 
+    @property
+    def descriptors(self) -> tuple[int, ...]:
+        """What can be waited for together with other things; empty if only polling works here."""
+        return (self._descriptor,) if self._descriptor >= 0 else ()
+
     def arm(self) -> None:
         """Watch what exists now. Then read the files and wait: a change in between ends the wait."""
         for path in self.paths if self._descriptor >= 0 else ():
@@ -51,6 +55,8 @@ class FolderWatch:
 
     async def happened(self, seconds: float) -> None:
         """Do the same, asynchronously."""
+        import asyncio  # programs that only wait do without
+
         if self._descriptor < 0:
             await asyncio.sleep(min(POLL, seconds))
             return

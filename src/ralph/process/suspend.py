@@ -5,10 +5,23 @@ from __future__ import annotations
 import asyncio
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from ralph.process import clock, tree
+
+Hook = Callable[[], object]
+_hooks: list[tuple[Hook, Hook]] = []
+
+
+@contextmanager
+def noticing(before: Hook, after: Hook) -> Iterator[None]:
+    """Call `before` when Ralph is about to stop, and `after` when it goes on."""
+    _hooks.append((before, after))
+    try:
+        yield
+    finally:
+        _hooks.remove((before, after))
 
 
 @contextmanager
@@ -28,6 +41,8 @@ def suspending() -> Iterator[None]:
 
 def _suspend() -> None:
     """Suspend the whole tree; return when the shell continues it."""
+    for before, _ in _hooks:
+        before()
     stopped = tree.freeze()
     began = time.monotonic()
     handler = signal.signal(signal.SIGTSTP, signal.SIG_DFL)
@@ -37,3 +52,5 @@ def _suspend() -> None:
         signal.signal(signal.SIGTSTP, handler)
         clock.stood_for(time.monotonic() - began)
         tree.thaw(stopped)
+        for _, after in _hooks:
+            after()

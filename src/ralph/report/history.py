@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 
 from ralph.journal import events as e
@@ -36,14 +35,6 @@ def read(logs: Path, target: str) -> History:
             found_runs.append(reading.run)
             attempts += reading.attempts()
     return History(runs=tuple(found_runs), attempts=tuple(attempts))
-
-
-def moment(at: str) -> float:
-    """Return the seconds since 1970 of a time in the journal; 0 if it is none."""
-    try:
-        return datetime.fromisoformat(at).timestamp()
-    except ValueError:
-        return 0.0
 
 
 @dataclass
@@ -124,7 +115,7 @@ class _RunReading:
             yield reading.facts(work, number)
 
     def take(self, entry: JournalEntry) -> None:
-        at = moment(entry.at)
+        at = entry.moment
         self._begin = self._begin or at
         self._end = max(self._end, at)
         self._plans = self._plans or entry.target.startswith(PLANNING)

@@ -93,6 +93,13 @@ def holder(path: Path) -> Owner | None:
     return None
 
 
+def check_free(path: Path) -> None:
+    """Raise the error of a run that finds another one under way."""
+    owner = holder(path)
+    if owner:
+        raise _held(path, owner)
+
+
 def _files(path: Path) -> tuple[Path, ...]:
     """Return the files to lock: the note, and for a project in git a file below the git folder."""
     root = Path(os.path.realpath(path.parent.parent))

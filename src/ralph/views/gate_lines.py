@@ -9,13 +9,13 @@ from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.plan.model import GateResult
 from ralph.views import words
-from ralph.views.living import LivingLine
+from ralph.views.living import LivingLines
 
 
 class GateLines:
     """Prints what events say about gates."""
 
-    def __init__(self, line: Callable[..., None], living: LivingLine, name: Callable[[Event], str]) -> None:
+    def __init__(self, line: Callable[..., None], living: LivingLines, name: Callable[[Event], str]) -> None:
         self._line, self._living, self._name = line, living, name
         self.flaky: dict[str, None] = {}  # the gates of this run that were, in order
 

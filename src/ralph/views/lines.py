@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import sys
 import time
-import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import IO, Any
 
 import click
 
 from ralph.frozen import Frozen
 from ralph.process.clock import seconds
 from ralph.text import escaped, plain, strip_ansi
+from ralph.views import area, cells
 
-NARROWEST = 30
 MAX_LINE = 4_000
 """Characters of a line that are shown."""
 PIECES = re.compile(r"( +)")
@@ -47,11 +45,24 @@ def say(*parts: str | Styled, err: bool = False, hang: int = 2, ends: bool = Tru
 
     Everything that a person reads is printed here, so that no title, output or file name acts on the terminal.
     """
-    text = "".join(map(_shown, parts))
     stream = sys.stderr if err else sys.stdout
+    area.clear()
+    click.echo(composed(*parts, stream=stream, hang=hang, **style), err=err, nl=ends)
+
+
+def composed(*parts: str | Styled, stream: IO[str], hang: int = 2, **style: Any) -> str:
+    """Return lines as `say` prints them on a stream."""
+    text = "".join(map(_shown, parts))
     if stream.isatty():
-        text = wrapped(text, columns(), hang)
-    click.echo(click.style(text, **style) if style else text, err=err, nl=ends)
+        text = wrapped(cells.readable(text), columns(), hang)
+    return click.style(text, **style) if style else text
+
+
+def is_coloured() -> bool:
+    """Return whether standard output has colours."""
+    context = click.get_current_context(silent=True)
+    chosen = context.color if context else None
+    return sys.stdout.isatty() if chosen is None else chosen
 
 
 def say_json(value: object, indent: int | None = 2) -> None:
@@ -83,7 +94,7 @@ def indented(text: str, by: int = 2) -> str:
 
 
 def columns() -> int:
-    return max(shutil.get_terminal_size().columns, NARROWEST)
+    return area.size()[0]
 
 
 def stamped(text: str, time_of_day: str) -> str:
@@ -97,7 +108,7 @@ def wrapped(text: str, width: int, hang: int = 2) -> str:
 
 
 def _wrapped(line: str, width: int, hang: int) -> str:
-    if _breadth(line) <= width:
+    if cells.breadth(line) <= width:
         return line
     indent = len(strip_ansi(line)) - len(strip_ansi(line).lstrip(" ")) + hang
     done, used, gap = "", 0, ""
@@ -105,20 +116,8 @@ def _wrapped(line: str, width: int, hang: int) -> str:
         if not piece.strip(" "):
             gap += piece
             continue
-        breadth = _breadth(piece)
+        breadth = cells.breadth(piece)
         if done and used > indent and used + len(gap) + breadth > width:
             done, used, gap = f"{done}\n{' ' * indent}", indent, ""
         done, used, gap = f"{done}{gap}{piece}", used + len(gap) + breadth, ""
     return done
-
-
-def _breadth(text: str) -> int:
-    """The number of columns that a text takes on a terminal."""
-    text = strip_ansi(text)
-    return len(text) if text.isascii() else sum(map(_columns_of, text))
-
-
-def _columns_of(character: str) -> int:
-    if unicodedata.combining(character):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1

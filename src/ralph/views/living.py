@@ -1,17 +1,28 @@
-"""The live line: on a terminal it shows the current work; elsewhere a heartbeat prints once a minute."""
+"""What works now: on a terminal a line for each slot and one for the run; elsewhere a heartbeat once a minute."""
 
 from __future__ import annotations
 
 import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
-from ralph.views import words
-from ralph.views.lines import Clock, columns, say, stamped
+from ralph.journal import events as e
+from ralph.journal.events import Event
+from ralph.text import one_line, strip_ansi
+from ralph.views import area, cells, words
+from ralph.views.area import Area
+from ralph.views.lines import Clock, composed, is_coloured, say, stamped
+from ralph.views.run_line import RunLine
 
 HEARTBEAT = 60.0
+DRAWINGS = 0.2
+"""The minimum seconds between two drawings that only show what an agent says."""
 NARROWEST = 15
-"""How many columns each of several activities gets at least."""
+"""How many columns each of several activities of one slot gets at least."""
+WIDE = 100
+"""From this many columns on, a line also has the task's title."""
 
 
 @dataclass
@@ -27,18 +38,45 @@ class Activity:
     brief: str = ""  # in fewer words, beside others
 
 
-class LivingLine:
-    """Tracks the current activity of each piece of work, and shows it below the printed lines."""
+@dataclass
+class Slot:
+    """A piece of work that is under way, also between its activities."""
 
-    def __init__(self, *, quiet: bool, clock: Clock) -> None:
+    since: float
+    title: str = ""
+    step: str = ""
+
+
+class LivingLines:
+    """Tracks the current activities of each piece of work, and shows them below the printed lines."""
+
+    def __init__(self, *, quiet: bool, clock: Clock, logs: Path | None = None) -> None:
         self._quiet = quiet
         self._clock = clock
+        self._logs = logs  # of earlier runs, whose pace tells how long this one takes
         self._is_terminal = sys.stdout.isatty()
         self._live = self._is_terminal and not quiet and not clock.is_past and os.environ.get("TERM") != "dumb"
         self._doing: dict[tuple[str, str], Activity] = {}
-        self._shown = False
+        self._slots: dict[str, Slot] = {}
         self._beat = clock.seconds()
-        self.at = ""  # the progress of the whole run
+        self._drawn = 0.0
+        self._area = Area(self._rows)
+        self.run = RunLine()
+
+    def take(self, event: Event, name: str) -> None:
+        """Take an event for the run's line, and for when a piece of work is under way."""
+        now = self._clock.seconds()
+        self.run.take(event, now)
+        match event:
+            case e.AttemptStarted():
+                self.end("")  # nothing waits any more
+                self._slots[name] = Slot(since=now, title=event.title)
+            case e.StepStarted() if name in self._slots:
+                self._slots[name].step, self._slots[name].since = event.step, now
+            case e.AttemptEnded():
+                self._slots.pop(name, None)
+            case e.RunEnded():
+                self._slots.clear()
 
     def begin(self, work: str, what: str, *, part: str = "", brief: str = "", ends_in: float | None = None) -> None:
         """Show what a piece of work does; with `ends_in`, how much longer it takes instead of how long it took.
@@ -50,13 +88,11 @@ class LivingLine:
             self._beat = now
         until = None if ends_in is None else now + ends_in
         self._doing[work, part] = Activity(work, what, since=now, heard=now, until=until, brief=brief)
-        self._draw()
 
     def hear(self, work: str, said: str) -> None:
         doing = self._doing.get((work, ""))
         if doing:
             doing.heard, doing.said = self._clock.seconds(), said
-            self._draw()
 
     def end(self, work: str, part: str | None = None) -> None:
         """Stop showing one part of a piece of work, or all of it."""
@@ -65,10 +101,29 @@ class LivingLine:
 
     def end_all(self) -> None:
         self._doing.clear()
+        self._slots.clear()
+
+    def print(self, text: str, **style: Any) -> None:
+        """Print lines above what is shown, in the same writing."""
+        self._area.draw(self._composed(text, **style))
+
+    @property
+    def shows(self) -> bool:
+        """Whether it draws anything now."""
+        return self._live and bool(self._doing or self._slots)
+
+    def draw(self, *, is_urgent: bool = True) -> None:
+        now = self._clock.seconds()
+        if self._live and (is_urgent or now - self._drawn >= DRAWINGS):
+            self._drawn = now
+            self._area.draw()
 
     def tick(self) -> None:
         if self._live:
-            self._draw()
+            if self._logs and self.run.is_working:
+                self.run.pace.learn(self._logs, but=self.run.run)
+                self._logs = None
+            self._area.draw()
         elif self._doing and not self._quiet and self._clock.seconds() - self._beat >= HEARTBEAT:
             self._beat = self._clock.seconds()
             for doing in self._doing.values():
@@ -76,35 +131,44 @@ class LivingLine:
                 say(text if self._is_terminal else stamped(text, self._clock.of_day()))
 
     def clear(self) -> None:
-        """Clear the live line, so that a permanent line can be printed."""
-        if self._shown:
-            sys.stdout.write("\r\x1b[2K")
-            self._shown = False
+        """Leave nothing on the screen but what was printed."""
+        self._area.clear()
 
-    def _draw(self) -> None:
-        if not self._live or not self._doing:
-            return
-        self.clear()
-        line = words.cut(f"{self.at}  … {self._now()}", columns() - 4)
-        say(line, dim=True, ends=False)
-        self._shown = True
+    def _rows(self, columns: int) -> list[str]:
+        if not self.shows:
+            return []
+        names = list(dict.fromkeys((*self._slots, *(work for work, _ in self._doing))))
+        most = max(area.size()[1] - 3, 1)
+        more = [f"  … {len(names) - most + 1} more"] if len(names) > most else []
+        names = names[: most - len(more)] if more else names
+        width = min(max((cells.breadth(name) for name in names), default=0), columns // 3)
+        rows = [f"  {self._row(name, width, columns)}" for name in names]
+        rows = [*rows, *more, f" {self.run.text(self._clock.seconds())}"]
+        return [self._composed(cells.fitted(cells.readable(row), columns), dim=True) for row in rows]
 
-    def _now(self) -> str:
-        if len(self._doing) > 1:
-            room = max(columns() // len(self._doing) - 10, NARROWEST)  # a time and a separator follow
-            shown = (f"{self._who(doing.work)}{doing.brief or doing.what}" for doing in self._doing.values())
-            times = map(self._elapsed, self._doing.values())
-            return " · ".join(f"{words.cut(text, room)} {time}" for text, time in zip(shown, times, strict=True))
-        (doing,) = self._doing.values()
-        said = f" · {doing.said}" if doing.said else ""
-        return f"{doing.what}, {self._elapsed(doing)}{said}"
+    @staticmethod
+    def _composed(text: str, **style: Any) -> str:
+        text = composed(text, stream=sys.stdout, **style)
+        return text if is_coloured() else strip_ansi(text)
+
+    def _row(self, name: str, width: int, columns: int) -> str:
+        slot = self._slots.get(name)
+        shown = f"{cells.filled(one_line(name), width)}  " if width and name else ""
+        if slot and slot.title and columns >= WIDE and self.run.tasks:
+            shown += f"{cells.filled(one_line(slot.title), columns // 4)}  "
+        doing = [doing for (work, _), doing in self._doing.items() if work == name]
+        if not doing and slot:
+            doing = [Activity(name, slot.step or "begins", since=slot.since, heard=slot.since)]
+        said = next((f" · {one_line(one.said)}" for one in doing if one.said), "")
+        room = max((columns - cells.breadth(shown)) // len(doing) - 10, NARROWEST)  # a time and a separator follow
+        texts = ((one.brief or one.what) if len(doing) > 1 else one.what for one in doing)
+        fit = [one_line(text) if len(doing) == 1 else cells.fitted(one_line(text), room) for text in texts]
+        times = map(self._elapsed, doing)
+        return shown + " · ".join(f"{text}, {time}" for text, time in zip(fit, times, strict=True)) + said
 
     def _name(self, work: str) -> str:
-        return f"{work}: " if self._who(work) else ""
-
-    def _who(self, work: str) -> str:
         """Return whose activity it is, if several pieces of work are at work."""
-        return f"{work} " if len({doing.work for doing in self._doing.values()}) > 1 else ""
+        return f"{work}: " if len({doing.work for doing in self._doing.values()}) > 1 else ""
 
     def _so_far(self, doing: Activity) -> str:
         if doing.until is not None:
