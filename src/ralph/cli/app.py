@@ -19,6 +19,7 @@ SECTIONS = {
     },
     "Inspect": {
         "status": "Show the state of every plan and task.",
+        "ui": "Show all plans and runs in a browser, live.",
         "next": "Show which task comes next.",
         "report": "Tell what was built, what it took, and what to look at first.",
         "diff": "Show what landed, for a plan or a task.",

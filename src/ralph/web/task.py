@@ -1,0 +1,140 @@
+"""One task with its attempts side by side, and everything about one of them."""
+
+from __future__ import annotations
+
+import re
+
+from ralph.frozen import Frozen
+from ralph.git import read as git
+from ralph.plan.model import GateResult, PageResult, Task
+from ralph.report.facts import AttemptHistory, TaskFacts
+from ralph.views import words
+from ralph.views.spent import used
+from ralph.web import diff, files
+from ralph.web.diff import Difference
+from ralph.web.files import FileText
+from ralph.workflows.target import Target
+from ralph.workspace import RALPH, Workspace
+
+COMMIT = re.compile(r"[0-9a-f]{40,64}")
+SPOKEN = 60_000
+"""Characters of what an agent said that a page shows; the whole text is a link away."""
+MAX_OUTPUT = 20_000
+
+
+class AttemptRow(Frozen):
+    """An attempt in the comparison."""
+
+    index: int  # its place among the attempts of the task, which addresses name
+    name: str
+    number: int
+    verdict: str
+    reason: str
+    agent: str
+    time: str
+    used: str
+    evidence: str
+    gates: tuple[tuple[str, str], ...]  # mark and name
+    now: str
+    begin: float
+
+
+class CallTexts(Frozen):
+    """What one call of an agent was given, and what it said."""
+
+    index: int
+    step: str
+    agent: str
+    words: FileText
+    prompt: FileText
+
+
+class AttemptDetail(Frozen):
+    """Everything about one attempt."""
+
+    row: AttemptRow
+    calls: tuple[CallTexts, ...]
+    gates: tuple[GateResult, ...]
+    pages: tuple[PageResult, ...]
+    proof: str
+    concerns: tuple[str, ...]
+    undone: tuple[str, ...]
+    difference: Difference
+    against: str  # what the difference is to: its base, or another attempt
+    commit: str
+
+
+class TaskPage(Frozen):
+    """The page of a task."""
+
+    task: Task
+    rows: tuple[AttemptRow, ...]
+    gate_names: tuple[str, ...]
+    detail: AttemptDetail | None  # None: nobody has tried it
+
+
+def task_page(workspace: Workspace, target: Target, facts: TaskFacts, index: int | None, other: int | None) -> TaskPage:
+    """Return the page; `index`: the attempt that is shown, or else the last; `other`: the one it is compared with."""
+    rows = tuple(_row(index, attempt) for index, attempt in enumerate(facts.attempts))
+    chosen = len(rows) - 1 if index is None or not 0 <= index < len(rows) else index
+    names = dict.fromkeys(name for row in rows for _, name in row.gates)
+    detail = None
+    if rows:
+        against = facts.attempts[other] if other is not None and 0 <= other < len(rows) and other != chosen else None
+        detail = _detail(workspace, target, facts.attempts[chosen], rows[chosen], against)
+    return TaskPage(task=facts.task, rows=rows, gate_names=tuple(names), detail=detail)
+
+
+def _row(index: int, attempt: AttemptHistory) -> AttemptRow:
+    return AttemptRow(
+        index=index,
+        name=attempt.name,
+        number=attempt.number,
+        verdict=attempt.verdict or ("at work" if attempt.now else "killed"),
+        reason=words.cut(words.first_line(attempt.reason), 400),
+        agent=":".join(filter(None, (attempt.agent, attempt.usage.model))),
+        time=words.duration(attempt.seconds),
+        used=used(attempt.usage),
+        evidence=attempt.evidence,
+        gates=tuple((words.gate_mark(gate), gate.name) for gate in attempt.gates),
+        now=attempt.now,
+        begin=attempt.begin,
+    )
+
+
+def _detail(
+    workspace: Workspace, target: Target, attempt: AttemptHistory, row: AttemptRow, other: AttemptHistory | None
+) -> AttemptDetail:
+    base, against = (other.commit, other.name) if other else (attempt.base, "its base")
+    return AttemptDetail(
+        row=row,
+        calls=tuple(_call(workspace, attempt, index) for index in range(len(attempt.calls))),
+        gates=attempt.gates,
+        pages=attempt.pages,
+        proof=_proof(attempt),
+        concerns=attempt.concerns,
+        undone=attempt.undone,
+        difference=difference(workspace, target, base, attempt.commit),
+        against=against,
+        commit=attempt.commit[:10],
+    )
+
+
+def _proof(attempt: AttemptHistory) -> str:
+    return f"{attempt.evidence}: {', '.join(attempt.proven_by)}" if attempt.proven_by else attempt.evidence
+
+
+def _call(workspace: Workspace, attempt: AttemptHistory, index: int) -> CallTexts:
+    call = attempt.calls[index]
+    said = files.of_run(workspace, attempt.run, call.words or call.log, end=True, most=SPOKEN)
+    prompt = files.of_run(workspace, attempt.run, call.prompt)
+    return CallTexts(index=index, step=call.step, agent=call.agent, words=said, prompt=prompt)
+
+
+def difference(workspace: Workspace, target: Target, base: str, commit: str) -> Difference:
+    """Return what changed between two commits of attempts, without Ralph's own files."""
+    if not COMMIT.fullmatch(base) or not COMMIT.fullmatch(commit):
+        return Difference()
+    own = git.outside((RALPH, *workspace.own_files))
+    options = ("--relative", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
+    return diff.parse(git.show(target.repo, "diff", *options, base, commit, "--", *own))
