@@ -53,6 +53,11 @@ class Project:
         for command in (("init", "-q"), ("add", "."), ("commit", "-qm", "Plan")):
             self.run(["git", *command])
 
+    def set_gates(self, *gates: dict[str, Any]) -> None:
+        """Replace the gates."""
+        document = json.loads((self.path / "ralph.config.json").read_text())
+        self._write("ralph.config.json", {**document, "gates": list(gates)})
+
     def set_provider(self, **settings: str) -> None:
         """Change how the agent is called."""
         document = json.loads((self.path / "ralph.config.json").read_text())

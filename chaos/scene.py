@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -12,7 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from chaos.processes import belonging, send
@@ -22,6 +23,9 @@ HERE = Path(__file__).parent
 BIN = Path(sys.executable).parent
 RALPH = BIN / "ralph"
 GATE = "! ls bad-* >/dev/null 2>&1 && ! grep -q '<<<<' shared.txt && test -z \"$(sort shared.txt | uniq -d)\""
+SIDE_BY_SIDE = {"default": ["sleep 0.1; test -e shared.txt", GATE, "test -e app.txt"], "parallel": True}
+VERIFY: tuple[dict[str, object], ...] = ({}, SIDE_BY_SIDE, {**SIDE_BY_SIDE, "failFast": True})
+"""How gates run; each checks what the oracle checks."""
 TURNS = {
     "work": 8,
     "commit": 3,
@@ -76,6 +80,7 @@ class Case:
     needs: Needs
     turns: Mapping[str, Sequence[str]]  # for each task, what its agents do in one call after the other
     sandbox: str = "none"
+    verify: Mapping[str, object] = field(default_factory=dict)
 
     @classmethod
     def chosen(cls, chance: random.Random) -> Case:
@@ -88,7 +93,8 @@ class Case:
         }
         kinds, weights = list(TURNS), list(TURNS.values())
         turns = {name: chance.choices(kinds, weights, k=chance.randint(0, 3)) for name in names}
-        return cls(workflow=workflow, needs=needs, turns=turns, sandbox=sandbox)
+        verify = VERIFY[len(names) % len(VERIFY)]
+        return cls(workflow=workflow, needs=needs, turns=turns, sandbox=sandbox, verify=verify)
 
 
 class Scene:
@@ -129,7 +135,7 @@ class Scene:
             "timeout": CALL_SECONDS,
             "state": [str(self.notes)],
         }
-        config = {"provider": provider, "verify": {"default": [GATE]}, "sandbox": self.case.sandbox}
+        config = {"provider": provider, "verify": {"default": [GATE], **self.case.verify}, "sandbox": self.case.sandbox}
         return {"ralph.config.json": json.dumps(config, indent=2) + "\n", "shared.txt": "middle\n", "app.txt": "app\n"}
 
     def _program(self, name: str, text: str) -> None:
@@ -189,7 +195,7 @@ class Scene:
             run.kill()
             raise Broken(f"a run did not end within {RUN_SECONDS} s") from None
         self.said += f"--- {self.did[-1]}: exit {run.returncode}\n{out}\n"
-        if "Traceback (most recent call last)" in out:
+        if "Traceback (most recent call last)" in out and not _is_of_pythons_start(out):
             raise Broken("a run printed a traceback")
         return run.returncode
 
@@ -201,6 +207,11 @@ class Scene:
         self.did.append(f"kill {what}" if pid else f"too late to kill {what}")
         if pid:
             send(pid, signal.SIGKILL)
+
+
+def _is_of_pythons_start(out: str) -> bool:
+    """Whether Ctrl-C came before the first line of Ralph: Python itself prints a traceback then."""
+    return out.rstrip().endswith("KeyboardInterrupt") and not re.search(r'entry\.py", line \d+, in main\n', out)
 
 
 def process_limit(scene: Scene, more: int) -> Callable[[], None]:

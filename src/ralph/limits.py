@@ -23,7 +23,7 @@ OWN = 16 * MB
 """Files that Ralph wrote itself: records, states, notes about copies."""
 CRASH_COPIES = 8 * FILE
 """The copies of all files of a plan, as JSON."""
-REPEATS = 4
-"""Unbounded repetitions in one regular expression of a configuration."""
+STEPS = 3 * 10**8
+"""Steps of one search with a regular expression of a configuration: about a second."""
 SEARCHED = 2_000
 """Characters of a line in which such an expression searches."""

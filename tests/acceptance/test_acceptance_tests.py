@@ -67,6 +67,31 @@ def test_a_task_of_a_request(project: Project) -> None:
     assert [event["is_new"] for event in project.events("acceptance_ready")] == [True, False]
 
 
+def test_a_tester_may_make_a_folder_of_tests_a_package(project: Project) -> None:
+    test = "import os\nimport unittest\n\n\nclass T(unittest.TestCase):\n    def test_{0}(self):\n        assert {1}\n"
+    marker = {"tests/__init__.py": ""}
+    project.config("python3 -m unittest -q", acceptance={"heldOut": True})
+    project.stories("One", "Two")
+    project.script(
+        {"match": f"{TESTING}(.|\n)*One", "times": 1, "write": {**marker, "tests/__init__.py": "x = 1\n"}},
+        {
+            "match": f"{TESTING}(.|\n)*One",
+            "write": {**marker, "tests/test_one.py": test.format("one", "os.path.exists('one.txt')")},
+        },
+        {
+            "match": f"{TESTING}(.|\n)*Two",
+            "write": {**marker, "tests/test_two.py": test.format("two", "os.path.exists('two.txt')")},
+        },
+        does("US-001", "one.txt"),
+        does("US-002", "two.txt"),
+        VERIFIED,
+    )
+    done = project.ralph("run", "auth")
+
+    assert "tests/__init__.py is not a test file" in done.stdout, "one with code is not only a mark"
+    assert "2 of 2 tasks proven" in done.stdout
+
+
 def test_a_task_of_a_spec(project: Project) -> None:
     project.config(GATE, acceptance={})
     specs.write_plan(project, specs.spec("shop", specs.task("T-1", acceptanceCriteria=["It says quagga"])))
@@ -118,6 +143,9 @@ case x in
     sessions.session(project)
 
     assert (project.folder / "roles").read_text().split() == ["tester", "reviewer", "tester"]
+    shown = project.ralph("status", sessions.ID).stdout
+    assert "(proven)" in shown, "a session's files do not say it; the journal does"
+    assert "1 proven" in project.ralph("report", sessions.ID).stdout
     assert "grep -q execute" in landed(project, sessions.BRANCH)
     assert sessions.marks(project)["task-1"] == "x"
 

@@ -66,6 +66,13 @@ def test_a_test_that_passes_without_the_work_proves_nothing(project: Project) ->
     assert project.story()["lastResult"]["evidence"] == "regression-only"
 
 
+def test_a_test_that_fails_without_its_own_new_helper_proves_nothing(project: Project) -> None:
+    prepare(project)
+    files = {"tests/one.sh": ". tests/helper\nhelp\n", "tests/helper": "help() { true; }\n"}
+    project.script(with_test(write={"one.txt": "x\n", **files}), VERIFIED)
+    assert "regression-only: nothing fails without this work" in project.ralph("run", "auth").stdout
+
+
 def test_a_gate_that_was_red_before_proves_the_work_and_is_not_run_again_for_it(project: Project) -> None:
     count = "echo x >> $HOME/../gate-runs; test -f one.txt"
     prepare(project, count)

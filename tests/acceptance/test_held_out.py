@@ -301,6 +301,13 @@ def test_a_run_that_could_not_hold_out_anything_does_not_start(
     assert project.calls() == 0
 
 
+@pytest.mark.parametrize(("folder", "why"), [("tests/hidden", "inside the repository"), ("..", "contains the repo")])
+def test_validate_says_that_agents_would_see_the_folder(project: Project, folder: str, why: str) -> None:
+    prepare(project)
+    project.config(heldOut={"folder": folder}, gates=[HELD_OUT])
+    assert why in project.ralph("validate", code=1).stdout
+
+
 def test_a_folder_of_the_person_s_own(project: Project) -> None:
     prepare(project)
     project.ralph("hold-out", "remove", PATH, "--discard")

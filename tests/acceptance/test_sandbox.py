@@ -60,6 +60,22 @@ def test_an_agent_and_a_gate_reach_nothing_but_their_copy(boxed: Project) -> Non
     assert not list(boxed.events("undone")), "there was nothing to undo"
 
 
+def test_an_agent_cannot_plant_a_program_that_ralph_itself_starts(boxed: Project) -> None:
+    """A PATH can name a folder relative to the one that a program works in, and Ralph's git works in an agent's."""
+    seen = boxed.folder / "outside"
+    boxed.env["PATH"] = f"./bin:{boxed.env['PATH']}"
+    boxed.config("test -f one.txt")
+    boxed.stories("One")
+    planted = f'#!/bin/sh\necho "$0 $*" >> {seen}\nPATH=${{PATH#*:}} exec "${{0##*/}}" "$@"\n'
+    plants = [f"mkdir -p bin; for name in git bwrap; do printf '%s' '{planted}' > bin/$name; chmod +x bin/$name; done"]
+    boxed.script(does("US-001", "one.txt") | {"run": plants}, VERIFIED)
+
+    boxed.ralph("run", "auth")
+
+    assert boxed.landed("bin/git")
+    assert not seen.exists(), seen.read_text()
+
+
 LEAVES_A_DAEMON = """
 env -i setsid sh -c 'trap "" TERM; exec sleep 3210.5' >/dev/null 2>&1 &
 until pgrep -x sleep >/dev/null; do :; done

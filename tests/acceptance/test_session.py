@@ -566,6 +566,7 @@ def test_an_executor_that_asks_for_a_person_ends_the_run_with_its_reason(
     assert work(project) == []
     assert told in project.ralph("session", "show", ID).stdout
     refused = project.ralph("decide", ID, "task-1", "--skip", "--yes", code=1).stderr
+    assert "Run `ralph run weather` to try its tasks again" in refused
     assert "Its files do not record what a person decides" in refused
     plays(project, gates=lint)
     session(project)

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import signal
+import subprocess
+from collections.abc import Iterator
 from typing import Any
+
+import pytest
 
 from tests.conftest import VERIFIED, Project, does, processes_in, wait_for
 
@@ -112,3 +117,63 @@ def test_killed_with_three_on_the_train_the_next_run_lands_each_once(project: Pr
 
     stories = project.plan_at("ralph/auth")["userStories"]
     assert [(story["passes"], story["attempts"]) for story in stories] == [(True, 1)] * 3
+
+
+def test_gates_see_what_a_formatting_hook_made_of_the_files_and_run_once(project: Project) -> None:
+    hook = project.path / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ngrep -q neat 1.txt && exit\necho neat > 1.txt; exit 1\n")
+    hook.chmod(0o755)
+    prepare(project, meet=0, gate="! test -f 1.txt || grep -q neat 1.txt", stories=1)
+    project.script(does("US-001", "1.txt", run=[]), VERIFIED)
+
+    project.ralph("run", "auth")
+
+    assert project.landed("1.txt") == "neat"
+    assert project.story()["attempts"] == 1
+    assert gates_run(project) == 3, "the baseline, the work, and the final verification"
+
+
+def test_work_that_a_hook_refuses_costs_no_gates(project: Project) -> None:
+    hook = project.path / ".git/hooks/pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.write_text("#!/bin/sh\ntest -f good.txt || { echo 'error: not good'; exit 1; }\n")
+    hook.chmod(0o755)
+    prepare(project, meet=0, stories=1)
+    mends = {"match": "(?s)ID:.. US-001.*error: not good", "write": {"good.txt": "x"}, "done": True}
+    project.script(mends, does("US-001", "1.txt", run=[]), VERIFIED)
+
+    project.ralph("run", "auth", "--no-baseline")
+
+    assert (project.story()["attempts"], project.story()["retries"]) == (2, 1)
+    assert gates_run(project) == 3, "the second attempt, its evidence, and the final verification"
+
+
+@pytest.fixture
+def small_disk(project: Project) -> Iterator[Project]:
+    """The whole project on a disk of its own."""
+    saved = project.folder / "saved"
+    shutil.copytree(project.path, saved, symlinks=True)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", str(project.path)]
+    if subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("no small file system can be mounted here")
+    shutil.copytree(saved, project.path, symlinks=True, dirs_exist_ok=True)
+    yield project
+    subprocess.run(["umount", "--lazy", str(project.path)], check=True)
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_train_loses_nothing(small_disk: Project) -> None:
+    project = small_disk
+    fill = f"dd if=/dev/zero of={project.path}/.git/full bs=64k 2>/dev/null"
+    prepare(project, meet=3, gate=f"[ -e $HOME/../filled ] || {{ : > $HOME/../filled; {fill}; }}; true")
+    project.script(does("US-001", "1.txt"), after_the_first(2), after_the_first(3), VERIFIED)
+
+    done = project.ralph("run", "auth", "--jobs", "3", "--no-baseline", code=1)
+
+    assert "Free some disk space" in done.stderr or "No space left on device" in done.stderr
+    assert processes_in(project.path) == []
+    (project.path / ".git/full").unlink()
+    project.ralph("run", "auth", "--jobs", "3", "--no-baseline")
+    stories = project.plan_at("ralph/auth")["userStories"]
+    assert [(story["passes"], story["retries"]) for story in stories] == [(True, 0)] * 3
+    assert {"1.txt", "2.txt", "3.txt"} <= set(project.files_in("ralph/auth"))

@@ -140,6 +140,41 @@ def test_an_own_edit_needs_no_question_and_another_s_commit_shows_what_changed(h
         person.say("n")
 
 
+@pytest.mark.parametrize(
+    ("gate", "file"),
+    [
+        ("'./my check.sh'", "my check.sh"),
+        ("cd sub && ./check.sh", "sub/check.sh"),
+        ("sh ./check*.sh", "check-all.sh"),
+        ("python -m checks.run", "checks/run.py"),
+        ("sh -c './sub/check.sh --all'", "sub/check.sh"),
+    ],
+)
+def test_a_script_is_part_of_what_is_approved_however_a_command_names_it(
+    project: Project, gate: str, file: str
+) -> None:
+    del project.env["RALPH_TRUST"]
+    project.config(gate)
+    project.write(file, "true\n")
+    project.ralph("trust", "--yes")
+    project.ralph("trust", "--show")
+
+    project.write(file, "evil\n")
+
+    assert "+evil" in project.ralph("trust", "--show", code=3).stdout
+
+
+def test_a_script_in_the_folder_of_an_agent_is_part_of_what_is_approved(project: Project) -> None:
+    del project.env["RALPH_TRUST"]
+    project.config("true", provider={"command": "./agent.sh", "cwd": "sub"})
+    project.write("sub/agent.sh", "true\n")
+    project.ralph("trust", "--yes")
+
+    project.write("sub/agent.sh", "evil\n")
+
+    assert "+evil" in project.ralph("trust", "--show", code=3).stdout
+
+
 def test_after_a_killed_run_no_edit_is_taken_for_the_person_s_own(project: Project) -> None:
     """An agent without a sandbox can change the gates in the checkout when Ralph is dead, and hooks beside it."""
     del project.env["RALPH_TRUST"]

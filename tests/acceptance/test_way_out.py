@@ -122,6 +122,18 @@ def test_a_gate_that_a_person_skips_is_not_required_and_proves_nothing(project: 
     assert "failed, and a person waived it" in project.git("log", "-1", "--format=%B", "ralph/auth~1")
 
 
+def test_an_agent_that_disputes_a_gate_again_that_a_person_has_waived_is_judged_by_the_other_gates(
+    project: Project,
+) -> None:
+    dispute(project, {"match": "`lint` is not required", "write": {"one.txt": "y\n"}, "say": [DISPUTE]})
+    project.ralph("decide", "auth", "US-001", "--skip", "--yes")
+
+    project.ralph("run", "auth", code=3)
+
+    story = project.story()
+    assert (story["passes"], story["attempts"], story.get("need")) == (True, 2, None)
+
+
 def test_work_that_is_done_and_fails_only_by_the_disputed_gate_waits_too(project: Project) -> None:
     project.config(**gates(("lint", LINT), ("tests", "true")))
     project.stories("One")

@@ -110,6 +110,18 @@ def test_a_test_that_is_gone_fails_the_attempt_and_the_agent_is_told(project: Pr
     assert project.story()["retries"] == 1
 
 
+def test_a_test_that_is_no_program_any_more_is_skipped(project: Project) -> None:
+    project.write("tests/test_app.sh", "#!/bin/sh\ntest -s app.txt\n")
+    project.git("add", "tests")
+    project.git("update-index", "--chmod=+x", "tests/test_app.sh")
+    project.git("commit", "-q", "-m", "A test")
+    project.config("for test in tests/*; do ! test -x $test || $test || exit 1; done")
+    project.stories("One")
+    project.script(does("US-001", "one.txt", run=["chmod -x tests/test_app.sh"]), VERIFIED)
+    done = project.ralph("run", "auth", code=3)
+    assert "tests/test_app.sh: the test file can no longer be run as a program" in done.stdout
+
+
 def test_a_looser_assertion_is_told_but_not_to_the_agent(project: Project) -> None:
     prepare(project, maxRetries=2)
     looser = "def test_app():\n    assert open('app.txt').read()\n"

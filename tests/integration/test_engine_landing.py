@@ -9,6 +9,7 @@ import pytest
 
 from ralph.engine.coupling import MAX_CONFLICTS
 from ralph.engine.host import LocalHost
+from ralph.engine.landing import landing_of
 from ralph.engine.loop import close
 from ralph.engine.receipts import open_receipts
 from ralph.engine.train import Car
@@ -27,9 +28,10 @@ TWO = ("One", "Two")
 async def lands(made: Engine, outcome: Outcome, base: str, *, resumed: bool = False) -> Outcome:
     """Land work as the loop does when an attempt's steps have ended."""
     work, record = made.work(outcome.work_id), made.record(base, outcome.work_id, outcome.number)
-    car = Car(name=work.id, number=outcome.number, base=base)
+    landed_as = await landing_of(made.run, work, record) if resumed else ""
+    car = Car(name=work.id, number=outcome.number, base=base, landed_as=landed_as)
     with made.run.train(work.line).riding(car):
-        return await close(made.run, LocalHost(run=made.run, car=car), work, record, outcome, resumed=resumed)
+        return await close(made.run, LocalHost(run=made.run, car=car), work, record, outcome)
 
 
 async def tree_of(made: Engine, commit: str) -> str:

@@ -133,6 +133,19 @@ def picked(clones: Clones) -> None:
     clones.git(clones.mine, "cherry-pick", "origin/main")
 
 
+def squashed_into_an_own_commit(clones: Clones) -> None:
+    clones.push(CONFIG, EVIL)
+    clones.git(clones.mine, "fetch", "-q", str(clones.theirs), "main")  # only FETCH_HEAD names it
+    clones.git(clones.mine, "merge", "--squash", "FETCH_HEAD")
+    clones.git(clones.mine, "commit", "-qm", "All of their work")
+
+
+def checked_out_and_committed(clones: Clones) -> None:
+    checked_out(clones)
+    clones.git(clones.mine, "commit", "-qam", "Their configuration")
+    clones.edit(CONFIG, EVIL + " ")
+
+
 def another_branch(clones: Clones) -> None:
     clones.git(clones.theirs, "switch", "-qc", "evil")
     clones.push(CONFIG, EVIL)
@@ -150,6 +163,8 @@ def another_branch(clones: Clones) -> None:
         checked_out,
         merge_under_way,
         picked,
+        squashed_into_an_own_commit,
+        checked_out_and_committed,
         another_branch,
     ],
 )

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import pwd
+import re
 import shutil
 import signal
+import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +23,7 @@ from ralph.errors import RalphError
 from ralph.process import spawn
 from ralph.process.spawn import Limits, ProcessEnd
 from ralph.sandbox.backends import BACKENDS, choose, problem
+from ralph.sandbox.capabilities import KEPT_BY_ROOT
 from ralph.sandbox.sandbox import Sandbox, SandboxedProgram, opened
 from ralph.verify.browser import Browser, find_chromium
 from ralph.workspace import Workspace
@@ -164,7 +167,59 @@ def test_nothing_that_belongs_to_the_machine_can_be_written(box: Box, kind: str)
 
     said = box.run(kind, f"find {places} -maxdepth 3 -type f -writable ! -path '/var/tmp*' 2>/dev/null | {opened}")
 
-    assert said == ""
+    own = re.compile(r"/proc/sys/(fs/mqueue/.*|kernel/(shm.*|msg.*|sem.*|auto_msgmni|pid_max|ns_last_pid))")  # its own
+    assert [line for line in said.splitlines() if kind != "bubblewrap" or not own.fullmatch(line)] == []
+
+
+@bubblewrap
+def test_a_program_cannot_ask_another_one_in_the_home_folder_to_act_for_it(box: Box) -> None:
+    """Docker Desktop, for one, listens there, and is root on the machine."""
+    with socket.socket(socket.AF_UNIX) as outside, socket.socket(socket.AF_UNIX) as projects:
+        for each_one, path in ((outside, box.home / "s"), (projects, box.root / "s")):
+            each_one.bind(str(path))
+            each_one.listen()
+        asks = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1]); print('reached')"
+        said = [box.run("bubblewrap", f'python3 -c "{asks}" {path} 2>&1') for path in (box.home / "s", box.root / "s")]
+
+    assert "reached" not in said[0] and "ConnectionRefused" in said[0]
+    assert said[1] == "reached\n", "a database of the project's"
+
+
+@each
+def test_no_disk_and_no_console_can_be_opened(box: Box, kind: str) -> None:
+    """A disk has every file in it, a console is the screen of somebody, and root may open both."""
+    disks = [path for path in Path("/dev").iterdir() if path.is_block_device()]
+    names = " ".join(map(str, [*disks, *(Path("/dev", name) for name in ("mem", "kmsg", "console", "tty0", "tty1"))]))
+    tries = "(: < $name) && echo $name; dd if=/dev/null of=$name conv=nocreat,notrunc && echo $name"
+
+    said = box.run(kind, f"for name in {names}; do {{ {tries}; }} 2>/dev/null; done; echo x > /dev/null && echo works")
+
+    assert said == "works\n"
+
+
+@each
+@pytest.mark.skipif(os.geteuid() != 0, reason="an ordinary user has no capabilities")
+def test_root_keeps_only_the_capabilities_that_lead_nowhere(box: Box, kind: str) -> None:
+    asks = "/bin/sh -c 'grep -E \"^Cap(Prm|Eff)\" /proc/self/status'"
+
+    said = box.run(
+        kind, f"{asks}; touch mine && chown 1 mine && echo gave; hostname {socket.gethostname()} || echo not"
+    )
+
+    kept = sum(1 << bit for bit in KEPT_BY_ROOT.values())
+    assert {int(line.split()[1], 16) & ~kept for line in said.splitlines()[:2]} == {0}
+    assert "gave\n" in said and said.endswith("not\n")
+
+
+@each
+@pytest.mark.parametrize("entry", ["/" + "x" * 300, "/proc/1/root/x", "relative/bin", ""])
+def test_a_folder_on_path_that_leads_nowhere_does_no_harm(
+    box: Box, kind: str, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after `su`, which keeps root's PATH with folders that the new user may not enter."""
+    monkeypatch.setenv("PATH", f"{entry}:{os.environ['PATH']}")
+
+    assert box.run(kind, "echo works") == "works\n"
 
 
 @each
@@ -358,11 +413,20 @@ def test_a_sandbox_that_is_switched_off_encloses_nothing(box: Box) -> None:
 @pytest.mark.parametrize(
     ("caches", "why"),
     [("~/.ssh", "reaches .*ssh"), ("/", "contains your home folder"), ("~/.config", "reaches"),
-     ("~/.bashrc", "reaches"), ("~/.local/share/ralph", "only Ralph and you"), ("{root}", "only Ralph and you")],
+     ("~/.bashrc", "reaches"), ("~/.local/share/ralph", "only Ralph and you"), ("{root}", "only Ralph and you"),
+     ("/etc/cron.d", "reaches /etc"), ("~/tools", "reaches .*tools/bin, which is on your PATH")],
 )  # fmt: skip
-def test_a_cache_that_reaches_too_far_is_refused(box: Box, caches: str, why: str) -> None:
+def test_a_cache_that_reaches_too_far_is_refused(
+    box: Box, caches: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{box.home}/tools/bin:{os.environ['PATH']}")
     with pytest.raises(RalphError, match=rf"sandbox\.caches\[0\]: .*{why}"):
         box.run(WORKING[0], "true", caches=[caches.format(root=box.root)])
+
+
+def test_what_ralph_keeps_from_agents_cannot_be_shown_to_them(box: Box) -> None:
+    with pytest.raises(RalphError, match=r"sandbox\.readable\[0\]: .* where Ralph keeps what agents must not see"):
+        box.run(WORKING[0], "true", readable=["~/.local/share/ralph/key"])
 
 
 def test_a_name_that_does_not_resolve_is_refused(box: Box) -> None:

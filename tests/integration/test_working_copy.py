@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import subprocess
 from collections.abc import Coroutine
 from pathlib import Path
@@ -181,6 +182,20 @@ def test_where_a_filter_lets_git_take_nothing_all_is_named_and_the_next_one_begi
     assert left_out == tuple(f"{path} (git could not add it)" for path in (".gitattributes", "app.txt", "new/a.bin"))
     do(copy.copy.reset(copy.base))
     assert copy.take() == (set(), ())
+
+
+@pytest.mark.parametrize("end", ["kill -9 $$", "exit 137"])
+def test_work_is_taken_although_somebody_kills_git(copy: Copy, end: str) -> None:
+    """As the system does when it is out of memory; it is not the agent's fault, and nothing of its work is lost."""
+    git, folder = shutil.which("git"), copy.person.folder / "bin"
+    folder.mkdir()
+    kills = '[ "$word" = add ] && mkdir "$0.killed" 2>/dev/null && touch "$GIT_INDEX_FILE.lock"'
+    (folder / "git").write_text(f'#!/bin/sh\nfor word; do {kills} && {end}; done\nexec {git} "$@"\n')
+    (folder / "git").chmod(0o755)
+    copy.agent("echo x > new.txt")
+    copy.copy.repo.environment = {**copy.copy.repo.environment, "PATH": f"{folder}:{os.environ['PATH']}"}
+    assert copy.take() == ({"new.txt"}, ())
+    assert (folder / "git.killed").is_dir()
 
 
 def test_an_agent_may_change_what_is_ignored_and_a_person_s_ignored_files_are_out_of_its_reach(copy: Copy) -> None:

@@ -116,6 +116,8 @@ def test_a_template_that_is_too_large_is_refused(tmp_path: Path) -> None:
     [
         "(a+)+$", "(a*)*", "(a|a)*$", "(a|aa)+$", "(.*)*x", "((ab)*)*", "(?:x+x+)+y", "(a?){30}b", r"(\w+\s?)*!",
         ".*a.*b.*c.*d.*e", "(?:(?:a+))+", "(a{1,9})*x", "(x+)+?y", r"(a)(?:\1|b)*",
+        r"\s*\s*\s*\s*x", ".*.*.*=", "(a{0,16}){0,16}b", "(a?b?){16}c", r"\w+\d+\w+!", "(?i)[a-z]+[A-Z]+[a-z]+1",
+        r"(?:\w+\s?){1,16}!", "[^x]*[^y]*[^z]*!",
     ],
 )  # fmt: skip
 def test_a_pattern_that_can_take_for_ever_is_refused(pattern: str) -> None:
@@ -128,6 +130,8 @@ def test_a_pattern_that_can_take_for_ever_is_refused(pattern: str) -> None:
         "favicon", "net::ERR_.*analytics",
         "(foo|bar)+", "[a-z]+@[a-z]+", r"^Warning: .*$", "(?:ab)*c", r"\d{1,3}(?:\.\d+)",
         "ready on port \\d+", "(GET|POST) /api/.* 40[0-9]", "(?i)hmr|vite", "a{2,5}b",
+        r"\w+ \w+ took \d+ ms", r"\w+\s+\d+\s*!", "error: .* in .*", ".*error.*timeout.*", "favicon.*404.*x",
+        r"^\[\d+:\d+:\d+\] (WARN|INFO) .*deprecated", r"https?://[^/\s]+/static/.*\.map", "(?:[a-z]+-)+done",
     ],
 )  # fmt: skip
 def test_ordinary_patterns_are_allowed(pattern: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -43,8 +44,22 @@ def state_of(provider: Provider, env: Mapping[str, str]) -> AgentState:
         writable.append(path)
     return AgentState(
         writable=(*writable, *(path for folder in replaced for path in _logins(folder, env))),
-        fixed=tuple(in_home(name, env) for agent in agents for name in agent.fixed),
+        fixed=tuple(path for agent in agents for path in _fixed(agent, env)),
     )
+
+
+def _fixed(agent: KnownAgent, env: Mapping[str, str]) -> Iterator[Path]:
+    """Return what an agent must leave alone, and create it: what is not there, a sandbox cannot make read-only."""
+    for name in agent.fixed:
+        moved = (_usual(folder, env) / name.removeprefix(f"{folder.usual}/") for folder in agent.isolation.folders)
+        for path in {in_home(name, env), *moved}:
+            with suppress(OSError):
+                if path.suffix and not os.path.lexists(path):
+                    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+                    path.write_text("{}\n" if path.suffix == ".json" else "")
+                elif not path.suffix:
+                    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+            yield path
 
 
 def every_state(env: Mapping[str, str]) -> tuple[Path, ...]:

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ralph.audit.absorbed import HALF, Compared, Pair
-from ralph.audit.checks import NOTHING, Assertion, checks_in
+from ralph.audit.around import weaker_around
+from ralph.audit.checks import GO_FAILS, NOTHING, Assertion, checks_in
 from ralph.audit.found import FoundTest
 from ralph.audit.lines import shown
 from ralph.audit.source import Statement, has_any
@@ -21,9 +22,17 @@ _TOLERANCE = re.compile(
     r"\s*(?:=|\(|:)\s*(?P<rest>[^=()]*)"
 )
 _PRECISION = ("places", "decimal", "digits", "CloseTo")
+UNITTEST_PLACES = 7  # of assertAlmostEqual, if a test does not say how many
+_AWAITED = re.compile(r"\b(?:await|return)\b")
+_SETTLES = re.compile(r"\.\s*(?:rejects|resolves)\b")
 _RAISES = re.compile(r"\braises\b|\btoThrow|assertRaises|assertThrows|should_panic")
+_MATCHES = re.compile(rf"{_RAISES.pattern}|\bgrep\b|\bmatch")
 _CATCHES = ("except", "suppress", "catch", "rescue", "||")
 _SWALLOWS = re.compile(r"\bexcept\b[^:]*:|\bsuppress\s*\(|\bcatch\b|\brescue\b|\|\|\s*(?:true|:)(?!\w)")
+_SHELL_SWALLOWS = re.compile(
+    r"\|\|\s*(?:true|:|echo|printf)(?!\w)|(?:&&|;|\|)\s*(?:true|:|cat)\s*\)?\s*$|(?<!&)&\s*$|\bthen\s*:?\s*;\s*fi\b|.\bset\s+\+e"
+)
+"""What keeps a failure from ending a shell script, also under `set -e`."""
 
 
 def loosened(compared: Compared) -> Iterator[Concern]:
@@ -46,6 +55,8 @@ def _summary(pair: Pair, found: list[Concern]) -> Concern:
 def _of_pair(pair: Pair, compared: Compared) -> Iterator[tuple[int, str]]:
     removed, added = _different_checks(pair)
     for check in removed[:MOST_COMPARED]:
+        if GO_FAILS.search(check.masked):
+            continue  # its words say nothing; the condition before it does
         now = _nearest(check, added)
         if now is None:
             if not _is_covered(check, compared.new_tokens + (pair.after.tokens - pair.before.tokens)):
@@ -59,6 +70,7 @@ def _of_pair(pair: Pair, compared: Compared) -> Iterator[tuple[int, str]]:
         if check.strength == NOTHING:
             yield check.line, f"the assertion `{shown(check.text)}` is always true"
     yield from _swallowed(pair)
+    yield from weaker_around(pair.before, pair.after)
 
 
 def _different_checks(pair: Pair) -> tuple[list[Assertion], list[Assertion]]:
@@ -110,6 +122,10 @@ def _difference(old: Assertion, new: Assertion) -> str:
     """How the new assertion is weaker; empty if it is not."""
     if new.strength == NOTHING:
         return f"the assertion `{shown(old.text)}` is always true now: `{shown(new.text)}`"
+    if new.repeats_itself and not old.repeats_itself:
+        return f"the assertion `{shown(old.text)}` compares a thing with itself now: `{shown(new.text)}`"
+    if _AWAITED.search(old.masked) and not _AWAITED.search(new.masked) and _SETTLES.search(new.masked):
+        return f"nothing waits for the assertion `{shown(new.text)}` any more"
     if new.strength < old.strength:
         return f"the assertion `{shown(old.text)}` is loosened to `{shown(new.text)}`"
     if wider := _wider(old.text, new.text):
@@ -120,6 +136,8 @@ def _difference(old: Assertion, new: Assertion) -> str:
     after = [token[1:] for token in (new.tokens - old.tokens) if is_value(token)]
     if names_before == names_after and before and after and not old.is_case:
         return f"the test expects `{shown(', '.join(after))}` where it expected `{shown(', '.join(before))}`"
+    if before and not after and names_after <= names_before and _MATCHES.search(old.text):
+        return f"the assertion `{shown(new.text)}` no longer says `{shown(', '.join(before))}`"
     return ""
 
 
@@ -132,6 +150,8 @@ def _wider(old: str, new: str) -> str:
             return f"the tolerance `{key}` is {now:g} now, and was {was:g}"
         if was is None and key not in _PRECISION and "approx" not in old and "lose" not in old:
             return f"the assertion has a tolerance now: `{key}` is {now:g}"
+        if was is None and key == "places" and now < UNITTEST_PLACES:
+            return f"the tolerance `{key}` is {now:g} now, and was {UNITTEST_PLACES}"
     return ""
 
 
@@ -153,4 +173,7 @@ def _swallowed(pair: Pair) -> Iterator[tuple[int, str]]:
 
 
 def _swallowing(test: FoundTest) -> list[Statement]:
+    if test.language == "shell":
+        checks = {check.line for check in test.checks}
+        return [one for one in test.body if one.line in checks and _SHELL_SWALLOWS.search(one.masked)]
     return [one for one in test.body if has_any(one.masked, _CATCHES) and _SWALLOWS.search(one.masked)]

@@ -6,7 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ralph.audit.absorbed import compare
 from ralph.audit.assertions import loosened
+from ralph.audit.beside_tests import beside_tests
 from ralph.audit.collected import Collected
+from ralph.audit.conventions import is_test_file
 from ralph.audit.definitions import redefined
 from ralph.audit.files import ChangedFile, ReadAll, matches, trees
 from ralph.audit.observed import Observed, stopped
@@ -36,6 +38,7 @@ def audit(
     `read_all` reads many files of the base at once, if `read_base` is slow.
     `observed` is what the gates said about the tests that ran; None if they have not run.
     """
+    no_programs = [one for one in changes if one.stopped_running and is_test_file(one.path)]
     changes = [change for change in changes if change.before != change.after]
     by_path = {change.path: change for change in changes}
     base, work = trees(changes, read_base, list_base, read_all)
@@ -46,10 +49,15 @@ def audit(
     found = [
         *vanished(compared, by_path, collected),
         *skipped(compared),
+        *(
+            Concern(kind=ConcernKind.SKIPPED, path=one.path, text="the test file can no longer be run as a program")
+            for one in no_programs
+        ),
         *loosened(compared),
         *lowered(changes),
+        *beside_tests(changes),
         *(redefined(by_path, before, after) if gates else ()),
-        *shadowed(by_path, calls),
+        *shadowed(by_path, calls, work),
     ]
     if observed:
         found += stopped(observed, compared, found, base, work)

@@ -11,6 +11,7 @@ from functools import cached_property
 from ralph.audit.source import Statement, has_any
 from ralph.audit.tokens import tokens_of
 
+LONG = 2_000  # characters of an assertion; what is behind them is data
 NOTHING, TRUTHY, PARTIAL, EXACT = range(4)
 """How much an assertion says: always true, true for many values, true for some, true for one."""
 
@@ -31,6 +32,13 @@ _CASES = re.compile(
     r"parametrize\s*\("
     r"|\.each\s*[(\x60]|#\[case\b|test_case\s*\(|@(?:CsvSource|ValueSource|MethodSource)\b|\.for\s*\("
 )
+_MESSAGE = re.compile(r"(?<=^assert )(?P<check>.*\S)\s*,\s*[frb]{0,2}([\"'])(?:(?!\2).)*\2$")
+_SAME_SIDES = re.compile(
+    r"^assert(?P<a>.+)===?(?P=a)(?:$|,)|\b(?:assert\w*!?|equal|strictEqual|deepEqual|is|Equal)\((?P<b>[^,]+(?:\([^()]*\))?),(?P=b)[,)]"
+    r"|\bexpect\((?P<c>.+)\)\.to(?:Be|Equal|StrictEqual|\.equal|\.eql?)\((?P=c)\)"
+)
+_GO_CHECK = re.compile(r"^\s*(?:\}\s*else\s+)?(?:if|case)\s.*(?:[!=]=|[<>]|!\w)")
+GO_FAILS = re.compile(r"\bt\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\s*\(")
 _GO_ROW = re.compile(r"\s*\{.*\},\s*$")
 _SIGN_WORDS = "assert expect should must refute raises warns fail Error Fatal Fail require chai panic verify t. sinon"
 _SIGNS = tuple(_SIGN_WORDS.split())
@@ -39,7 +47,10 @@ _ALWAYS = re.compile(
     r"\bassert\s*\(?\s*(?:True|1|not False|\"\s*\"|'\s*')\s*\)?\s*(?:,.*)?$|\bor\s+True\b|\|\|\s*true\b|\bor\s+1\b"
     r"|assertTrue\s*\(\s*[tT]rue\b|expect\s*\(\s*true\s*\)|assert!?\s*\(\s*true\b|assert\.ok\s*\(\s*true"
     r"|expect\s*\(\s*1\s*\)\s*\.\s*toBe\s*\(\s*1|assert\.True\s*\(\s*t\s*,\s*true\b|\|\|\s*:\s*$"
+    r"|&&\s*false\b|^\s*assert\s*\((?:[^()]|\([^()]*\))*,(?:[^()]|\([^()]*\))*\)\s*$"
 )
+_ANYTHING = re.compile(r"\b(?:mock\.)?ANY\b|expect\.anything\s*\(|expect\.any\s*\(")
+_ANY_ERROR = re.compile(r"raises\w*\s*\([^)]*\b(?:Base)?Exception\b|assertRaises\w*\s*\([^)]*\b(?:Base)?Exception\b")
 _TRUTHY = re.compile(
     r"toBeTruthy|toBeDefined|not\s*\.\s*toBe(?:Null|Undefined|Falsy)|not\s*\.\s*toThrow|assertTrue"
     r"|assertIsNotNone|assertNotNull|is not None"
@@ -80,9 +91,14 @@ class Assertion:
         """Equal for two assertions that differ in format only."""
         return re.sub(r"[\s;]+|,(?=[)\]}])", "", self.text)
 
+    @property
+    def repeats_itself(self) -> bool:
+        """Whether it compares something with the same thing."""
+        return len(self.plain) < LONG and bool(_SAME_SIDES.search(self.plain))
+
     @cached_property
     def tokens(self) -> Counter[str]:
-        return tokens_of(self.text)
+        return tokens_of(_MESSAGE.sub(r"\g<check>", self.text) if len(self.text) < LONG else self.text)
 
 
 def checks_in(statements: Iterable[Statement], language: str) -> Iterator[Assertion]:
@@ -90,7 +106,9 @@ def checks_in(statements: Iterable[Statement], language: str) -> Iterator[Assert
     is_shell = language == "shell"
     for statement in statements:
         masked = statement.masked
-        if _SHELL_ASSERTION.search(masked) if is_shell else has_any(masked, _SIGNS) and _ASSERTION.search(masked):
+        if language == "go" and _GO_CHECK.match(masked):
+            yield Assertion(statement.line, " ".join(statement.code.rstrip(" {").split()), masked)
+        elif _SHELL_ASSERTION.search(masked) if is_shell else has_any(masked, _SIGNS) and _ASSERTION.search(masked):
             yield Assertion(statement.line, " ".join(statement.code.split()), masked)
         if has_any(masked, _TABLES) and _CASES.search(masked):
             yield from _rows(statement)
@@ -99,11 +117,14 @@ def checks_in(statements: Iterable[Statement], language: str) -> Iterator[Assert
 
 
 def strength_of(masked: str) -> int:
+    masked = masked[:LONG]
     if _ALWAYS.search(masked):
         return NOTHING
-    if _EXACT.search(masked) and not re.search(
-        r"raises\s*\(\s*Exception\s*\)|assertTrue|\bor\b|\|\|(?!\s*(?:exit|fail|die|return))", masked
-    ):
+    if _ANYTHING.search(masked):
+        return TRUTHY
+    if _ANY_ERROR.search(masked):
+        return PARTIAL
+    if _EXACT.search(masked) and not re.search(r"assertTrue|\bor\b|\|\|(?!\s*(?:exit|fail|die|return))", masked):
         return PARTIAL if re.search(r"approx|toBeCloseTo|not\s*\.\s*to", masked) else EXACT
     if _TRUTHY.search(masked):
         return TRUTHY

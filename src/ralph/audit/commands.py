@@ -81,6 +81,10 @@ _WRAPPERS: dict[str, tuple[tuple[str, ...], str]] = {
 }
 
 
+_HAVE_SCRIPTS = ("pdm", "hatch")
+"""Wrappers that run a script of the project's settings, if it has the name."""
+
+
 def calls(command: str, folder: str = "", depth: int = 0) -> list[Call]:
     """Return the programs that a shell command starts, in order."""
     found: list[Call] = []
@@ -154,6 +158,8 @@ def _unwrapped(words: list[str], folder: str, depth: int) -> Iterator[Call]:
         yield from _node(program, rest, folder)
     elif program in _WRAPPERS and (inner := _behind_wrapper(program, rest)) is not None:
         where = below(folder, _directory(rest)) if _directory(rest) else folder
+        if program in _HAVE_SCRIPTS:
+            yield Call(program, tuple(rest), folder)
         yield from calls(shlex.join(inner), where, depth + 1)
     elif "/" in program:
         yield Call(below(folder, program), tuple(rest), folder, is_file=True)
@@ -218,6 +224,8 @@ def _python(program: str, rest: list[str], folder: str, depth: int) -> Iterator[
 
 
 def _node(program: str, rest: list[str], folder: str) -> Iterator[Call]:
+    if program == "deno":
+        yield Call("deno", tuple(rest), folder)
     if "--test" in rest or rest[:1] == ["test"]:
         yield Call("node:test", tuple(rest), folder)
     script = next((word for word in rest if not word.startswith("-") and word not in ("test", "run")), "")

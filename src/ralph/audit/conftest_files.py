@@ -10,6 +10,7 @@ from ralph.audit.lines import shown
 
 CONFTEST, PACKAGE = "conftest.py", "__init__.py"
 _CHOOSES = re.compile(r"^(?:load_tests\s*=|def load_tests\b)[^\n]*(?:\n[ \t]+[^\n]*|\n(?=\n))*", re.MULTILINE)
+_SKIPS = re.compile(r"\bpytest\.(?:skip|xfail|importorskip|exit)\(|\bSkipTest\b|\bos\._exit\(")
 _IGNORES = re.compile(r"collect_ignore(?:_glob)?$|pytest_plugins$|pytestmark$|__test__$|load_tests$")
 
 
@@ -28,6 +29,8 @@ def steering(old: str, new: str, file: str = CONFTEST) -> Iterator[tuple[int | N
             yield line, f"{said} changed: `{shown(name)}`"
     for name in sorted(before.keys() - after.keys()):
         yield None, f"{said} no longer has `{shown(name)}`"
+    for name, line in _new_skips(old, new):
+        yield line, f"`{file}` skips every test that uses `{shown(name)}` now"
 
 
 def choosing(old: str, new: str) -> Iterator[tuple[int, str]]:
@@ -51,6 +54,21 @@ def _parts(text: str) -> dict[str, tuple[int, str]] | None:
             source = ast.unparse(node)
             found[name if name not in found else f"{name} ({len(found)})"] = (node.lineno, source)
     return found
+
+
+def _new_skips(old: str, new: str) -> Iterator[tuple[str, int]]:
+    """Fixtures and helpers that were there, and now skip the test that uses them."""
+    before, after = (
+        {
+            node.name: node
+            for node in ast.parse(text).body
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and not _steers(node)
+        }
+        for text in (old, new)
+    )
+    for name, node in after.items():
+        if name in before and _SKIPS.search(ast.unparse(node)) and not _SKIPS.search(ast.unparse(before[name])):
+            yield name, node.lineno
 
 
 def _steers(node: ast.stmt) -> str:

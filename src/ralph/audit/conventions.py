@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import sys
 from posixpath import basename
 
 TEST_FILES = (
     ("pytest, unittest, Django", r"(?:test\w*|\w+_tests?)\.py"),
     ("jest, vitest, mocha, ava, node:test", r"[^/]*[.\-_](?:test|spec|cy|e2e)\.[cm]?[jt]sx?|tests?\.[cm]?[jt]s"),
-    ("go", r"[^/]+_test\.go"),
+    ("go", r"[^/_.][^/]*_test\.go"),
     ("rspec, minitest", r"\w+_(?:spec|test)\.rb|test_\w+\.rb"),
     ("JUnit, TestNG, Kotest, Spock", r"(?:Test\w+|\w+(?:Tests?|TestCase|IT|Spec))\.(?:java|kt|groovy|scala)"),
     ("xUnit, NUnit", r"\w+(?:Tests?|Specs?)\.cs"),
@@ -39,7 +40,14 @@ _UNCOLLECTED = re.compile(
     r"(?:^|/)(?:node_modules|\.[^/]+|build|dist|venv|vendor|testdata|_[^_/][^/]*|__mocks__|__fixtures__|fixtures)/"
 )
 """Folders that runners leave out."""
+_OTHER_SYSTEM = re.compile(
+    r".*_(?P<system>aix|android|darwin|dragonfly|freebsd|illumos|ios|js|linux|nacl|netbsd|openbsd|plan9|solaris|wasip1|windows|zos)"
+    r"(?:_\w+)?_test\.go"
+)
+_OF_TESTS = re.compile(r"(?:^|/)(?:tests?|spec|e2e|__tests__|__mocks__|__fixtures__|testdata)/")
 _SNAPSHOT = re.compile(
+    r"(?:^|/)(?:tests?|spec|t)/(?:.*/)?(?:expected|expectations|approved|baselines?)/[^/]+\.(?!py$|go$|rs$|sh$|[cm]?[jt]sx?$)\w+$"
+    r"|(?:^|/)(?:tests?|spec|t)/(?:.*/)?(?:\w+[._-])?expected\.(?!py$|go$|rs$|sh$|[cm]?[jt]sx?$)\w+$|"
     r"(?:^|/)(?:__snapshots__|__image_snapshots__|snapshots|golden|goldens|testdata|cassettes)/"
     r"|\.snap$|\.approved\.[^/]+$|\.golden$|\.verified\.[^/]+$|-snapshots/|\.ambr$|\.(?:stdout|stderr|out)\.expected$"
 )
@@ -50,7 +58,16 @@ def is_test_file(path: str) -> bool:
     name = basename(path)
     if _UNCOLLECTED.search(path) or _HELPER.fullmatch(name) or is_snapshot(path):
         return False
+    other = _OTHER_SYSTEM.fullmatch(name)
+    if other and other["system"] != sys.platform.rstrip("0123456789"):
+        return False  # go builds it on another system only
     return bool(_NAME.fullmatch(name) or _PLACE.fullmatch(path))
+
+
+def belongs_to_tests(path: str) -> bool:
+    """Return whether a file is a test, or exists for tests alone: helpers, data and results in a folder of tests."""
+    name = basename(path)
+    return is_test_file(path) or is_snapshot(path) or name == "conftest.py" or bool(_OF_TESTS.search(path))
 
 
 def is_snapshot(path: str) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from posixpath import basename, dirname
 
 from ralph.audit import conftest_files
-from ralph.audit.commands import Call
+from ralph.audit.commands import Call, below
 from ralph.audit.conventions import is_test_file
 from ralph.audit.files import ChangedFile, Tree, matches
 from ralph.audit.lines import listed, shown
@@ -54,9 +54,10 @@ _DESELECTS = re.compile(
 _STEERS = re.compile(
     r"^(?:exit|return)(?:\s+0|\s*;|$)|^set\s+\+|^trap\b|\bPATH=|^alias\b|\|\|\s*(?:true|:)(?!\w)|^exec\b"
     r"|\beval\b|^if\s+(?:false|\[ 0)|^: <<"
-    r"|^(?:\.|source)\s|(?:sys\.exit|os\._exit|exit)\s*\(\s*0?\s*\)|process\.exit\s*\(\s*0?\s*\)"
+    r"|^raise\s+SystemExit(?:\(\s*0?\s*\))?$|^(?:\.|source)\s|(?:sys\.exit|os\._exit|exit)\s*\(\s*0?\s*\)|process\.exit\s*\(\s*0?\s*\)"
     r"|process\.exitCode\s*=\s*0|^\w+\s*\(\)\s*\{\s*(?:true|:|return 0)"
 )
+_STARTS = re.compile(r"\b(?:unittest|pytest)\.main\(|^(?:sys\.exit\()?(?:main|run\w*)\(")
 _LEAVES_OUT = re.compile(r"\b(?:collect_ignore|__test__|[sS]kip|SkipTest|pytestmark)")
 _TEST_MAIN = re.compile(r"^func TestMain\b.*?^\}", re.MULTILINE | re.DOTALL)
 
@@ -67,6 +68,7 @@ def redefined(changes: Mapping[str, ChangedFile], before: Reached, after: Reache
     If the base has no tests, new settings weaken nothing: it is being set up.
     """
     yield from _pieces(changes, before, after)
+    yield from _up_to_date(changes, before, after)
     for concern in _settings(changes.values(), [*before.calls, *after.calls]):
         if changes[concern.path].before is not None or any(map(is_test_file, before.tree.paths)):
             yield concern
@@ -81,7 +83,7 @@ def _pieces(changes: Mapping[str, ChangedFile], before: Reached, after: Reached)
     for (path, name), old in before.pieces.items():
         if path not in changes:
             continue
-        new = after.pieces.get((path, name))
+        new = after.pieces.get((path, name)) or _elsewhere(after, name)
         if old.is_script:
             yield from _script(changes[path], old)
         elif new is None:
@@ -90,13 +92,34 @@ def _pieces(changes: Mapping[str, ChangedFile], before: Reached, after: Reached)
             yield _told(path, new.line, _instead(name, old, new))
     defined = {piece.by for piece in before.pieces.values()}
     for (path, name), piece in after.pieces.items():
-        if (path, name) in before.pieces or path not in changes:
+        was = before.pieces.get((path, name)) or _elsewhere(before, name)
+        if (path, name) in before.pieces or path not in changes or (was and was.text == piece.text):
             continue
         is_first = changes[path].before is None and piece.by not in defined  # it led nowhere: it was not green
         if not piece.is_script and not is_first:
             yield _told(path, piece.line, f"`{shown(piece.by)}` now runs {_named(name)} too: `{shown(piece.text)}`")
         elif piece.is_script and changes[path].before is None and _shadows(path, before):
             yield _told(path, 1, f"`{shown(piece.by)}` now runs this new file")
+
+
+def _elsewhere(reached: Reached, name: str) -> Piece | None:
+    """A part of a Makefile that another file has, because one includes the other."""
+    if not name.startswith(("target ", "variable ")):
+        return None
+    return next((piece for (_, one), piece in reached.pieces.items() if one == name), None)
+
+
+def _up_to_date(changes: Mapping[str, ChangedFile], before: Reached, after: Reached) -> Iterator[Concern]:
+    """Targets of make that no longer run, because there is a file of their name."""
+    for name, makefile in after.files_to_make.items():
+        there = [path for path in after.tree.paths if path == name or path.startswith(f"{name}/")]
+        was = name in before.files_to_make and any(
+            path == name or path.startswith(f"{name}/") for path in before.tree.paths
+        )
+        if there and not was:
+            path = min((path for path in there if path in changes), default=makefile)
+            text = f"`make {basename(name)}` runs nothing now: make takes `{name}` for the file that it makes"
+            yield _told(path, None, text)
 
 
 def _shadows(path: str, before: Reached) -> bool:
@@ -151,6 +174,9 @@ def _script(change: ChangedFile, piece: Piece) -> Iterator[Concern]:
         yield _told(
             change.path, steering[0], f"the script of the gate `{shown(piece.by)}` now has `{shown(steering[1])}`"
         )
+    elif starts := [line for line in gone if is_test_file(change.path) and _STARTS.search(line)]:
+        text = f"the gate `{shown(piece.by)}` runs this file, and `{shown(starts[0])}`, which starts its tests, is gone"
+        yield _told(change.path, None, text)
     elif gone and not is_test_file(change.path):
         now = f"is now `{shown(added[0][1])}`" if added else "is gone"
         line = added[0][0] if added else None
@@ -162,7 +188,8 @@ def _settings(changes: Iterable[ChangedFile], calls: Sequence[Call]) -> Iterator
     tools: dict[int, tuple[Tool, set[str]]] = {}
     for call in calls:
         for tool in tools_of(basename(call.program)):
-            tools.setdefault(id(tool), (tool, set()))[1].add(call.folder)
+            places = (below(call.folder, word) for word in call.arguments if not word.startswith("-"))
+            tools.setdefault(id(tool), (tool, set()))[1].update((call.folder, *places))
     for change in changes:
         seen: set[tuple[str, int | None]] = set()
         for tool, folders in tools.values():
@@ -245,6 +272,8 @@ def _fixed(changes: Mapping[str, ChangedFile], base: Tree) -> Iterator[Concern]:
                 yield _told(change.path, line, text)
         elif name.endswith("_test.go"):
             yield from _test_main(change)
+        elif name == "go.mod" and change.before is None and "go.mod" in base.paths and _is_of_tests(change.path, base):
+            yield _told(change.path, 1, "the folder is a module of its own now: `go test ./...` leaves it out")
         elif matches(change.path, CI_FILES) and change.before is not None:
             found = next(iter(differences("", change.old, change.new)), None)
             if change.after is None:

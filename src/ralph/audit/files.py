@@ -17,6 +17,7 @@ class ChangedFile:
     path: str
     before: bytes | None  # None: it did not exist
     after: bytes | None  # None: it is gone
+    stopped_running: bool = False  # it was a program, and is only a file now
 
     @cached_property
     def old(self) -> str:

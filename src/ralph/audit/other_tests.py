@@ -30,9 +30,8 @@ class Finder:
     test: re.Pattern[str]  # from its attributes to the brace that opens it; its name is the group `name` or `other`
     out: re.Pattern[str]  # what keeps a test from running: an attribute, or a call in its body
     needs: re.Pattern[str] | None = None  # the attribute without which it is no test
-    file: re.Pattern[str] | None = (
-        None  # what keeps all tests of a file from running; matched in the text with comments
-    )
+    file: re.Pattern[str] | None = None  # what keeps all tests of a file from running; matched with comments
+    set_up: re.Pattern[str] | None = None  # a function that runs before each test: what it skips, all tests skip
     end: Callable[[SourceText, re.Match[str], int], int] | None = None  # where a test ends, if not at the closing brace
     early: Callable[[tuple[Statement, ...]], Iterator[SkipMark]] | None = None  # what ends it, if not a return at once
 
@@ -66,6 +65,9 @@ class Finder:
     def _of_file(self, source: SourceText) -> Iterator[SkipMark]:
         for match in self.file.finditer(source.text) if self.file else ():
             yield SkipMark(source.line(match.start()), " ".join(match.group().split()))
+        for match in self.set_up.finditer(source.masked) if self.set_up else ():
+            end = self.end(source, match, len(source.masked)) if self.end else source.closing(match.end() - 1)
+            yield from self._marks(source.statements(match.end(), end))
 
     def _marks(self, statements: Iterable[Statement]) -> Iterator[SkipMark]:
         for statement in statements:
@@ -110,8 +112,8 @@ GO_TESTS = Finder(
         r"^func (?:\(\w+ \*?\w+\) )?(?P<name>(?:Test(?!Main\b)|Fuzz|Example)(?![a-z])\w*)\s*\([^)\n]*\)[^{\n]*\{",
         re.MULTILINE,
     ),
-    out=re.compile(r"\b(?:t|b|tb|f)\.Skip(?:f|Now)?\s*\(|\bT\(\)\.Skip\w*\("),
-    file=re.compile(r"^//(?:go:build|\s*\+build)[^\n]*", re.MULTILINE),
+    out=re.compile(r"\b(?:t|b|tb|f)\.Skip(?:f|Now)?\s*\(|\bT\(\)\.Skip\w*\(|\btesting\.Short\s*\("),
+    file=re.compile(r"^//(?:go:build|\s*\+build)[^\n]*|\bos\.Exit\(\s*0\s*\)", re.MULTILINE),
 )
 RUST_TESTS = Finder(
     "rust",
@@ -121,9 +123,13 @@ RUST_TESTS = Finder(
     ),
     needs=re.compile(r"#\[\s*(?:\w+::)*(?:test|rstest|test_case|quickcheck|case)\b"),
     out=re.compile(
-        r"#\[\s*ignore\b[^\]]*\]|#\[\s*cfg\s*\((?!\s*test\s*\))[^\]]*\]|#\[\s*cfg_attr\s*\([^\]]*ignore[^\]]*\]"
+        r"#\[\s*(?:ignore|should_panic)\b[^\]]*\]|#\[\s*cfg\s*\((?!\s*test\s*\))[^\]]*\]|#\[\s*cfg_attr\s*\([^\]]*ignore[^\]]*\]"
     ),
-    file=re.compile(r"^#!\[cfg\((?!test\b)[^\n]*|^#\[cfg\((?:any\(\)|FALSE|not\(test\))[^\n]*", re.MULTILINE),
+    file=re.compile(
+        r"^#!\[cfg\((?!test\b)[^\n]*|^#\[cfg\((?:any\(\)|FALSE|not\(test\))[^\n]*"
+        r"|^#\[cfg\((?!test\))[^\n]*\]\s*+(?=(?:pub\s+)?mod\s+\w*test)",
+        re.MULTILINE,
+    ),
 )
 JAVA_TESTS = Finder(
     "java",
@@ -170,6 +176,7 @@ SHELL_TESTS = Finder(
         re.MULTILINE,
     ),
     out=re.compile(r"(?:^|[;&|]\s*)\s*(?:skip|startSkipping)\b"),
+    set_up=re.compile(r"^(?:function\s+)?(?:setup\w*|setUp|oneTimeSetUp)\s*\(\)\s*\{", re.MULTILINE),
     end=_at_closing_brace,
     early=flow_marks,
 )

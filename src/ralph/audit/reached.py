@@ -42,6 +42,7 @@ class Reached:
     tree: Tree
     pieces: dict[tuple[str, str], Piece] = field(default_factory=dict)  # by path and name
     calls: list[Call] = field(default_factory=list)
+    files_to_make: dict[str, str] = field(default_factory=dict)  # targets that make leaves out if there is such a file
 
     def follow(self, command: str, folder: str = "", depth: int = 0) -> None:
         if depth > MAX_DEPTH or len(self.pieces) > MAX_PIECES or len(self.calls) > MAX_PIECES:
@@ -118,40 +119,45 @@ class Reached:
         path = next((one for name in names if self.tree.text(one := below(folder, name)) is not None), "")
         if not path:
             return
-        made = makefiles.read(self._with_includes(path, folder))
+        made = self._with_includes(path, folder)
         options = {named, call.named("-C", "--directory"), call.named("-j")}
         goals = [
             word for word in call.arguments if not word.startswith("-") and "=" not in word and word not in options
         ]
-        for name in makefiles.ALWAYS:
-            if name in made.variables:
-                self._add(path, f"variable {name}", Piece(*made.variables[name], by=f"make {' '.join(goals)}".strip()))
+        by = f"make {' '.join(goals)}".strip()
+        for name in made.steering:
+            self._variable(made.variables[name], name, by)
         for name in makefiles.SPECIAL:
             if name in made.targets:
                 target = made.targets[name]
                 text = f"{name}: {' '.join(target.needs)}".strip()
-                self._add(path, f"target {name}", Piece(text, target.line, by=f"make {' '.join(goals)}".strip()))
+                self._add(target.path, f"target {name}", Piece(text, target.line, by))
         for goal in goals or [made.first]:
-            self._target(made, path, goal, folder, depth)
+            self._target(made, goal, folder, depth)
 
-    def _with_includes(self, path: str, folder: str) -> str:
-        text = self.tree.text(path) or ""
-        for name in makefiles.read(text).includes[:20]:
-            text += "\n" + (self.tree.text(below(folder, name)) or "")
-        return text
+    def _with_includes(self, path: str, folder: str) -> makefiles.Makefile:
+        made = makefiles.read(self.tree.text(path) or "", path)
+        for name in made.includes[:20]:
+            inner = below(folder, name)
+            makefiles.read(self.tree.text(inner) or "", inner, into=made)
+        return made
 
-    def _target(self, made: makefiles.Makefile, path: str, name: str, folder: str, depth: int) -> None:
+    def _variable(self, variable: makefiles.MakeVariable, name: str, by: str) -> None:
+        self._add(variable.path, f"variable {name}", Piece(variable.value, variable.line, by))
+
+    def _target(self, made: makefiles.Makefile, name: str, folder: str, depth: int) -> None:
         target = made.targets.get(name)
         if not target:
             return
         by = f"make {name}"
-        if not self._add(path, f"target {name}", Piece(target.text, target.line, by)):
+        if not self._add(target.path, f"target {name}", Piece(target.text, target.line, by)):
             return
+        if not made.is_remade(name):
+            self.files_to_make[below(folder, name)] = target.path
         for variable in sorted(made.used_by(target.commands + " ".join(target.needs))):
-            value, line = made.variables[variable]
-            self._add(path, f"variable {variable}", Piece(value, line, by))
+            self._variable(made.variables[variable], variable, by)
         for need in made.expanded(" ".join(target.needs)).split():
-            self._target(made, path, need, folder, depth)
+            self._target(made, need, folder, depth)
         self.follow(made.expanded(target.commands).replace("$$", "$"), folder, depth + 1)
 
     def _tox(self, call: Call, depth: int) -> None:

@@ -83,7 +83,7 @@ def _without_comments(text: str) -> str:
 
 
 def _flat(value: object, key: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
-    if isinstance(value, dict) and len(key) < MAX_DEPTH:
+    if isinstance(value, dict) and (value or not key) and len(key) < MAX_DEPTH:
         for name, inner in value.items():
             yield from _flat(inner, (*key, str(name)))
     elif isinstance(value, list) and value and all(isinstance(one, dict) for one in value) and len(key) < MAX_DEPTH:

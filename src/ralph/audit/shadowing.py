@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from posixpath import basename, dirname, splitext
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from posixpath import basename, dirname, join, splitext
 
 from ralph.audit.commands import Call
 from ralph.audit.conventions import is_test_file
-from ralph.audit.files import ChangedFile
+from ralph.audit.files import ChangedFile, Tree
 from ralph.plan.evidence import Concern, ConcernKind
 
 _ON_START = ("sitecustomize.py", "usercustomize.py")
@@ -27,8 +27,11 @@ _ENVIRONMENT = re.compile(
 )
 
 
-def shadowed(changes: Mapping[str, ChangedFile], calls: Sequence[Call]) -> Iterator[Concern]:
-    """Return a concern for each file that is new or changed and comes before what it looks like."""
+def shadowed(changes: Mapping[str, ChangedFile], calls: Sequence[Call], work: Tree) -> Iterator[Concern]:
+    """Return a concern for each file that is new or changed and comes before what it looks like.
+
+    `work` is the whole tree, whose paths are read only if they can matter.
+    """
     if not calls:
         return
     is_python = any(basename(call.program) in _PYTHON_CALLS or call.program.endswith(".py") for call in calls)
@@ -38,7 +41,7 @@ def shadowed(changes: Mapping[str, ChangedFile], calls: Sequence[Call]) -> Itera
     for change in changes.values():
         if change.after is None:
             continue
-        if text := _general(change) or _module(change, places) or _program(change, on_path, programs):
+        if text := _general(change) or _module(change, places, work) or _program(change, on_path, programs):
             yield Concern(kind=ConcernKind.DEFINITIONS, path=change.path, line=1, text=text)
 
 
@@ -65,18 +68,34 @@ def _places(calls: Iterable[Call], changes: Iterable[ChangedFile]) -> set[str]:
     return found | {"tests", "test"}
 
 
-def _module(change: ChangedFile, places: set[str]) -> str:
-    """A new module of the name of a module of Python or of a tool."""
+def _module(change: ChangedFile, places: set[str], work: Tree) -> str:
+    """A new module of the name of a module of Python, of a tool, or of the project."""
     if change.before is not None or not change.path.endswith(".py"):
         return ""
     name = splitext(basename(change.path))[0]
     folder = dirname(change.path)
     if name == "__init__":
         name, folder = basename(folder), dirname(folder)
-    if folder not in places or (name not in sys.stdlib_module_names and name not in _PYTHON_TOOLS):
+    if folder not in places:
         return ""
+    if name not in sys.stdlib_module_names and name not in _PYTHON_TOOLS:
+        own = _other_of_name(name, folder, work.paths)
+        return f"the new module `{name}` may be imported instead of `{own}`" if own else ""
     kind = "the tool" if name in _PYTHON_TOOLS else "Python's own module"
     return f"the new module `{name}` is imported instead of {kind} `{name}`"
+
+
+def _other_of_name(name: str, folder: str, paths: Set[str]) -> str:
+    """A module of the same name elsewhere in the project that a test imports by this name; empty if there is none."""
+    if name == "conftest" or (folder and f"{folder}/__init__.py" in paths):
+        return ""  # it is imported as a part of the package around it
+    others = (
+        join(root, path)
+        for root in ("", "src", "lib")
+        if root != folder
+        for path in (f"{name}.py", f"{name}/__init__.py")
+    )
+    return next((path for path in others if path in paths), "")
 
 
 def _program(change: ChangedFile, on_path: set[str], programs: set[str]) -> str:

@@ -41,6 +41,8 @@ def _text(mark: SkipMark, tests: list[FoundTest]) -> str:
         return f"{who} no longer {'fails' if len(tests) == 1 else 'fail'} where it did{rest}: `{shown(mark.text)}`"
     if mark.text == "return":
         return f"{who} returns before it checks anything{rest}"
+    if mark.text in ("yield", "async def"):
+        return f"{who} {'is' if len(tests) == 1 else 'are'} started now and never finished{rest}: `{mark.text}`"
     if mark.text == "__init__":
         return f"the test class has an `__init__` now, so the test runner leaves out {listed(names)}"
     if "xfail" in mark.text or "expectedFailure" in mark.text or "fail" in mark.text.lower():

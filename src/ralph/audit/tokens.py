@@ -39,7 +39,7 @@ def tokens_of(code: str) -> Counter[str]:
             if len(word) > 1 and is_telling(word):
                 found[word] += 1
         elif match["number"]:
-            found["'" + match["number"]] += 1
+            found["'" + match["number"].replace("_", "")] += 1
         else:
             text = match["string"] if match["long"] is None else match["long"]
             if text:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from functools import cache
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,14 @@ class Tool:
 TOOLS = (
     Tool(
         ("pytest", "py.test"),
-        ("pytest.ini", ".pytest.ini", "pytest.toml"),
+        ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml"),
         {
-            "pyproject.toml": ("tool.pytest", "tool.pytest-asyncio", "tool.pytest-env"),
+            "pyproject.toml": (
+                "tool.pytest",
+                "tool.pytest-asyncio",
+                "tool.pytest-env",
+                "project.entry-points.pytest11",
+            ),
             "tox.ini": ("pytest",),
             "setup.cfg": ("tool:pytest", "pytest"),
         },
@@ -66,7 +73,9 @@ TOOLS = (
         (".npmrc", ".yarnrc", ".yarnrc.yml", "bunfig.toml", ".nvmrc", ".node-version", "pnpmfile.cjs", ".pnpmfile.cjs"),
     ),
     Tool(
-        ("jest",), ("jest.config.*", "jest.setup.*", "babel.config.*", ".babelrc*"), {"package.json": ("jest", "babel")}
+        ("jest",),
+        ("jest.config.*", "jest.setup.*", "babel.config.*", ".babelrc*", ".swcrc"),
+        {"package.json": ("jest", "babel")},
     ),
     Tool(
         ("vitest",),
@@ -83,6 +92,7 @@ TOOLS = (
         ("eslint",),
         (".eslintrc*", "eslint.config.*", ".eslintignore"),
         {"package.json": ("eslintConfig", "eslintIgnore")},
+        below=True,
     ),
     Tool(("prettier",), (".prettierrc*", "prettier.config.*", ".prettierignore"), {"package.json": ("prettier",)}),
     Tool(("biome",), ("biome.json", "biome.jsonc")),
@@ -123,14 +133,26 @@ TOOLS = (
     Tool(("bats",), ("setup_suite.bash",), below=True),
     Tool(("shellcheck",), (".shellcheckrc",)),
     Tool(("dotnet",), ("Directory.Build.*", "global.json", "*.runsettings")),
+    Tool(("composer",), (), {"composer.json": ("scripts", "scripts-aliases")}),
+    Tool(("deno",), (), {"deno.json": ("tasks", "test", "lint"), "deno.jsonc": ("tasks", "test", "lint")}),
+    Tool(("invoke", "inv"), ("tasks.py", "invoke.yaml")),
+    Tool(("poe", "poethepoet"), ("poe_tasks.*",), {"pyproject.toml": ("tool.poe",)}),
+    Tool(("pdm",), ("pdm.toml",), {"pyproject.toml": ("tool.pdm.scripts",)}),
+    Tool(("hatch",), ("hatch.toml",), {"pyproject.toml": ("tool.hatch.envs",)}),
+    Tool(("ctest",), ("CTestConfig.cmake", "CTestCustom.cmake")),
     Tool(("mix",), ("mix.exs", ".formatter.exs")),
 )
 _BY_PROGRAM = {program: tool for tool in TOOLS for program in tool.programs}
 
 
 def tools_of(program: str) -> list[Tool]:
-    """Return the tool of this name, with the tools whose settings count too."""
-    found: list[Tool] = []
+    """Return the tool of this name, with the tools whose settings count too.
+
+    A program that the table does not have is steered by the files that are named after it.
+    """
+    if program not in _BY_PROGRAM and re.fullmatch(r"[a-z][\w-]*", program) and program not in _WITHOUT_SETTINGS:
+        return [_named_after(program)]
+    found: list[Tool] = [_named_after(program)] if program in _BY_PROGRAM and program not in _MANAGERS else []
     names = [program]
     while names:
         tool = _BY_PROGRAM.get(names.pop())
@@ -139,6 +161,28 @@ def tools_of(program: str) -> list[Tool]:
             names += tool.also
     return found
 
+
+@cache
+def _named_after(program: str) -> Tool:
+    kinds = ("toml", "yml", "yaml", "ini", "cfg", "neon", "neon.dist")  # the others are also what programs write
+    hidden = (f".{program}.{kind}" for kind in (*kinds, "json", "jsonc"))
+    seen = (f"{program}.{kind}" for kind in kinds)
+    files = (f".{program}rc*", f"{program}.config.*", f".{program}ignore", *hidden, *seen)
+    parts: dict[str, tuple[str, ...]] = {
+        "pyproject.toml": (f"tool.{program}",),
+        "package.json": (program,),
+        "setup.cfg": (program,),
+    }
+    return Tool((program,), files, parts)
+
+
+_WITHOUT_SETTINGS_WORDS = """
+    test cat echo printf grep egrep fgrep true false diff cmp sort head tail sed awk find ls wc tr cut cp mv rm mkdir
+    touch chmod ln sleep date export set cd git make gmake node sh bash docker podman curl wget tar jq
+"""
+_MANAGERS = frozenset({"npm", "yarn", "pnpm", "bun", "npx", "cargo", "go", "python", "mix"})
+_WITHOUT_SETTINGS = frozenset(_WITHOUT_SETTINGS_WORDS.split())
+"""Programs that take no settings from the project, or none that make a check weaker."""
 
 _HARMLESS_WORDS = """
     markers log_cli log_level log_format log_file junit_family console_output_style cache_dir minversion

@@ -42,7 +42,7 @@ def _is_ours(line: str) -> bool:
 def _gate(gate: GateResult, waived: tuple[str, ...]) -> str:
     where = ", in place" if gate.in_place else ""
     failed = "failed, and a person waived it" if gate.name in waived else "failed, and is optional"
-    how = f"did not run: {_line(gate.reason)}" if gate.not_run else "passed" if gate.passed else failed
+    how = f"{gate.how_missed}: {_line(gate.reason)}" if gate.not_run else "passed" if gate.passed else failed
     flaky = ", flaky: red at first, green on the same files" if gate.flaky else ""
     return f"Gate `{_line(gate.command)}`: {how}{flaky}{where}"
 

@@ -19,6 +19,9 @@ from ralph.errors import RalphError
 from ralph.git.repo import Repo, failed
 from ralph.process.spawn import ProgramOutput
 
+MAX_KILLED = 3
+"""Times that a git may be killed at the same work, such as for want of memory, before that is an error."""
+
 
 @dataclass
 class OwnFolder:
@@ -56,14 +59,18 @@ class OwnFolder:
     async def _with_index(
         self, *args: str, literal: bool = True, stdin: bytes = b"", borrows: bool = False
     ) -> ProgramOutput:
-        """Run git with Ralph's own index and remember the index afterwards."""
+        """Run git with Ralph's own index and remember the index afterwards; run it again if somebody kills it."""
         store = self._git / "objects" if borrows else None
-        self.index.with_name(f"{self.index.name}.lock").unlink(missing_ok=True)  # only a killed git can have left it
-        done = await self.repo.ask(
-            *args, index=self.index, work_tree=self.folder, literal=literal, stdin=stdin, borrows=store
-        )
-        self._index.remember()
-        return done
+        for _ in range(MAX_KILLED):
+            lock = self.index.with_name(f"{self.index.name}.lock")
+            lock.unlink(missing_ok=True)  # only a killed git can have left it
+            done = await self.repo.ask(
+                *args, index=self.index, work_tree=self.folder, literal=literal, stdin=stdin, borrows=store
+            )
+            self._index.remember()
+            if not done.was_killed:
+                return done
+        raise failed(args, self.folder, done)
 
     async def _insist(self, *args: str, literal: bool = True, stdin: bytes = b"") -> str:
         """Run git with Ralph's own index; on failure restore permissions, retry once, then raise an error."""

@@ -73,7 +73,8 @@ def make_decision(target: str, task: str, decision: TaskDecision, *, note: str =
     if find(workspaces.find(Path.cwd()), target).marked_by:
         raise RalphError(
             f"{target} is a session. Its files do not record what a person decides.",
-            remedy=f"Run `ralph session {target}` to try its tasks again, or change it with --update.",
+            remedy=f"Run `ralph run {target}` to try its tasks again. To change them: ralph session --resume {target} "
+            '--update "…"',
         )
     decided: list[Task] = []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +59,9 @@ implementation.json for the tasks. `ralph plan --from specs/` makes the tasks, `
 @click.option(
     "--protect/--no-protect", default=None, help="Protect the files that define the gates. Without it, Ralph asks."
 )
+@click.option(
+    "--parallel/--no-parallel", default=None, help="Run the gates at the same time. Without it, Ralph asks if it can."
+)
 @click.option("--requirements", type=click.Path(path_type=Path), help="Make a plan from this file.")
 @click.option("--specs", is_flag=True, help="Create specs/ and implementation.json.")
 @click.option("--app", metavar="FOLDER", help="With --requirements: the application's folder; '.' is this one.")
@@ -66,6 +70,7 @@ def command(
     provider: str,
     verify: tuple[str, ...],
     protect: bool | None,
+    parallel: bool | None,
     requirements: Path | None,
     specs: bool,
     app: str | None,
@@ -79,7 +84,7 @@ def command(
     if requirements and specs:
         raise RalphError("--requirements and --specs cannot be combined.", remedy="Choose one of them.")
     if requirements:
-        return _from_requirements(agent, verify, requirements, app, model, protect=protect)
+        return _from_requirements(agent, verify, requirements, app, model, protect=protect, parallel=parallel)
     if app or model:
         raise RalphError("--app and --model need --requirements.", remedy="See `ralph init --help`.")
     if git_read.is_bare(Path.cwd()):
@@ -88,7 +93,8 @@ def command(
         )
     workspace = _workspace()
     protected = _protected(workspace, verify, protect)
-    made = [*write(workspace, agent, verify, protect=protected), *_complete_steps(workspace)]
+    parallel = _parallel(workspace, verify, parallel)
+    made = [*write(workspace, agent, verify, protect=protected, parallel=parallel), *_complete_steps(workspace)]
     made += _prepare_specs(workspace) if specs else []
     for path in made:
         say(f"wrote {path}")
@@ -113,6 +119,17 @@ def _protected(workspace: Workspace, verify: tuple[str, ...], wanted: bool | Non
         return ()
     commands = [gate.command for gate in default_gates(configuration.load(workspace.root))] if exists else verify
     return chosen(proposed(workspace.root, commands), wanted, can_write=not exists)
+
+
+def _parallel(workspace: Workspace, verify: tuple[str, ...], wanted: bool | None) -> bool | None:
+    """Propose to run several gates at the same time; a configuration that exists is not changed."""
+    if wanted is not None or len(verify) < 2 or (workspace.root / configuration.NAME).exists():
+        return wanted
+    if sys.stdin.isatty():
+        question = "Run these gates at the same time? Not if one of them needs the files of another"
+        return click.confirm(question, default=False) or None
+    say('→ These gates run one after another. If none needs the files of another: "verify": {"parallel": true}.')
+    return None
 
 
 def _complete_steps(workspace: Workspace) -> list[str]:
@@ -153,6 +170,7 @@ def _from_requirements(
     model: str | None,
     *,
     protect: bool | None = None,
+    parallel: bool | None = None,
 ) -> int:
     """Makes a whole plan. Nothing is written until the plan is complete and valid."""
     from ralph.views.terminal import TerminalView
@@ -164,12 +182,13 @@ def _from_requirements(
     workspace = Workspace(root=Path.cwd())
     founding = Scaffold.check(workspace, source, app)
     protected = () if founding.is_apart else _protected(workspace, verify, protect)
+    parallel = _parallel(workspace, verify, parallel)
     config = _config_now(workspace, agent, verify, follow=founding.is_apart).with_model("planner", model)
     view = TerminalView(folder=workspace.root)
     with planner(workspace, config, TARGET, view, tick=view.tick) as opened:
         maker = TaskMaker(opened, Layout(workspace=workspace), workspace.root)
         document = opened.wait(maker.create(founding.requirements.decode("utf-8-sig")))
-        made = write(workspace, agent, verify, follow=founding.is_apart, protect=protected)
+        made = write(workspace, agent, verify, follow=founding.is_apart, protect=protected, parallel=parallel)
         with extending_approval(workspace):
             made += opened.wait(founding.write(document))
     say()
@@ -214,13 +233,15 @@ def write(
     *,
     follow: bool = False,
     protect: tuple[str, ...] = (),
+    parallel: bool | None = None,
 ) -> list[str]:
     """Make what is missing; returns the names of the new files. `follow`: the person's branch follows Ralph's."""
     made = []
     try:
         config = workspace.root / configuration.NAME
         if not config.exists():
-            config.write_text(_config(agent, verify, follow=follow, protect=protect), encoding="utf-8")
+            text = _config(agent, verify, follow=follow, protect=protect, parallel=parallel)
+            config.write_text(text, encoding="utf-8")
             made.append(configuration.NAME)
         if workspace.keep_out_of_git(shared=True):
             made.append(".ralph/.gitignore")
@@ -235,13 +256,21 @@ def write(
     return made
 
 
-def _config(agent: KnownAgent, verify: tuple[str, ...], *, follow: bool = False, protect: tuple[str, ...] = ()) -> str:
+def _config(
+    agent: KnownAgent,
+    verify: tuple[str, ...],
+    *,
+    follow: bool = False,
+    protect: tuple[str, ...] = (),
+    parallel: bool | None = None,
+) -> str:
+    together = {} if parallel is None else {"parallel": parallel}
     content = {
         "$schema": f"./{SCHEMA}",
         "maxRetries": 3,
         "provider": {"command": agent.command, "args": list(agent.args), "timeout": 1800},
         "services": [],
-        "verify": {"default": list(verify), "ui": []},
+        "verify": {"default": list(verify), "ui": [], **together},
         "protect": list(protect),
         **({"roles": {role: {"model": model} for role, model in agent.models.items()}} if agent.models else {}),
         "commits": {

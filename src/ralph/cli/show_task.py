@@ -42,7 +42,7 @@ def show_task(task: Task) -> None:
             how = (
                 " · flaky: red, then green on the same files"
                 if gate.flaky
-                else " · did not run"
+                else f" · {gate.how_missed}"
                 if gate.not_run
                 else ""
             )

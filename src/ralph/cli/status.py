@@ -17,7 +17,7 @@ from ralph.cli.complete import tasks as task_ids
 from ralph.cli.show_task import MAX_LINE, show_pages, show_task
 from ralph.errors import RalphError
 from ralph.git.read import one_moment
-from ralph.journal.reader import Figures, figures, flaky_gates, seen_pages
+from ralph.journal.reader import Figures, figures, flaky_gates, seen_pages, with_results
 from ralph.plan.model import Plan, Spec, Task, TaskState
 from ralph.stores import lock
 from ralph.stores.findings import finding_entries
@@ -105,7 +105,9 @@ def plan_of(workspace: Workspace, target: Target) -> Plan | None:
 
 
 def _with_blocked(workspace: Workspace, target: Target, plan: Plan) -> Plan:
-    """A session's files do not say whether it is blocked; its last run does."""
+    """A session's files do not say whether it is blocked, and what showed that a task works; its runs do."""
+    if target.workflow == "session":
+        plan = with_results(plan, workspace.logs)
     why = _session(workspace, target)["blockedReason"] or ""
     blocked = plan.find(why.partition(":")[0])
     if blocked is None:

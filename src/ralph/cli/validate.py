@@ -10,6 +10,8 @@ from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.cli.complete import targets
 from ralph.errors import EXIT_ERROR, RalphError
+from ralph.git.read import top
+from ralph.stores.held_out import HeldOutStore
 from ralph.validation import Mistakes
 from ralph.views.lines import say, say_json
 from ralph.workflows.registry import everything, find
@@ -48,7 +50,10 @@ def command(target: str | None, as_json: bool) -> int:
 
 def _mistakes_in_config(workspace: Workspace) -> list[str]:
     try:
-        configuration.load(workspace.root)
+        config = configuration.load(workspace.root)
+        repository = top(workspace.root)
+        if config.held_out.folder and repository:
+            HeldOutStore.of(workspace, config.held_out.folder).check_outside(repository)
     except RalphError as error:
         return _texts(error)
     return []

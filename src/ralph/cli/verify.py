@@ -248,7 +248,7 @@ def _explain(checked: SuiteResult) -> None:
         say(f"\n{result.command}: {result.reason}")
         say(f"{result.output}\n→ {result.log}")
     for result in missed(checked.results):
-        say(f"\n{result.command} did not run: {result.reason}")
+        say(f"\n{result.command} {result.how_missed}: {result.reason}")
     if checked.left_out:
         say(f"\n{checked.left_out}")
     if checked.problem:
@@ -264,7 +264,7 @@ def _explain(checked: SuiteResult) -> None:
 def _problem(checked: SuiteResult) -> str:
     """The failures as text for an agent."""
     failed = [f"{result.command}: {result.reason}\n{result.output}" for result in red(checked.results)]
-    left = [f"{result.command} did not run: {result.reason}" for result in missed(checked.results)]
+    left = [f"{result.command} {result.how_missed}: {result.reason}" for result in missed(checked.results)]
     parts = (*failed, *left, checked.problem, pages.explain(checked.pages), checked.left_out)
     return "\n\n".join(filter(None, parts))
 

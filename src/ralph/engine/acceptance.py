@@ -193,15 +193,16 @@ class AcceptanceDesk:
             name = path.removeprefix(self._repo.prefix)
             where, entry = copy.folder / path, base[path]
             text = _text(safe_files.read(where, MAX_FILE))
+            is_marker = entry is None and where.name == "__init__.py" and text is not None and not text.strip()
             if not where.exists() and not where.is_symlink():
                 mistakes.append(f"{name} is gone, but the tester may not delete files")
-            elif not is_test_file(name) and not matches(name, self._run.config.acceptance.files):
+            elif not (is_test_file(name) or is_marker or matches(name, self._run.config.acceptance.files)):
                 mistakes.append(f"{name} is not a test file; the tester writes tests only")
             elif text is None:
                 mistakes.append(f"{name} is not a text file of at most {MAX_FILE // 1_000_000} MB")
             elif self._run.secrets.data(data := text.encode()) != data:
                 mistakes.append(f"{name} has a secret in it; use another value")
-            elif owner := self._owner_of(name):
+            elif not is_marker and (owner := self._owner_of(name)):
                 mistakes.append(f"{name} has the held-out tests of {owner}; use another file")
             else:
                 executable = bool(where.stat().st_mode & stat.S_IXUSR)

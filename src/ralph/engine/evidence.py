@@ -10,7 +10,7 @@ import time
 from collections.abc import Collection
 from typing import TYPE_CHECKING
 
-from ralph.audit.conventions import is_test_file
+from ralph.audit.conventions import belongs_to_tests, is_test_file
 from ralph.config import IN_PLACE
 from ralph.git.trees import NOTHING, changes_between, entries_at, with_entries
 from ralph.journal.events import EvidenceEnded, EvidenceStarted
@@ -44,7 +44,7 @@ async def weigh(run: Run, attempt: Attempt, verified: Verified, redefining: Coll
     without = await _without_work(run, attempt, base, verified, redefining)
     names = proven_by(results, without, run.known_results(base))
     if attempt.acceptance and attempt.acceptance.gates.intersection(names):  # no report names the tests
-        names = (*names, *attempt.acceptance.paths)
+        names = (*names, *filter(is_test_file, attempt.acceptance.paths))
     proof = Proof(evidence=Evidence.PROVEN if names else Evidence.REGRESSION_ONLY, proven_by=names)
     run.emit(
         EvidenceEnded(
@@ -87,7 +87,7 @@ async def _without_work(
 
 def _is_test(attempt: Attempt, path: str, prefix: str) -> bool:
     tests = attempt.acceptance
-    return is_test_file(path) or bool(tests and path.removeprefix(prefix) in tests.paths)
+    return belongs_to_tests(path.removeprefix(prefix)) or bool(tests and path.removeprefix(prefix) in tests.paths)
 
 
 def _is_own(gate: Gate, attempt: Attempt) -> bool:

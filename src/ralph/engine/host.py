@@ -242,7 +242,7 @@ class LocalHost(Frozen):
         is_in_place = self.config.verify.where == IN_PLACE
         with nullcontext() if is_in_place or not self.copy else set_aside(self.copy.folder):
             races = bool(self.racer and self.racer.rivals)
-            if self.car and attempt.work.rides_early and not is_in_place and not races:
+            if self.car and not self.car.landed_as and attempt.work.rides_early and not is_in_place and not races:
                 return await self._ride(self.car, attempt, commit)
             suite = await self._check(attempt, commit, attempt.label)
             return Verified(suite=suite, commit=commit, base=attempt.base)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ralph.audit.audit import audit
+from ralph.audit.conventions import belongs_to_tests
 from ralph.audit.files import MAX_SIZE, ChangedFile
 from ralph.audit.lines import shown
 from ralph.audit.observed import Observed
@@ -15,7 +16,7 @@ from ralph.engine.observed import observe
 from ralph.git.objects import batched, read_object
 from ralph.git.parse import TreeChange
 from ralph.git.repo import Repo
-from ralph.git.trees import LINK, NOTHING, changes_between, entries_at
+from ralph.git.trees import EXECUTABLE, LINK, NOTHING, changes_between, entries_at
 from ralph.plan.acceptance_tests import AcceptanceFile
 from ralph.plan.attempt import Attempt
 from ralph.plan.evidence import Concern, ConcernKind
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 SUBMODULE = "160000"
 MAX_FILES = 5_000
-"""Changed files that are read; work that changes more is generated, and its tests are among the first by name."""
+"""Changed files that are read; work that changes more is generated, and a person looks at it."""
 
 
 async def concerns(run: Run, attempt: Attempt, commit: str, verified: Verified) -> tuple[Concern, ...]:
@@ -36,14 +37,26 @@ async def concerns(run: Run, attempt: Attempt, commit: str, verified: Verified) 
     repo = run.branch.repo
     begun = attempt.acceptance.commit if attempt.acceptance else attempt.base
     base, work = await repo.tree_of(begun), await repo.tree_of(commit)
-    changed = [one for one in await changes_between(repo, base, work) if one.path not in run.own][:MAX_FILES]
+    every = [one for one in await changes_between(repo, base, work) if one.path not in run.own]
+    changed, left = worth_reading(every)
     if not changed:
         return ()
     after = await entries_at(repo, work, (one.path for one in changed if _is_file(one.new_mode)))
     blobs = {path: entry.name for path, entry in after.items() if entry}
     observed = await observe(run, attempt, verified)
     reader = _BaseReader(repo, base)
-    return await asyncio.to_thread(_audit, reader, changed, blobs, attempt, observed)
+    found = await asyncio.to_thread(_audit, reader, changed, blobs, attempt, observed)
+    return (*found, *left)
+
+
+def worth_reading(changed: list[TreeChange]) -> tuple[list[TreeChange], tuple[Concern, ...]]:
+    """Choose the files that are read: what was there before anything new, so that new files can hide nothing."""
+    if len(changed) <= MAX_FILES:
+        return changed, ()
+    first = sorted(changed, key=lambda one: (one.old_mode == NOTHING, not belongs_to_tests(one.path), one.path))
+    text = f"{len(changed) - MAX_FILES:,} of {len(changed):,} changed files were not looked at"
+    concern = Concern(kind=ConcernKind.DEFINITIONS, path=first[MAX_FILES].path, text=text)
+    return first[:MAX_FILES], (concern,)
 
 
 def _audit(
@@ -57,6 +70,7 @@ def _audit(
             path=reader.name(one.path),
             before=contents.get(old.get(one.path, "")),
             after=contents.get(blobs.get(one.path, "")),
+            stopped_running=one.old_mode == EXECUTABLE and one.new_mode not in (NOTHING, EXECUTABLE),
         )
         for one in changed
     ]

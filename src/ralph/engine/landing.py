@@ -46,16 +46,14 @@ def can_land(work: Work, outcome: Outcome) -> bool:
     return outcome.verdict is Verdict.PASSED and work.lands and bool(outcome.commit)
 
 
-async def arrive(
-    run: Run, host: LocalHost, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
-) -> Outcome:
+async def arrive(run: Run, host: LocalHost, work: Work, record: Record, outcome: Outcome) -> Outcome:
     """Have passed work verified as the tree that it lands as, after everything ahead of it; return the outcome there.
 
     The caller must not hold the turn: other attempts are verified at the same time.
     """
     branch, car = run.branch, host.car
     assert branch and car, "work that lands has a branch, and rides the train"
-    if resumed and await _landed_as(branch, work, record):
+    if car.landed_as:
         return outcome
 
     async def check(coupling: Coupling) -> SuiteResult:
@@ -81,18 +79,15 @@ async def arrive(
     return replace(outcome, gates=result.results, verified_tree=await branch.repo.tree_of(coupling.commit))
 
 
-async def land(
-    run: Run, host: LocalHost, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
-) -> Outcome | None:
+async def land(run: Run, host: LocalHost, work: Work, record: Record, outcome: Outcome) -> Outcome | None:
     """Land an attempt's work on the branch and update the plan; return None if the branch is not what it arrived at.
 
     The caller must hold the turn.
     """
     branch, car = run.branch, host.car
     assert branch and car, "work that lands has a branch, and rides the train"
-    done = await _landed_as(branch, work, record) if resumed else ""
-    if done:  # the branch says that it had landed before the run was killed
-        return await _landed_before(run, host, work, record, outcome, done)
+    if car.landed_as:
+        return await _landed_before(run, host, work, record, outcome, car.landed_as)
     car.commit = outcome.commit
     for _ in range(MAX_TRIES):
         tip = await branch.tip(work.line)
@@ -150,8 +145,10 @@ async def _verified(run: Run, host: LocalHost, work: Work, record: Record, commi
     )
 
 
-async def _landed_as(branch: TargetBranch, work: Work, record: Record) -> str:
+async def landing_of(run: Run, work: Work, record: Record) -> str:
     """Return the commit with which an attempt had landed before the run was killed; "" if it had not."""
+    branch = run.branch
+    assert branch, "work that lands has a branch"
     line = f"{TRAILER}: {record.target}/{work.id}/{record.number}"
     return await branch.repo.has_line(record.base, await branch.tip(work.line), line)
 

@@ -9,7 +9,7 @@ from ralph.config import Allowance
 from ralph.engine.artifacts import take_artifacts
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
 from ralph.engine.host import LocalHost
-from ralph.engine.landing import MAX_TRIES, arrive, can_land, land, take_turn
+from ralph.engine.landing import MAX_TRIES, arrive, can_land, land, landing_of, take_turn
 from ralph.engine.race import Race, Racer, result
 from ralph.engine.run import Run
 from ralph.engine.settle import UNSUCCESSFUL, is_settled, settle
@@ -225,14 +225,16 @@ async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resu
     race = host.racer.race.agents if host.racer else ()
     tell_begin(run, work, record, failures=failures, max_failures=max_failures, resumed=resumed, race=race)
     began = run.elapsed()
-    car = Car(name=work.id, number=record.number, rank=_place(run.plan, work), base=record.base)
+    landed_as = await landing_of(run, work, record) if resumed else ""
+    place = _place(run.plan, work)
+    car = Car(name=work.id, number=record.number, rank=place, base=record.base, landed_as=landed_as)
     with run.train(work.line).riding(car):
         host = replace(host, car=car)
         record = await run_attempt(attempt_of(run, work, record), host, record)
         outcome = conclude(run.plan, work, record, now(), run.elapsed() - began)
         if outcome.verdict is Verdict.INTERRUPTED and record.has_work and not winner_of(run, work, record):
             return outcome  # its agent had finished: the next run resumes from the record
-        return await close(run, host, work, record, outcome, resumed=resumed)
+        return await close(run, host, work, record, outcome)
 
 
 def _place(plan: Plan, work: Work) -> int:
@@ -240,9 +242,7 @@ def _place(plan: Plan, work: Work) -> int:
     return next((place for place, task in enumerate(plan) if task.id == work.id), 0)
 
 
-async def close(
-    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool = False
-) -> Outcome:
+async def close(run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome) -> Outcome:
     """Land or settle an attempt, then delete its record; return the final outcome.
 
     A crash between any two of these steps is harmless: the next run starts with the last saved crash copy of the plan.
@@ -252,20 +252,18 @@ async def close(
         for _ in range(MAX_TRIES):
             arrived = outcome
             if host and can_land(work, outcome) and not winner_of(run, work, record):
-                arrived = await arrive(run, host, work, record, outcome, resumed=resumed)
+                arrived = await arrive(run, host, work, record, outcome)
                 if arrived.verdict is Verdict.INTERRUPTED and not winner_of(run, work, record):
                     return arrived  # the next run lands it
             async with take_turn(run):
-                ended = await _close(run, host, work, record, arrived, resumed=resumed)
+                ended = await _close(run, host, work, record, arrived)
             if ended:
                 return ended
     where = run.branch.name if run.branch else "the branch"
     raise RalphError(f"Another process keeps moving {where}.", remedy="Stop that process, then run again.")
 
 
-async def _close(
-    run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome, *, resumed: bool
-) -> Outcome | None:
+async def _close(run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome) -> Outcome | None:
     """Land or settle an attempt during its turn; return None if it must arrive again, because the branch has moved."""
     winner = winner_of(run, work, record)
     if winner:
@@ -273,7 +271,7 @@ async def _close(
     elif host and host.copy:
         take_artifacts(run, host.copy, _artifacts(work, outcome))
     if host and can_land(work, outcome):
-        landed = await land(run, host, work, record, outcome, resumed=resumed)
+        landed = await land(run, host, work, record, outcome)
         if landed is None or landed.verdict is Verdict.INTERRUPTED:
             return landed  # if it was interrupted, the next run lands it
         outcome = landed

@@ -11,8 +11,10 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from ralph.frozen import Frozen
+from ralph.process.spawn import to_the_end
 from ralph.verify.suite import SuiteResult
 
 
@@ -48,6 +50,7 @@ class Car:
     rank: int = 0  # the place of its work in the plan, for when several wait to get on
     base: str = ""  # the commit on which its attempt began
     commit: str = ""
+    landed_as: str = ""  # the commit with which it had landed before a kill: it is only judged again
     couplings: int = 0  # how often it was coupled
     coupling: Coupling | None = None  # None: something ahead of it has changed
     ahead: tuple[Car, ...] = ()  # the cars that its coupling contains
@@ -166,9 +169,7 @@ class Train:
             await asyncio.wait((gates, change), return_when=asyncio.FIRST_COMPLETED)
             return gates.result() if gates.done() and car.coupling is coupling else None
         finally:
-            for task in (gates, change):
-                task.cancel()
-            await asyncio.gather(gates, change, return_exceptions=True)
+            await to_the_end(_end(gates, change))
 
     def _judge(self, car: Car, result: SuiteResult) -> None:
         """Take note of what the gates said; nothing is built on a car that is red."""
@@ -207,6 +208,12 @@ class Train:
         """Have everyone who waits look again."""
         self._change.set()
         self._change = asyncio.Event()
+
+
+async def _end(*tasks: asyncio.Task[Any]) -> None:  # Any: their results do not matter
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _rank(car: Car) -> int:

@@ -135,11 +135,13 @@ class Verifier:
         async with self._in_slot(commit, slot) if is_in_place else self.clean_copy(commit) as where:
             watch = ProtectedFilesWatch(where.copy, protect)
             gate_run = self.gate_run(where, label, work, attempt)
+            if work:  # before the first attempt, everything that can be known is of use
+                fail_fast = self.run.config.verify.fail_fast
+                gate_run = replace(gate_run, fail_fast=fail_fast, reruns=partial(reruns, self.run))
             if is_in_place:
                 gate_run = replace(gate_run, in_place=True)
             else:
-                gate_run = self._in_clean_copy(gate_run, where, watch)
-                gate_run = replace(gate_run, beside=partial(self._beside, commit, watch, label, work, attempt))
+                gate_run = self._in_clean_copy(gate_run, where, watch, commit)
             made = ui_work(self.run, where.services, task, work, ui) if ui >= 0 else None
             if made is None:
                 return await watch.judge(await check(gates, gate_run))
@@ -153,16 +155,13 @@ class Verifier:
         self, commit: str, gates: tuple[Gate, ...], label: str, *, until_red: bool = False
     ) -> tuple[GateResult, ...]:
         """Run gates on a commit that no agent made. They decide nothing about any work, so no event reports them."""
-        results: tuple[GateResult, ...] = ()
         async with self.clean_copy(commit) as where:
             watch = ProtectedFilesWatch(where.copy, ())
-            quiet = replace(self.gate_run(where, label), started=_ignore, ended=_ignore, confide=None)
-            quiet = replace(quiet, fresh=watch.fresh, lay=self._layer(where, watch))
-            for number, gate in enumerate(gates, 1):
-                results += await run_all((gate,), quiet, first=number)
-                if until_red and not results[-1].passed:
-                    break
-        return results
+            made = self._in_clean_copy(self.gate_run(where, label), where, watch, commit)
+            quiet = replace(made, started=_ignore, ended=_ignore, confide=None, fail_fast=until_red)
+            alone = (replace(gate, needs=()) for gate in gates)  # each shows something by itself
+            results = await run_all(alone, quiet)
+        return tuple(result for result in results if not result.not_run)
 
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
         """Open the pages of UI work at a commit, for screenshots only."""
@@ -172,23 +171,23 @@ class Verifier:
                 await clean.services.prepare()
                 await visit_pages(made.visit, clean.services.url)
 
-    def _in_clean_copy(self, gate_run: GateRun, where: GateEnvironment, watch: ProtectedFilesWatch) -> GateRun:
+    def _in_clean_copy(
+        self, gate_run: GateRun, where: GateEnvironment, watch: ProtectedFilesWatch, commit: str
+    ) -> GateRun:
         return replace(
             gate_run,
             fresh=watch.fresh,
             renew=partial(watch.renew, self.run),
+            beside=partial(self._beside, commit, gate_run.label, watch),
             lay=self._layer(where, watch),
-            reruns=partial(reruns, self.run),
-            seconds=gate_seconds(self.run),
+            seconds=partial(gate_seconds, self.run),
         )
 
     @asynccontextmanager
-    async def _beside(
-        self, commit: str, watch: ProtectedFilesWatch, label: str, work: str, attempt: int
-    ) -> AsyncIterator[GateRun]:
+    async def _beside(self, commit: str, label: str, watch: ProtectedFilesWatch) -> AsyncIterator[GateRun]:
         """Yield where one more gate runs on the same commit at the same time."""
         async with self.clean_copy(commit, self._more) as where, watch.other(where.copy) as own:
-            yield self._in_clean_copy(self.gate_run(where, label, work, attempt), where, own)
+            yield self._in_clean_copy(self.gate_run(where, label), where, own, commit)
 
     @asynccontextmanager
     async def clean_copy(self, commit: str, turns: asyncio.Semaphore | None = None) -> AsyncIterator[GateEnvironment]:
@@ -328,7 +327,6 @@ class Verifier:
             started=started,
             ended=ended,
             repeated=repeated,
-            fail_fast=run.config.verify.fail_fast and bool(work),  # what is known before the first attempt is of use
             confide=confide,
             within=around_gate(run, copy.folder, temporary=Path(variables["TMPDIR"]), services=services),
         )

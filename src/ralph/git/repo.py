@@ -43,6 +43,8 @@ SEALED = (
 )  # fmt: skip
 """Options for Ralph's own git commands: no hooks, no signatures, and nothing that makes git skip a file."""
 
+READS = frozenset(("cat-file", "diff-tree", "log", "ls-files", "ls-tree", "merge-base", "merge-tree", "rev-parse"))
+
 OWN = "refs/ralph"
 """The prefix of the refs that only Ralph creates."""
 
@@ -106,8 +108,11 @@ class Repo:
             env["GIT_ALTERNATE_OBJECT_DIRECTORIES"] = str(borrows)
         if literal:
             env["GIT_LITERAL_PATHSPECS"] = "1"
-        cwd = work_tree or self.git_dir
-        return await capture(["git", *SEALED, *args], cwd=cwd, env=env, stdin=stdin, seconds=seconds, owner=self.owner)
+        cwd, argv = work_tree or self.git_dir, ["git", *SEALED, *args]
+        done = await capture(argv, cwd=cwd, env=env, stdin=stdin, seconds=seconds, owner=self.owner)
+        if done.was_killed and args[0] in READS:  # somebody killed it, so it has not answered
+            done = await capture(argv, cwd=cwd, env=env, stdin=stdin, seconds=seconds, owner=self.owner)
+        return done
 
     async def git(
         self,
@@ -316,7 +321,7 @@ def failed(args: Iterable[str], where: Path, done: ProgramOutput) -> RalphError:
     message = done.err.decode(errors="replace").strip() or done.out.decode(errors="replace").strip()
     is_full = any(words in message for words in ("No space left", "Out of diskspace", "Disk quota exceeded"))
     return RalphError(
-        f"git {verb} failed in {where}: {message.splitlines()[0] if message else 'no message'}",
+        f"git {verb} failed in {where}: {message.splitlines()[0] if message else 'exit code ' + str(done.code)}",
         details=tuple(message.splitlines()[1:6]),
         remedy="Free some disk space (`ralph clean` helps), then run again. Nothing is lost." if is_full else "",
     )

@@ -14,7 +14,7 @@ from ralph.frozen import Frozen
 from ralph.journal.decode import JournalEntry, decode
 from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import AgentStarted, AttemptEnded, GateEnded, PageChecked, Reviewed, RunEnded, RunStarted
-from ralph.plan.model import Finding, is_in_place
+from ralph.plan.model import Finding, Plan, TaskResult, TaskState, is_in_place
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, WorkKind
 
@@ -187,6 +187,34 @@ def seen_pages(logs: Path, target: str) -> dict[str, list[SeenPage]]:
             if entry.target == target and isinstance(entry.event, PageChecked):
                 found.setdefault(entry.event.work, []).append(_seen(entry.event))
     return found
+
+
+def with_results(plan: Plan, logs: Path) -> Plan:
+    """Return the plan with what the journals say about passed tasks whose result its own files do not tell."""
+    wanted = {task.id for task in plan if task.state is TaskState.PASSED and task.result is None}
+    found: dict[str, AttemptEnded] = {}
+    for run in runs(logs) if wanted else ():
+        for entry in events(run, "attempt_ended"):
+            event = entry.event
+            if entry.target == plan.target and isinstance(event, AttemptEnded) and event.verdict is Verdict.PASSED:
+                found[event.work] = event
+    for name in wanted.intersection(found):
+        plan = plan.change(name, lambda task: replace(task, result=_result(found[task.id], task.title)))
+    return plan
+
+
+def _result(event: AttemptEnded, title: str) -> TaskResult:
+    return TaskResult(
+        completed_at="",
+        commit=event.commit,
+        summary=title,
+        gates=event.gates,
+        agent=event.agent,
+        usage=event.usage,
+        evidence=event.evidence,
+        proven_by=event.proven_by,
+        concerns=event.concerns,
+    )
 
 
 class Figures(Frozen):

@@ -98,7 +98,12 @@ class GateResult(Frozen):
     tests: str = ""  # what its report counted, such as "40 passed, 2 failed"; empty: it has none
     report: str = ""  # the file in the logs with the results of its tests by name
     flaky: bool = False  # it was red and then green on the same files
-    not_run: bool = False  # why is its reason; it is neither green nor red
+    not_run: bool = False  # it has no answer, and its reason says why; it is neither green nor red
+
+    @property
+    def how_missed(self) -> str:
+        """What became of a gate without an answer: another gate ended it, or it never began."""
+        return "did not finish" if self.seconds else "did not run"
 
 
 def is_in_place(gates: Iterable[GateResult]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from ralph.errors import RalphError
+from ralph.process.environment import located
 
 SECONDS = 60.0
 """After how long a program that only reads is ended."""
@@ -26,7 +28,7 @@ def capture_now(
     """Return the exit code and output of a short program; 127 if it cannot run or takes too long."""
     try:
         done = subprocess.run(
-            list(argv),
+            located(argv, os.environ if env is None else env),
             cwd=cwd,
             env=None if env is None else dict(env),
             input=stdin,
@@ -46,7 +48,7 @@ class OpenProgram:
     def __init__(self, argv: Sequence[str], *, cwd: Path, env: Mapping[str, str]) -> None:
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(
-            list(argv), cwd=cwd, env=dict(env), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+            located(argv, env), cwd=cwd, env=dict(env), stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
         )
         self._deadline = threading.Timer(SECONDS, self._process.kill)
         self._deadline.daemon = True

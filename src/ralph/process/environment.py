@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fnmatch
+import os
 import re
-from collections.abc import Iterable, Mapping
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -70,5 +72,21 @@ def in_home(path: str, environment: Mapping[str, str]) -> Path:
 
 
 def for_git(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which git uses the current folder, even inside a git hook."""
-    return {name: value for name, value in environment.items() if name not in GIT_LOCATION}
+    """Return an environment in which git uses the current folder, even inside a git hook, and no program from it."""
+    kept = {name: value for name, value in environment.items() if name not in GIT_LOCATION}
+    return {**kept, "PATH": _fixed_folders(kept)} if "PATH" in kept else kept
+
+
+def located(argv: Sequence[str], environment: Mapping[str, str]) -> list[str]:
+    """Return a command line whose program is not one of the folder that it works in, if there is another.
+
+    `PATH` can name folders relative to that one, such as `./node_modules/.bin`, and there an agent could leave a `git`.
+    """
+    program, *arguments = argv
+    found = None if os.sep in program else shutil.which(program, path=_fixed_folders(environment))
+    return [found or program, *arguments]
+
+
+def _fixed_folders(environment: Mapping[str, str]) -> str:
+    folders = environment.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(folder for folder in folders if folder.startswith(os.sep))

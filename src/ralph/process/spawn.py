@@ -19,6 +19,7 @@ from ralph.frozen import Frozen
 from ralph.process import tree
 from ralph.process.child import Child, ProgramInput, Sink
 from ralph.process.enclosure import Enclosure
+from ralph.process.environment import located
 from ralph.process.table import MARK
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 LINGER = 10.0
 SMALL = 4_096  # fits into any pipe at once
+SHELLS_SIGNALS = 129  # a shell adds 128 to the signal's number; 129 is also git's code for a wrong option
 _numbers = itertools.count(1)
 
 
@@ -68,6 +70,11 @@ class ProgramOutput(Frozen):
     code: int
     out: bytes
     err: bytes
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether a signal ended it, by what the system says, or a shell around it; no git ends with such a code."""
+        return self.code < 0 or self.code > SHELLS_SIGNALS
 
 
 async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
@@ -212,7 +219,7 @@ def _start(
     err_read, err_write = os.pipe() if separate else (-1, out_write)
     try:
         popen = subprocess.Popen(
-            list(argv),
+            located(argv, env),
             cwd=cwd,
             env=dict(env),
             stdin=source,

@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from ralph.frozen import Frozen
 from ralph.git.read import one_moment
+from ralph.journal.reader import with_results
 from ralph.plan.budget import AmountSpent
 from ralph.plan.model import Plan, Task, TaskState
 from ralph.report import changes, history
@@ -37,6 +38,8 @@ def collect(
     nobody looks at which tests changed; without `sizes`, git is not asked what each task changed. `past`: what its
     journals tell, if the caller has read them.
     """
+    if target.workflow == "session":
+        plan = with_results(plan, workspace.logs)
     past = past or history.read(workspace.logs, target.name)
     spent = spending.of_target(workspace.records, target.name)
     own = (RALPH, *workspace.own_files)

@@ -8,15 +8,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from ralph.sandbox.capabilities import KEPT_BY_ROOT
 from ralph.sandbox.permissions import Access, Permissions, is_below
 
 PROGRAM = "bwrap"
 PRIVATE = (Path("/tmp"), Path("/var/tmp"), Path("/dev/shm"))  # each program gets its own
-KEPT_BY_ROOT = (
-    "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "SETGID", "SETUID", "SETPCAP", "SETFCAP", "NET_BIND_SERVICE",
-    "NET_RAW", "SYS_CHROOT", "AUDIT_WRITE",
-)  # fmt: skip
-"""What root may still do inside: everything that installers and test suites need, and nothing that leads outside."""
 FORWARDER = Path(__file__).with_name("forwarder.py")
 NAMESPACES = ("--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 WITH_RALPH = ("--die-with-parent", "--new-session")  # a program that signals its own group does not reach bwrap
@@ -47,9 +43,13 @@ def _mounts(given: Permissions) -> Iterator[str]:
     for folder in PRIVATE[:2]:
         if folder.is_dir() and not folder.is_symlink():
             yield from ("--bind", str(given.temporary), str(folder)) if given.temporary else ("--tmpfs", str(folder))
-    for path in dict.fromkeys(_whole(path) for path in (*given.shown, *given.writable) if is_below(path, PRIVATE)):
+    shared = tuple(dict.fromkeys(_whole(path) for path in (*given.shown, *given.writable) if is_below(path, PRIVATE)))
+    for path in shared:
         yield from ("--ro-bind", str(path), str(path))
+    hidden = [path for path in given.hidden if is_below(path, shared) or not is_below(path, PRIVATE)]
     for path, access in given.by_depth:
+        if access is Access.HIDE and path not in hidden:
+            continue  # a private folder has nothing of the machine's
         if access is Access.HIDE:
             yield from ("--tmpfs", str(path)) if path.is_dir() else ("--ro-bind", os.devnull, str(path))
         elif access is not Access.SHOW or is_below(path, given.hidden):
@@ -58,7 +58,7 @@ def _mounts(given: Permissions) -> Iterator[str]:
         yield from ("--bind", str(given.temporary), str(given.temporary))
     if given.network.is_passed_on:
         yield from ("--ro-bind", str(given.network.socket), str(given.network.socket))
-    for path in filter(Path.is_dir, given.hidden):  # last, because what is inside needs a place
+    for path in filter(Path.is_dir, hidden):  # last, because what is inside needs a place
         yield from ("--remount-ro", str(path))
 
 

@@ -7,16 +7,22 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from ralph.sandbox.capabilities import KEPT_BY_ROOT
 from ralph.sandbox.permissions import Permissions, is_below
 
 LAUNCHER = Path(__file__).with_name("landlock_launcher.py")
 CREATE_RULESET = 444
 VERSION_FLAG = 1
-SHARED = (Path("/tmp"), Path("/var/tmp"), Path("/dev"))  # it cannot have its own
+DEVICES = tuple(
+    Path("/dev", name) for name in ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+)
+"""What bubblewrap's own /dev has too: no disks, no memory, no consoles."""
+SHARED = (Path("/tmp"), Path("/var/tmp"), *DEVICES)  # it cannot have its own
 MIN_VERSION = 3  # from then on it can also refuse to truncate files
 NETWORK_VERSION = 4
 
@@ -38,11 +44,13 @@ def command(given: Permissions, argv: Sequence[str], cwd: Path) -> list[str]:
     present, network = given.present, given.network
     temporary = (present.temporary,) if present.temporary else ()
     rules = {
-        "hidden": _names(present.hidden),
+        "tops": ["/", *_names(DEVICES)],
+        "hidden": ["/dev", *_names(present.hidden)],
         "shown": _names(path for path in present.shown if is_below(path, present.hidden)),
         "writable": _names((*present.writable, *temporary)),
         "shared": _names(path for path in SHARED if path.exists()),
         "kept": _names(present.shown),
+        "capabilities": sum(1 << bit for bit in KEPT_BY_ROOT.values()) if os.geteuid() == 0 else None,
         "ports": None if network.is_open else [*([network.port] if network.has_hosts else []), *network.services],
     }
     return [sys.executable, "-I", "-S", str(LAUNCHER), json.dumps(rules), *argv]

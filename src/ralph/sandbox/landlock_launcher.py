@@ -1,9 +1,9 @@
 """Restricts itself with Landlock and becomes the program.
 
-Usage: landlock_launcher.py RULES PROGRAM [ARGUMENT…]. RULES is JSON with paths and with the ports to connect to (null:
-all). Everything can be read but what is `hidden`; of that, what is `shown` can be read. What is `writable` can be
-written, and what is `shared` besides `kept`. Ralph starts it with `python -I -S`, so it imports nothing but the
-standard library.
+Usage: landlock_launcher.py RULES PROGRAM [ARGUMENT…]. RULES is JSON with paths, the ports to connect to (null: all),
+and the capabilities that root keeps (null: it is not root). What is in `tops` can be read but what is `hidden`; of
+that, what is `shown` can be read. What is `writable` can be written, and what is `shared` besides `kept`. Ralph starts
+it with `python -I -S`, so it imports nothing but the standard library.
 """
 
 import ctypes
@@ -21,6 +21,7 @@ OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | 1 << 14 | 1 << 15  # the rights th
 CONNECT = 2
 SCOPES = 3  # abstract sockets and signals
 NO_NEW_PRIVILEGES = 38
+CAPABILITIES_VERSION = 0x20080522
 libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -34,17 +35,28 @@ def main() -> None:
     size = 24 if version >= 6 else 16 if version >= 4 else 8
     handle = _call(CREATE, ruleset, size, 0)
     hidden = rules["hidden"]
-    for path in (*_besides(hidden, "/"), *rules["shown"]):
+    for path in (*(path for top in rules["tops"] for path in _besides(hidden, top)), *rules["shown"]):
         _allow(handle, path, READ & every)
     for folders, exceptions in ((rules["writable"], hidden), (rules["shared"], hidden + rules["kept"])):
         for path in (path for folder in folders for path in _besides(exceptions, folder)):
             _allow(handle, path, every)
     for port in rules["ports"] or () if closes_ports else ():
         _call(ADD, handle, PORT_RULE, struct.pack("=QQ", CONNECT, port), 0)
-    if libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0):
-        raise OSError(ctypes.get_errno(), "prctl")
+    _checked(libc.prctl(NO_NEW_PRIVILEGES, 1, 0, 0, 0))
     _call(RESTRICT, handle, 0)
+    if rules["capabilities"] is not None:
+        _keep(rules["capabilities"])
     os.execvp(argv[0], argv)
+
+
+def _keep(capabilities: int) -> None:
+    """Give up every other capability; without new privileges, no program that starts from here has more."""
+    header, held = struct.pack("=Ii", CAPABILITIES_VERSION, 0), ctypes.create_string_buffer(24)
+    _checked(libc.capget(header, held))
+    masks = (capabilities & 0xFFFFFFFF, capabilities >> 32)
+    words = struct.unpack("=6I", held.raw)  # the lower halves of three sets, then the upper ones
+    kept = [word & masks[index // 3] for index, word in enumerate(words)]
+    _checked(libc.capset(header, struct.pack("=6I", *kept)))
 
 
 def _besides(exceptions: list[str], folder: str) -> Iterator[str]:
@@ -76,7 +88,10 @@ def _allow(handle: int, path: str, access: int) -> None:
 
 
 def _call(number: int, *arguments: object) -> int:
-    done: int = libc.syscall(number, *arguments)
+    return _checked(libc.syscall(number, *arguments))
+
+
+def _checked(done: int) -> int:
     if done < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
     return done

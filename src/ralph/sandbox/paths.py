@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from ralph.sandbox.permissions import is_below
 START_UP = (
     ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin",
     ".config/fish", ".config/autostart", ".config/systemd", ".local/bin", "bin", ".gitconfig", ".config/git",
-    ".vimrc", ".config/nvim", ".emacs", ".emacs.d", "Library/LaunchAgents",
+    ".vimrc", ".config/nvim", ".emacs", ".emacs.d", "Library/LaunchAgents", "/etc",
 )  # fmt: skip
 """What runs later with all of a person's rights: no program in a sandbox writes there."""
 
@@ -50,7 +51,25 @@ def _refusal(path: Path, home: Path, kept: tuple[Path, ...]) -> str:
     for folder in kept:
         if _overlap(real, folder.resolve()):
             return f"it reaches {folder}, which only Ralph and you may write"
-    return ""
+    programs = (Path(text) for text in os.environ.get("PATH", "").split(os.pathsep) if text.startswith(os.sep))
+    named = next((folder for folder in programs if is_below(folder.resolve(), (real,))), None)
+    return f"it reaches {named}, which is on your PATH" if named else ""
+
+
+def readable(where: str, texts: Iterable[str], home: Path, kept: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return paths that programs may read although they are hidden; `kept` is what nobody may show."""
+    found = []
+    for index, text in enumerate(texts):
+        path = expanded(text, home)
+        reached = next((folder for folder in kept if is_below(path.resolve(), (folder.resolve(),))), None)
+        if reached:
+            raise RalphError(
+                f"{where}[{index}]: {text!r} cannot be readable in the sandbox: it is in {reached}, where Ralph keeps "
+                "what agents must not see.",
+                remedy="Remove the entry.",
+            )
+        found.append(path)
+    return tuple(found)
 
 
 def leads_astray(path: Path, home: Path) -> bool:

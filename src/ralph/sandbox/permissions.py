@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from enum import Enum, auto
 from pathlib import Path
 
@@ -64,7 +65,12 @@ class Permissions(Frozen):
 
 def _present(paths: tuple[Path, ...]) -> tuple[Path, ...]:
     """Return what the paths lead to. A mount needs the real path of something that exists."""
-    return tuple(dict.fromkeys(path.resolve() for path in paths if path.exists()))
+    return tuple(dict.fromkeys(path.resolve() for path in paths if is_there(path)))
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a path leads to something; a folder that this user may not enter has nothing in it for them."""
+    return os.path.exists(path)  # noqa: PTH110 - pathlib's raises an error for such a folder
 
 
 def is_below(path: Path, folders: tuple[Path, ...]) -> bool:

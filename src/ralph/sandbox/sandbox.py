@@ -17,12 +17,12 @@ from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.sandbox.backends import Backend, choose
 from ralph.sandbox.caches import known_caches
-from ralph.sandbox.credentials import credentials
+from ralph.sandbox.credentials import credentials, listening_sockets
 from ralph.sandbox.forwarder import PORT
-from ralph.sandbox.paths import expanded, leads_astray, writable
-from ralph.sandbox.permissions import Network, Permissions
+from ralph.sandbox.paths import leads_astray, readable, writable
+from ralph.sandbox.permissions import Network, Permissions, is_there
 from ralph.sandbox.proxy import Proxy, host_and_port, persons_proxy, serving
-from ralph.workspace import Workspace, cache_folder, data_folder
+from ralph.workspace import Workspace, cache_folder, common_git_dir, data_folder
 
 TAKEN_AWAY = ("SSH_AUTH_SOCK", "DBUS_SESSION_BUS_ADDRESS", "GIT_TRACE2_EVENT")
 """Variables that name what cannot be reached from inside; git's trace tells of changes that are impossible there."""
@@ -75,7 +75,7 @@ class Sandbox(Frozen):
     @property
     def hidden_from_all(self) -> tuple[Path, ...]:
         """What exists here and no program in the sandbox can read."""
-        return tuple(path for path in self.hidden if path.exists() and path not in self.shown)
+        return tuple(path for path in self.hidden if is_there(path) and path not in self.shown)
 
     def around_agent(
         self,
@@ -143,7 +143,7 @@ def prepared(config: Config, workspace: Workspace, states: Sequence[Path]) -> Sa
     backend = choose(settings.use, closes=(settings.network, settings.gate_network) != ("full", "full"))
     if backend is None:
         return Sandbox()
-    kept = (workspace.root, data_folder(), cache_folder())
+    kept = (workspace.root, data_folder(), cache_folder(), *filter(None, [common_git_dir(workspace.root)]))
     for where, provider in config.every_provider:
         writable(f"{where}.state", provider.state or (), home, kept)
     if not persons_proxy():  # otherwise only the person's proxy knows the names
@@ -153,8 +153,8 @@ def prepared(config: Config, workspace: Workspace, states: Sequence[Path]) -> Sa
     return Sandbox(
         backend=backend,
         caches=known_caches(os.environ) if caches is None else writable("sandbox.caches", caches, home, kept),
-        hidden=(*credentials(home), *states, data_folder(), cache_folder()),
-        shown=(*_needed(workspace, home), *(expanded(text, home) for text in settings.readable)),
+        hidden=(*credentials(home), *listening_sockets(home, workspace.root), *states, data_folder(), cache_folder()),
+        shown=(*_needed(workspace, home), *readable("sandbox.readable", settings.readable, home, kept[1:3])),
     )
 
 

@@ -21,7 +21,7 @@ from ralph.config import NamedProvider, Provider
 from ralph.frozen import Frozen
 from ralph.journal.events import STOPPED, AgentEnded, AgentSpoke, AgentStarted, Learned, Marked, Undone
 from ralph.plan.attempt import StepResult
-from ralph.plan.model import Need
+from ralph.plan.model import Need, NeedKind
 from ralph.plan.prompting import PromptRequest
 from ralph.plan.usage import Usage
 from ralph.plan.work import Verdict, Work
@@ -301,7 +301,6 @@ class AgentStep(Step):
                 commit=findings.commit,
             )
         verdict, reason = self._verdict(context, heard, findings)
-        is_asking = self.may_claim and verdict in (Verdict.BLOCKED, Verdict.PASSED)
         return StepResult(
             step=self.spec.label,
             verdict=verdict,
@@ -318,7 +317,7 @@ class AgentStep(Step):
             changed=findings.moved,
             touched=findings.touched,
             left_out=findings.left_out,
-            need=self._claim(context, heard) if is_asking else None,
+            need=self._need(context, heard, verdict),
             retry_at=heard.failure.retry_at if heard.failure else None,
             fatal=verdict is Verdict.INTERRUPTED,
         )
@@ -329,6 +328,8 @@ class AgentStep(Step):
             return failed
         work, claims = context.work, self.claims(context.work)
         claim = self._claim(context, heard)
+        if claim and _is_decided(context, claim):
+            return self._accept(context, heard, findings)  # the other gates judge the work
         if claim and "DONE" not in heard.claims:
             is_first = not self.may_claim or context.host.note_claim(work.id, claim.kind)
             again = "It asks again in the same run, so this counts as a failed attempt. "
@@ -342,6 +343,12 @@ class AgentStep(Step):
         """Return what the agent asks of a person; only the one that does the work may dispute a gate."""
         gates = (*context.attempt.gates, *context.attempt.ui_gates)
         return claim_of(heard if self.may_claim else replace(heard, disputes=()), gates)
+
+    def _need(self, context: Context, heard: AgentResult, verdict: Verdict) -> Need | None:
+        """Return what a person must decide after this call."""
+        claim = self._claim(context, heard)
+        is_asking = self.may_claim and verdict in (Verdict.BLOCKED, Verdict.PASSED)
+        return claim if claim and is_asking and not _is_decided(context, claim) else None
 
     def _accept(self, context: Context, heard: AgentResult, findings: Inspection) -> tuple[Verdict, str]:
         """The agent says that it is done: check that there is work to verify."""
@@ -381,3 +388,8 @@ def _variables(context: Context) -> dict[str, str]:
         "RALPH_TASK": context.work.id,
         "RALPH_ATTEMPT": str(context.attempt.number),
     }
+
+
+def _is_decided(context: Context, claim: Need) -> bool:
+    """Return whether an agent disputes a gate that a person has already waived for its task."""
+    return claim.kind is NeedKind.DISPUTE and bool(context.task and claim.gate in context.task.waived)

@@ -58,9 +58,9 @@ def are_own(root: Path, paths: Iterable[str], since: Origin) -> bool:
 
 def _is_own(root: Path, path: str, since: str, here: set[str]) -> bool:
     """Return whether a file is as HEAD has it or as git has never had it, and all of its commits were made here."""
-    blob = _blob(root, path)
-    is_known = blob not in ("", _blob_in(root, path)) and not _is_new(root, blob)
-    return not is_known and _commits(root, path, since) <= here
+    blob, committed = _blob(root, path), _blob_in(root, path)
+    is_known = blob not in ("", committed) and not _is_new(root, blob)
+    return not is_known and _commits(root, path, since) | _writers(root, path, committed, since) <= here
 
 
 def _is_new(root: Path, blob: str) -> bool:
@@ -92,6 +92,36 @@ def _commits(root: Path, path: str, since: str) -> set[str]:
     how = ("--full-history", "--sparse", "-m", "--name-only", "--no-renames", "--format=%x00%H")
     entries = _ask(root, "log", *how, revisions, "--", f":(literal){path}").split("\0")
     return {commit for commit, _, names in (entry.partition("\n") for entry in entries) if names.strip()}
+
+
+def _writers(root: Path, path: str, blob: str, since: str) -> set[str]:
+    """Return every commit that gave a file this content, besides those up to `since`.
+
+    The person may have committed what somebody else had written, as after `git merge --squash`.
+    """
+    if not blob:
+        return set()
+    fetched = ["FETCH_HEAD"] if git_read.head(root, "FETCH_HEAD") else []
+    before = [f"^{since}"] if since and git_read.head(root, since) else []
+    where = ("--exclude=refs/ralph/*", "--all", "--reflog", *fetched, *before)
+    listed = _ask(
+        root,
+        "log",
+        "--format=%H",
+        "-m",
+        "--raw",
+        "--no-abbrev",
+        f"--find-object={blob}",
+        *where,
+        "--",
+        f":(literal){path}",
+    )
+    entries = re.split(r"^(?=[0-9a-f]{40,64}$)", listed, flags=re.MULTILINE)
+    return {
+        commit
+        for commit, _, changes in (entry.partition("\n") for entry in entries)
+        if f" {blob} A\t" in changes or f" {blob} M\t" in changes
+    }
 
 
 def _made_here(root: Path) -> set[str]:

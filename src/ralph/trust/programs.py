@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator
 from enum import Enum
+from itertools import islice
 from pathlib import Path
 
 from ralph import config as configuration
@@ -20,7 +22,9 @@ STEPS = f"{RALPH}/configs/*.json"
 BESIDES = (STEPS, f"{RALPH}/prompts/*.md")
 PATTERNS = (configuration.NAME, *BESIDES)
 WORD = re.compile(r"[^\s;|&()<>'\"`=$]+")
-MAX_FILE = 2_000_000
+MODULE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+GLOB = frozenset("*?[")
+MAX_FILE, MAX_FOLDERS, MAX_MATCHES = 2_000_000, 20, 1_000
 
 
 class Kind(Enum):
@@ -62,10 +66,46 @@ def programs(root: Path, config: Config) -> tuple[NamedProgram, ...]:
 def files(root: Path, named: Iterable[NamedProgram]) -> dict[str, bytes]:
     """Return the configuration's files and the project's files that it names, by path, with what they mean."""
     own = (str(path.relative_to(root)) for pattern in PATTERNS for path in sorted(root.glob(pattern)))
-    words = (word.removeprefix("./") for program in named for word in WORD.findall(program.command))
+    words = (path for program in named for path in _named_in(root, program.command))
     prompts = (text for step in _steps(root) if isinstance(text := step.get("prompt_file"), str))
     found = {path: _content(root, path) for path in dict.fromkeys((*own, *words, *prompts))}
     return {path: data for path, data in found.items() if data is not None}
+
+
+def _named_in(root: Path, command: str) -> Iterator[str]:
+    """Yield every path that a command may mean: of a file, of all that a glob matches, of a module of Python's.
+
+    A word may be quoted, and may be meant from a folder that the command names too, as in `cd web && ./check.sh`.
+    """
+    words = dict.fromkeys((*WORD.findall(command), *_split(command)))
+    folders = [".", *(word for word in words if _is_folder(root, word))][:MAX_FOLDERS]
+    for word in words:
+        module = word.replace(".", "/") if MODULE.fullmatch(word) else ""
+        for folder in folders:
+            yield from (os.path.normpath(f"{folder}/{one}") for one in (word, module and f"{module}.py") if one)
+            yield from [os.path.normpath(f"{folder}/{module}/__main__.py")] if module else []
+            if not GLOB.isdisjoint(word):
+                yield from _matching(root, os.path.normpath(f"{folder}/{word}"))
+
+
+def _split(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:  # a quote has no end
+        return []
+
+
+def _is_folder(root: Path, word: str) -> bool:
+    return "\0" not in word and not word.startswith(os.sep) and os.path.isdir(root / word)  # noqa: PTH112 - no error
+
+
+def _matching(root: Path, pattern: str) -> list[str]:
+    if pattern.startswith(("..", os.sep)):
+        return []
+    try:
+        return sorted(str(path.relative_to(root)) for path in islice(root.glob(pattern), MAX_MATCHES))
+    except (OSError, ValueError, NotImplementedError):
+        return []
 
 
 def _agent(provider: Provider) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import field, replace
@@ -49,7 +50,7 @@ class GateRun(Frozen):
     ended: Callable[[GateResult], None]
     repeated: Callable[[GateResult], None] = lambda result: None  # it was red, and runs again on the same files
     reruns: Callable[[Gate], int] = lambda gate: 0  # how often it may run again, if it is red and can be renewed
-    seconds: Mapping[str, float] = field(default_factory=dict)  # how long gates took, by name
+    seconds: Callable[[], Mapping[str, float]] = dict  # how long gates took, by name
     fail_fast: bool = False
     lay: Callable[[Gate], AbstractAsyncContextManager[LaidFiles]] | None = None  # None: nothing can be held out here
     confide: Callable[[GateResult], None] | None = None  # tells only the person about a held-out gate
@@ -86,7 +87,7 @@ class _Round:
         self._used = first > 1  # a gate may have changed the files of the first copy
         self._schedule = Schedule(
             gates,
-            seconds=bench.seconds,
+            seconds=bench.seconds() if bench.beside and any(gate.parallel for gate in gates) else {},
             beside=bench.beside is not None,
             earlier={result.name: result.passed for result in earlier},
         )
@@ -110,19 +111,31 @@ class _Round:
 
     @asynccontextmanager
     async def _beside(self) -> AsyncIterator[Callable[[int], Awaitable[None]]]:
-        assert self._bench.beside, "there is another copy"
-        async with self._bench.beside() as bench:
-            yield partial(self._run, bench=bench)
+        here = self._bench
+        assert here.beside, "there is another copy"
+        async with here.beside() as other:
+            yield partial(
+                self._run,
+                bench=replace(
+                    other,
+                    started=here.started,
+                    ended=here.ended,
+                    repeated=here.repeated,
+                    reruns=here.reruns,
+                    confide=here.confide,
+                ),
+            )
 
     async def _run(self, place: int, bench: GateRun) -> None:
         gate = self._gates[place]
+        began = time.monotonic()
         bench.started(bench.show(gate))
         name = f"{bench.label}-gate{self._first + place}-{_slug(gate.name)}"
         try:
             ran = await _run_until_sure(gate, bench, name)
         except asyncio.CancelledError:
             if self._schedule.stopped:  # by another gate
-                self._miss(place, gate, f"Ralph ended it: {self._schedule.stopped}")
+                self._miss(place, gate, self._schedule.stopped, seconds=time.monotonic() - began)
             raise
         self._end(place, ran.shown)
         if gate.held_out and bench.confide:
@@ -137,14 +150,14 @@ class _Round:
             other, name = missed
             self._miss(other, self._gates[other], f"it needs {name}, which is not green")
 
-    def _miss(self, place: int, gate: Gate, why: str) -> None:
+    def _miss(self, place: int, gate: Gate, why: str, seconds: float = 0.0) -> None:
         shown = self._bench.show(gate)
         result = GateResult(
             name=shown.name,
             command=shown.command,
             passed=False,
             required=gate.required,
-            seconds=0.0,
+            seconds=seconds,
             reason=why,
             in_place=self._bench.in_place,
             held_out=gate.held_out is not None,
@@ -164,7 +177,7 @@ def explain(results: Iterable[GateResult]) -> str:
     """Describe the failures, for notes and for the next prompt."""
     results = tuple(results)
     failed = (f"The gate {called(result)} failed: {describe(result)}" for result in red(results))
-    left = (f"The gate {called(result)} did not run: {result.reason}." for result in missed(results))
+    left = (f"The gate {called(result)} {result.how_missed}: {result.reason}." for result in missed(results))
     return "\n\n".join((*failed, *left))
 
 
@@ -203,7 +216,8 @@ async def _run_until_sure(gate: Gate, bench: GateRun, name: str) -> _Ran:
         spent += again.whole.seconds
     if ran.whole.passed or not again.whole.passed:
         return ran
-    why = f"flaky: it was red ({ran.shown.reason}), and green when it ran again on the same files"
+    how = "" if gate.held_out else f" ({ran.shown.reason})"
+    why = f"flaky: it was red{how}, and green when it ran again on the same files"
     shown = replace(again.shown, flaky=True, reason=why, output=ran.shown.output, log=ran.shown.log, seconds=spent)
     return replace(ran, shown=shown)
 

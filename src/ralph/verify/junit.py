@@ -6,6 +6,8 @@ and a document that declares entities is refused.
 
 from __future__ import annotations
 
+import errno
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from pathlib import Path
@@ -37,6 +39,7 @@ class TestReport(Frozen):
     passed: frozenset[str] = frozenset()
     failed: Mapping[str, str] = field(default_factory=dict)  # with what the report says about each, for the first few
     skipped: frozenset[str] = frozenset()
+    unnamed: int = 0  # failures that a suite counts, if the report names no test that failed
 
     @property
     def ran(self) -> frozenset[str]:
@@ -64,7 +67,8 @@ def read_reports(paths: Iterable[Path]) -> TestReport:
             with safe_files.open_old(path) as file:
                 room -= reader.read(file, room)
         except OSError as error:
-            raise BadReport(f"{path.name} cannot be read: {error.strerror}") from None
+            why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+            raise BadReport(f"{path.name} cannot be read: {why}") from None
         except (ValueError, LookupError):  # Python's codecs raise these, and no parser error
             raise BadReport(f"{path.name} has an encoding that cannot be read") from None
         except expat.ExpatError as error:
@@ -85,6 +89,7 @@ class _TestCases:
         self._status = ""
         self._text: list[str] = []
         self._room = 0
+        self._counted = 0  # failures, by the suite that counts most
 
     def read(self, file: BinaryIO, room: int) -> int:
         """Read one file; return its size."""
@@ -107,13 +112,18 @@ class _TestCases:
     def report(self) -> TestReport:
         failed = self._failed
         passed = frozenset(self._passed.difference(failed, self._skipped))
-        return TestReport(passed=passed, failed=failed, skipped=frozenset(self._skipped.difference(failed)))
+        unnamed = 0 if failed else self._counted
+        skipped = frozenset(self._skipped.difference(failed))
+        return TestReport(passed=passed, failed=failed, skipped=skipped, unnamed=unnamed)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         match name.rpartition("}")[2].rpartition(":")[2]:
             case "testcase":
                 self._test, self._status = _name(attributes), "passed"
                 self._text, self._room = [], 0
+            case "testsuite" | "testsuites":
+                counts = (attributes.get(key, "") for key in ("failures", "errors"))
+                self._counted = max(self._counted, sum(int(one) for one in counts if re.fullmatch("[0-9]{1,9}", one)))
             case "failure" | "error" if self._test:
                 self._status = "failed"
                 self._room = MAX_FAILURE_TEXT

@@ -53,6 +53,8 @@ class ReportFiles:
     def _problem(self, report: TestReport) -> str:
         if failed := len(report.failed):
             return f"its report says that {failed} test{'s' if failed > 1 else ''} failed"
+        if count := report.unnamed:
+            return f"its report counts {count} failure{'s' if count > 1 else ''} and names none"
         if report.ran or self.pass_with_no_tests:
             return ""
         return "all tests in its report were skipped" if report.skipped else "its report has no test"

@@ -30,7 +30,7 @@ class Schedule:
 
     @property
     def is_over(self) -> bool:
-        return bool(self.stopped) or len(self.done) == len(self.gates)
+        return len(self.done) == len(self.gates)
 
     def take_in_line(self) -> int | None:
         """Return the next gate for the first copy. It takes a parallel one only when no gate is left in the line."""
@@ -77,7 +77,7 @@ class Schedule:
         return self.earlier.get(name, True) if place is None else self.done.get(place)
 
     def _is_parallel(self, place: int) -> bool:
-        return self.beside and self.gates[place].parallel
+        return self.beside and self.gates[place].parallel and not self.gates[place].held_out
 
     def _rank(self, place: int) -> tuple[bool, float, int]:
         gate = self.gates[place]

@@ -20,13 +20,14 @@ class SideBySide:
     ) -> None:
         self._in_line, self._other_copy, self._schedule = in_line, beside, schedule
         self._line: asyncio.Task[None] | None = None
-        self._coming = 0  # copies that are being prepared
         self._tasks: set[asyncio.Task[None]] = set()
+        self._coming: set[asyncio.Task[None]] = set()  # those of them that wait for a copy
 
     async def run(self) -> None:
         try:
-            while not self._schedule.is_over and self._begin():
+            while self._begin() and not self._is_over:
                 done, self._tasks = await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
+                self._coming -= done
                 for task in done:
                     task.result()
         finally:
@@ -39,14 +40,20 @@ class SideBySide:
             if place is not None:
                 self._line = asyncio.ensure_future(self._in_line(place))
                 self._tasks.add(self._line)
-        while self._other_copy and self._coming < len(self._schedule.ready_beside):
-            self._coming += 1
-            self._tasks.add(asyncio.create_task(self._beside(self._other_copy)))
+        while self._other_copy and len(self._coming) < len(self._schedule.ready_beside):
+            task = asyncio.create_task(self._beside(self._other_copy))
+            self._tasks.add(task)
+            self._coming.add(task)
         return bool(self._tasks)
+
+    @property
+    def _is_over(self) -> bool:
+        """A copy whose gate has ended is still looked through; one that no gate needs any more is not waited for."""
+        return bool(self._schedule.stopped) or (self._schedule.is_over and self._tasks <= self._coming)
 
     async def _beside(self, other_copy: Callable[[], AbstractAsyncContextManager[RunGate]]) -> None:
         async with other_copy() as run:
-            self._coming -= 1
+            self._coming.difference_update([asyncio.current_task()])
             place = self._schedule.take_beside()  # others may have taken all meanwhile
             if place is not None:
                 await run(place)

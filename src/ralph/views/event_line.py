@@ -30,7 +30,7 @@ def event_text(entry: JournalEntry) -> str:
 def _part(key: str, value: object) -> str:
     match value:
         case GateResult():
-            mark, where = "✓" if value.passed else "✗", words.IN_PLACE if value.in_place else ""
+            mark, where = words.gate_mark(value), words.IN_PLACE if value.in_place else ""
             return one_line(" · ".join(filter(None, (f"{mark} {value.command}", where, value.reason))))
         case PageResult():
             found = words.count(len(value.findings), "finding") if value.findings else ""

@@ -17,6 +17,7 @@ class GateLines:
 
     def __init__(self, line: Callable[..., None], living: LivingLine, name: Callable[[Event], str]) -> None:
         self._line, self._living, self._name = line, living, name
+        self.flaky: dict[str, None] = {}  # the gates of this run that were, in order
 
     @property
     def handlers(self) -> dict[type[Event], Callable[[Any], None]]:
@@ -28,11 +29,12 @@ class GateLines:
         }
 
     def _started(self, event: e.GateStarted) -> None:
-        self._living.begin(self._name(event), f"gate {event.command}", part=event.gate)
+        self._living.begin(self._name(event), f"gate {event.command}", part=event.gate, brief=f"gate {event.gate}")
 
     def _repeated(self, event: e.GateRepeated) -> None:
         self._red(event.result, "↻", "runs once more on the same files")
-        self._living.begin(self._name(event), f"gate {event.result.command} once more", part=event.result.name)
+        name = event.result.name
+        self._living.begin(self._name(event), f"gate {name} once more", part=name)
 
     def _ended(self, event: e.GateEnded) -> None:
         self._living.end(self._name(event), event.result.name)
@@ -41,8 +43,9 @@ class GateLines:
         took = words.duration(result.seconds)
         if result.not_run:
             colour = "red" if result.required else "yellow"
-            self._line(f"    – {_called(result)} · did not run: {result.reason}", fg=colour)
+            self._line(f"    – {_called(result)} · {result.how_missed}: {result.reason}", fg=colour)
         elif result.flaky:
+            self.flaky[result.name] = None
             self._line(f"    ✓ {_called(result)}{where} · {took} · {result.reason}", fg="yellow")
         elif result.passed:
             self._line(f"    ✓ {_called(result)}{where} · {took}", fg="green")

@@ -10,6 +10,8 @@ from ralph.views import words
 from ralph.views.lines import Clock, columns, say, stamped
 
 HEARTBEAT = 60.0
+NARROWEST = 15
+"""How many columns each of several activities gets at least."""
 
 
 @dataclass
@@ -22,6 +24,7 @@ class Activity:
     heard: float
     said: str = ""
     until: float | None = None  # when a wait ends
+    brief: str = ""  # in fewer words, beside others
 
 
 class LivingLine:
@@ -37,7 +40,7 @@ class LivingLine:
         self._beat = clock.seconds()
         self.at = ""  # the progress of the whole run
 
-    def begin(self, work: str, what: str, *, part: str = "", ends_in: float | None = None) -> None:
+    def begin(self, work: str, what: str, *, part: str = "", brief: str = "", ends_in: float | None = None) -> None:
         """Show what a piece of work does; with `ends_in`, how much longer it takes instead of how long it took.
 
         `part` tells apart what it does at the same time.
@@ -46,7 +49,7 @@ class LivingLine:
         if not self._doing:
             self._beat = now
         until = None if ends_in is None else now + ends_in
-        self._doing[work, part] = Activity(work, what, since=now, heard=now, until=until)
+        self._doing[work, part] = Activity(work, what, since=now, heard=now, until=until, brief=brief)
         self._draw()
 
     def hear(self, work: str, said: str) -> None:
@@ -88,8 +91,10 @@ class LivingLine:
 
     def _now(self) -> str:
         if len(self._doing) > 1:
-            shown = ((self._who(doing.work), doing) for doing in self._doing.values())
-            return " · ".join(f"{who}{doing.what} {self._elapsed(doing)}" for who, doing in shown)
+            room = max(columns() // len(self._doing) - 10, NARROWEST)  # a time and a separator follow
+            shown = (f"{self._who(doing.work)}{doing.brief or doing.what}" for doing in self._doing.values())
+            times = map(self._elapsed, self._doing.values())
+            return " · ".join(f"{words.cut(text, room)} {time}" for text, time in zip(shown, times, strict=True))
         (doing,) = self._doing.values()
         said = f" · {doing.said}" if doing.said else ""
         return f"{doing.what}, {self._elapsed(doing)}{said}"

@@ -41,6 +41,7 @@ class TerminalView:
         self._found: set[str] = set()  # works whose browser findings were just printed
         self._who = ""  # what the next line is about, if several attempts run: a task, in a race also its agent
         self._racers: dict[tuple[str, int], str] = {}  # the agents of attempts that race
+        self._gates = GateLines(self._line, self._living, self._name)
         self._handlers: dict[type[Event], Callable[..., None]] = {
             e.RunStarted: self._run_started,
             e.Noted: self._noted,
@@ -56,7 +57,7 @@ class TerminalView:
             e.Learned: self._learned,
             e.Undone: self._undone,
             e.ServiceStarted: self._service_started,
-            **GateLines(self._line, self._living, self._name).handlers,
+            **self._gates.handlers,
             e.PageChecked: self._page_checked,
             e.StepRetried: self._step_retried,
             e.BreakerChanged: self._breaker_changed,
@@ -243,6 +244,7 @@ class TerminalView:
             case Verdict.PASSED:
                 where = f", {event.evidence.value}" if event.evidence else ""
                 where += f", {words.IN_PLACE}" if is_in_place(event.gates) else ""
+                where += f", {words.flaky(event.gates)}" if words.flaky(event.gates) else ""
                 text = {
                     WorkKind.TASK: f"{event.work} passed{where} · {event.commit[:10] or 'no change to the project'}",
                     WorkKind.REVIEW: "the final verification agreed",
@@ -306,6 +308,9 @@ class TerminalView:
             f"time {words.duration(event.seconds)}",
             always=True,
         )
+        if self._gates.flaky:
+            names = ", ".join(f"`{name}`" for name in self._gates.flaky)
+            self._line(f"  flaky gates: {names}, red and then green on the same files", always=True, fg="yellow")
         if event.attempts or event.usage.calls:
             self._line(f"  {used(event.usage)}", always=True)
         if event.total.calls > event.usage.calls:

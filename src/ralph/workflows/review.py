@@ -72,4 +72,7 @@ def review_prompt(
 
 
 def _said(gate: GateResult) -> str:
-    return f"`{gate.command}`: {'passed' if gate.passed else 'failed, but is optional'}"
+    if gate.not_run:
+        return f"`{gate.command}`: {gate.how_missed}, but is optional: {gate.reason}"
+    passed = f"passed, but is {gate.reason}" if gate.flaky else "passed"
+    return f"`{gate.command}`: {passed if gate.passed else 'failed, but is optional'}"

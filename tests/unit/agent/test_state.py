@@ -54,3 +54,21 @@ def test_the_configuration_names_the_state_of_an_agent_that_nobody_knows(tmp_pat
 
 def test_other_agents_state_is_known_whether_it_is_there_or_not(tmp_path: Path) -> None:
     assert {tmp_path / ".claude", tmp_path / ".codex", tmp_path / ".gemini"} <= set(every_state(env(tmp_path)))
+
+
+def test_what_claude_code_must_not_write_is_there_before_a_call(tmp_path: Path) -> None:
+    """What is missing could be created: hooks in settings that the person has never made."""
+    found = state_of(provider("claude"), env(tmp_path, CLAUDE_CONFIG_DIR=str(tmp_path / "elsewhere")))
+
+    for folder in (tmp_path / ".claude", tmp_path / "elsewhere"):
+        assert {folder / "settings.json", folder / "CLAUDE.md", folder / "hooks"} <= set(found.fixed)
+        assert (folder / "settings.json").read_text() == "{}\n" and (folder / "hooks").is_dir()
+
+
+def test_what_a_person_has_written_there_stays(tmp_path: Path) -> None:
+    (tmp_path / ".claude").mkdir()
+    (tmp_path / ".claude/settings.json").write_text('{"model": "opus"}')
+
+    state_of(provider("claude"), env(tmp_path))
+
+    assert (tmp_path / ".claude/settings.json").read_text() == '{"model": "opus"}'

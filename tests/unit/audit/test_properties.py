@@ -136,6 +136,10 @@ HOSTILE = [
     "def test_a\n",
     "<a, ",
     "if(0){",
+    "if (x) {\n",
+    "before(",
+    "assert (a, ",
+    "a == ",
     "a.b.",
 ]
 

@@ -29,3 +29,24 @@ def test_settings_that_cannot_be_read_are_hidden(tmp_path: Path) -> None:
     (tmp_path / ".npmrc").mkdir()
 
     assert tmp_path / ".npmrc" in credentials(tmp_path)
+
+
+def test_credentials_are_hidden_also_where_a_variable_moves_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("XDG_CONFIG_HOME", "GNUPGHOME", "KUBECONFIG", "DOCKER_CONFIG"):
+        monkeypatch.setenv(name, f"{tmp_path}/{name}")
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/one:{tmp_path}/two")
+
+    found = credentials(tmp_path)
+
+    assert {tmp_path / "XDG_CONFIG_HOME/gh", tmp_path / ".config/gh", tmp_path / "GNUPGHOME"} <= set(found)
+    assert {tmp_path / "one", tmp_path / "two", tmp_path / "DOCKER_CONFIG"} <= set(found)
+
+
+def test_a_variable_that_leads_to_the_home_folder_hides_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GNUPGHOME", str(tmp_path.parent))
+
+    assert tmp_path.parent not in credentials(tmp_path)

@@ -43,6 +43,21 @@ def test_after_exit_code_0_a_red_missing_or_broken_report_is_a_problem(tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("counts", "problem"),
+    [
+        ('failures="2"', "its report counts 2 failures and names none"),
+        ('errors="1" failures="0"', "its report counts 1 failure and names none"),
+        ('failures="0" errors="0" skipped="3"', ""),
+        ('failures="many"', ""),
+    ],
+)
+def test_failures_that_are_only_counted_are_a_problem(tmp_path: Path, counts: str, problem: str) -> None:
+    reports = ReportFiles("*.xml", tmp_path)
+    (tmp_path / "a.xml").write_text(f'<testsuites><testsuite {counts}><testcase name="a"/></testsuite></testsuites>')
+    assert reports.read(passed=True).problem == problem
+
+
+@pytest.mark.parametrize(
     ("report", "problem"),
     [
         ("<testsuites/>", "its report has no test"),

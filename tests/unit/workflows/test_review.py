@@ -27,9 +27,9 @@ def labels(steps: tuple[StepSpec, ...]) -> list[str]:
 
 
 @pytest.mark.parametrize("steps", [feature.STORY_STEPS, request.STEPS, specs.TASK_STEPS])
-def test_it_comes_after_the_gates_and_before_the_work_is_committed(steps: tuple[StepSpec, ...]) -> None:
+def test_it_comes_after_the_hooks_and_the_gates(steps: tuple[StepSpec, ...]) -> None:
     made = labels(with_review(steps, config(review={})))
-    assert made == ["agent", "verify", "review", *labels(steps)[2:]]
+    assert made == [*labels(steps), "review"]
     assert with_review(steps, config()) == steps, "off unless it is wanted"
     assert with_review(steps, config(review={"enabled": False})) == steps
 

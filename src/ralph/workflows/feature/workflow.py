@@ -8,7 +8,7 @@ from ralph import prompts
 from ralph.config import Config
 from ralph.engine.settle import Policy
 from ralph.plan.attempt import StepResult
-from ralph.plan.model import Gate, Plan, Task, TaskState
+from ralph.plan.model import Gate, GateResult, Plan, Task, TaskState
 from ralph.plan.prompting import Prompt, PromptRequest
 from ralph.plan.select import ready
 from ralph.plan.work import Ending, Finished, Resilience, StepSpec, Waiting, Work, WorkKind
@@ -36,7 +36,7 @@ from ralph.workspace import Feature, Workspace
 FINAL = "final"
 MAX_GOAL = 600
 
-STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
+STORY_STEPS = (StepSpec(type="agent"), StepSpec(type="git-commit"), StepSpec(type="verify"))
 UI_STEPS = (StepSpec(type="screenshot"), *STORY_STEPS)
 FINAL_STEPS = (
     StepSpec(type="verify", resilience=Resilience(continue_on_error=True)),
@@ -159,10 +159,7 @@ class FeatureWorkflow(WorkflowDefaults):
 
     def _final_variables(self, plan: Plan, earlier: tuple[StepResult, ...]) -> dict[str, object]:
         gates = [gate for result in earlier for gate in result.gates]
-        lines = [
-            f"`{gate.command}`: " + ("passed" if gate.passed else f"FAILED, {gate.reason}\n\n{gate.output}\n")
-            for gate in gates
-        ]
+        lines = [f"`{gate.command}`: {_said(gate)}" for gate in gates]
         problems = [result.reason for result in earlier if result.reason and not red(result.gates)]
         return {
             "feature": plan.target,
@@ -186,3 +183,11 @@ def _summary(task: Task) -> str:
 def open_workflow(workspace: Workspace, config: Config, target: Target) -> FeatureWorkflow:
     feature = locate(workspace, target.name).feature
     return FeatureWorkflow(feature, config, target.folder or workspace.root, templates=workspace.root)
+
+
+def _said(gate: GateResult) -> str:
+    if gate.not_run:
+        return f"{gate.how_missed}: {gate.reason}"
+    if gate.passed:
+        return f"passed, but is {gate.reason}" if gate.flaky else "passed"
+    return f"FAILED, {gate.reason}\n\n{gate.output}\n"

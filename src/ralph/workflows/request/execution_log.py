@@ -49,6 +49,7 @@ def _line_about(event: Event) -> str:
         case e.GateEnded():
             gate = event.result
             how = "green" if gate.passed else f"red, {gate.reason}"
+            how = gate.reason if gate.flaky else f"{gate.how_missed}, {gate.reason}" if gate.not_run else how
             return f"{event.work or 'baseline'} gate {gate.name}: {how}{_where((gate,))}"
         case e.AttemptEnded():
             commit = f", commit {event.commit[:10]}" if event.commit and event.verdict is Verdict.PASSED else ""

@@ -33,7 +33,7 @@ from ralph.workflows.review import review_prompt, with_rounds
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
 
-STEPS = (StepSpec(type="agent"), StepSpec(type="verify"), StepSpec(type="git-commit"))
+STEPS = (StepSpec(type="agent"), StepSpec(type="git-commit"), StepSpec(type="verify"))
 MAX_SUMMARY = 4_000
 
 

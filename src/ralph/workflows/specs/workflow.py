@@ -30,7 +30,7 @@ from ralph.workflows.target import Target
 from ralph.workspace import PROGRESS, SPECS_PLAN, Workspace
 
 TASK_STEPS = (StepSpec(type="agent"), StepSpec(type="verify"))
-FINISH_STEPS = (StepSpec(type="verify"), StepSpec(type="git-commit"))
+FINISH_STEPS = (StepSpec(type="git-commit"), StepSpec(type="verify"))
 FIX_STEPS = (StepSpec(type="agent"), *FINISH_STEPS)
 DONE_MARKER, BLOCKED_MARKER = "<TASK_DONE>", '<TASK_BLOCKED reason="...">'
 
