@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -74,7 +75,8 @@ def ask(
     async def send(message: Any) -> None:
         sent.append(message)
 
-    asyncio.run(found.app(scope, receive, send))
+    with ThreadPoolExecutor(1) as other:  # a browser of this thread has an event loop of its own
+        other.submit(asyncio.run, found.app(scope, receive, send)).result()  # type: ignore[arg-type]
     start = next(message for message in sent if message["type"] == "http.response.start")
     whole = b"".join(message.get("body", b"") for message in sent if message["type"] == "http.response.body")
     return Answer(start["status"], start["headers"], whole)

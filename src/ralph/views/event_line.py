@@ -17,11 +17,11 @@ def event_line(entry: JournalEntry) -> str:
     return f"{one_line(entry.at)[11:19]} {one_line(entry.name):16} {event_text(entry)}"
 
 
-def event_text(entry: JournalEntry) -> str:
-    """What the event says, without its time and name."""
+def event_text(entry: JournalEntry, *known: str) -> str:
+    """What the event says, without its time and name, and without the fields that the reader knows."""
     event = entry.event
     values = {**event.values} if isinstance(event, e.Unknown) else {**vars(event), **entry.more}
-    parts = [_part(key, value) for key, value in values.items() if key not in SKIPPED and value]
+    parts = [_part(key, value) for key, value in values.items() if key not in (*SKIPPED, *known) and value]
     if isinstance(event, e.AttemptEnded) and is_in_place(event.gates):
         parts.append(words.IN_PLACE)
     return " ".join(parts)

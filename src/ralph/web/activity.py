@@ -52,7 +52,7 @@ def activity(logs: Path, target: str, run: str, before: str) -> ActivityPage:
                     name=entry.name,
                     work=cut(str(getattr(entry.event, "work", "")), 100),
                     attempt=getattr(entry.event, "attempt", 0),
-                    text=event_text(entry)[:MAX_TEXT],
+                    text=event_text(entry, "work", "attempt")[:MAX_TEXT],
                 )
             )
     first = rows[0].seq if rows else 0

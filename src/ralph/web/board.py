@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
+from types import MappingProxyType
 
 from ralph.frozen import Frozen
 from ralph.plan.model import Task, TaskState
@@ -37,6 +38,7 @@ class Card(Frozen):
     mark: str
     chips: tuple[str, ...]
     remark: str = ""  # why it is where it is
+    said: str = ""  # the last thing that its agent said
     since: float = 0.0  # when its attempt began, in seconds since 1970; 0: it is not being worked on
     attempts: int = 0
     seconds: float = 0.0
@@ -74,8 +76,13 @@ def column_of(task: Task, working: Iterable[str]) -> Column:
     return Column.NEEDS if task.state is TaskState.BLOCKED else Column.WAITING
 
 
-def board(report: PlanReport, *, search: str = "", whole: str = "") -> tuple[ColumnOfCards, ...]:
-    """Return the columns; `whole`: the key of the column that is shown with all of its cards."""
+def board(
+    report: PlanReport, *, search: str = "", whole: str = "", said: Mapping[str, str] = MappingProxyType({})
+) -> tuple[ColumnOfCards, ...]:
+    """Return the columns; `whole`: the key of the column that is shown with all of its cards.
+
+    `said`: the last words of the agents that are at work, by task.
+    """
     working = at_work(report)
     passed = {task.id for task in report.plan if task.state is TaskState.PASSED}
     found: dict[Column, list[TaskFacts]] = {column: [] for column in Column}
@@ -88,7 +95,7 @@ def board(report: PlanReport, *, search: str = "", whole: str = "") -> tuple[Col
             column=column,
             total=len(tasks),
             cards=tuple(
-                _card(one, passed, is_working=one.task.id in working)
+                _card(one, passed, said.get(one.task.id, ""), is_working=one.task.id in working)
                 for one in (tasks if whole == column.key else tasks[:PAGE])
             ),
         )
@@ -101,7 +108,7 @@ def _matches(task: Task, search: str) -> bool:
     return not wanted or all(word in f"{task.id} {task.title} {task.standing}".casefold() for word in wanted)
 
 
-def _card(facts: TaskFacts, passed: set[str], *, is_working: bool) -> Card:
+def _card(facts: TaskFacts, passed: set[str], said: str, *, is_working: bool) -> Card:
     task = facts.task
     last = facts.attempts[-1] if facts.attempts else None
     return Card(
@@ -111,6 +118,7 @@ def _card(facts: TaskFacts, passed: set[str], *, is_working: bool) -> Card:
         mark="●" if is_working else words.mark(task),
         chips=tuple(_chips(facts, passed)),
         remark=last.now if last and is_working else _remark(task),
+        said=said,
         since=last.begin if last and is_working else 0.0,
         attempts=summary.tried(facts),
         seconds=facts.spent.seconds,
@@ -125,7 +133,7 @@ def _chips(facts: TaskFacts, passed: set[str]) -> Iterable[str]:
         waits = [one for one in task.depends_on if one not in passed]
         if waits:
             yield f"after {', '.join(waits[:3])}{' …' if waits[3:] else ''}"
-    if tried := summary.tried(facts):
+    if (tried := summary.tried(facts)) > 1:
         yield words.count(tried, "attempt")
     if facts.spent.seconds:
         yield words.duration(facts.spent.seconds)

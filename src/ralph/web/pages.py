@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
@@ -20,7 +22,7 @@ from ralph.web.reading import ProjectReader, TargetReport
 from ralph.web.render import drawing, link
 from ralph.web.spending import spending
 from ralph.web.stream import Hub
-from ralph.web.task import task_page
+from ralph.web.task import last_words, task_page
 from ralph.workflows.plan_rules import MAX_WHY
 from ralph.workspace import Workspace
 
@@ -68,17 +70,20 @@ class Pages:
         search, whole = request.query.get("q", "")[:200], request.query.get("all", "")
 
         def values(found: Found) -> dict[str, object]:
-            return {"columns": board(found.told.report, search=search, whole=whole), "search": search}
+            report, workspace = found.told.report, found.reader.project.workspace
+            said = {name: last_words(workspace, facts) for name, facts in at_work(report).items()}
+            return {"columns": board(report, search=search, whole=whole, said=said), "search": search}
 
         return self._tab("board", request, values)
 
     def timeline(self, request: WebRequest) -> Response:
         def values(found: Found) -> dict[str, object]:
-            history = found.told.report.history
+            history, now = found.told.report.history, time.time()
             drawn = []
             for run in reversed(history.runs[-MAX_RUNS:]):
-                attempts = tuple(one for one in history.attempts if one.run == run.id)
-                ending = "planning" if run.plans else run.ending or ("at work" if _works(found, run.id) else "killed")
+                is_living = found.told.report.running == run.id
+                attempts = tuple(_until(now, one, is_living) for one in history.attempts if one.run == run.id)
+                ending = "planning" if run.plans else run.ending or ("at work" if is_living else "killed")
                 drawn.append((run, ending, len(attempts), drawing(timeline.draw(run, attempts))))
             return {"drawn": drawn, "more": max(len(history.runs) - MAX_RUNS, 0)}
 
@@ -209,8 +214,9 @@ class Pages:
         return HTMLResponse(render.page(name, **{**shared, **values}))
 
 
-def _works(found: Found, run: str) -> bool:
-    return found.told.report.running == run
+def _until(now: float, attempt: AttemptHistory, is_living: bool) -> AttemptHistory:
+    """Return an attempt that is still at work as lasting until now."""
+    return replace(attempt, end=max(now, attempt.end)) if is_living and not attempt.verdict else attempt
 
 
 def _missing() -> Response:

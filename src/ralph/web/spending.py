@@ -126,9 +126,10 @@ def draw(points: tuple[Point, ...], label: str, text: Callable[[float], str]) ->
         for value in (most * index / LINES for index in range(LINES + 1))
         for y in (floor - value * up,)
     )
+    form = "%H:%M:%S" if end - begin < 3600 else "%b %d %H:%M"
     times = "".join(
         f'<text x="{LEFT + (WIDTH - LEFT - 12) * part:.0f}" y="{HEIGHT - 6}" text-anchor="{anchor}">'
-        f"{time.strftime('%b %d %H:%M', time.localtime(begin + (end - begin) * part))}</text>"
+        f"{time.strftime(form, time.localtime(begin + (end - begin) * part))}</text>"
         for part, anchor in ((0.0, "start"), (0.5, "middle"), (1.0, "end"))
     )
     last = dots[-1][0]

@@ -179,7 +179,7 @@ def _data(project: WebProject, run: str, entry: JournalEntry) -> str:
         "attempt": getattr(event, "attempt", 0),
         "name": cut(one_line(entry.name), 60),
         "at": plain(entry.at)[:40],
-        "text": event_text(entry)[:MAX_TEXT],
+        "text": event_text(entry, "work", "attempt")[:MAX_TEXT],
     }
     return json.dumps(about)  # ASCII, without line ends: one line of the stream
 

@@ -19,7 +19,7 @@ from ralph.workspace import RALPH, Workspace
 COMMIT = re.compile(r"[0-9a-f]{40,64}")
 SPOKEN = 60_000
 """Characters of what an agent said that a page shows; the whole text is a link away."""
-MAX_OUTPUT = 20_000
+MAX_PATHS = 500
 
 
 class AttemptRow(Frozen):
@@ -106,6 +106,7 @@ def _detail(
     workspace: Workspace, target: Target, attempt: AttemptHistory, row: AttemptRow, other: AttemptHistory | None
 ) -> AttemptDetail:
     base, against = (other.commit, other.name) if other else (attempt.base, "its base")
+    paths = _changed(workspace, target, attempt, other) if other else ()
     return AttemptDetail(
         row=row,
         calls=tuple(_call(workspace, attempt, index) for index in range(len(attempt.calls))),
@@ -114,7 +115,7 @@ def _detail(
         proof=_proof(attempt),
         concerns=attempt.concerns,
         undone=attempt.undone,
-        difference=difference(workspace, target, base, attempt.commit),
+        difference=difference(workspace, target, base, attempt.commit, paths),
         against=against,
         commit=attempt.commit[:10],
     )
@@ -131,10 +132,42 @@ def _call(workspace: Workspace, attempt: AttemptHistory, index: int) -> CallText
     return CallTexts(index=index, step=call.step, agent=call.agent, words=said, prompt=prompt)
 
 
-def difference(workspace: Workspace, target: Target, base: str, commit: str) -> Difference:
-    """Return what changed between two commits of attempts, without Ralph's own files."""
+def difference(workspace: Workspace, target: Target, base: str, commit: str, paths: tuple[str, ...] = ()) -> Difference:
+    """Return what changed between two commits of attempts, without Ralph's own files; `paths`: only in these."""
     if not COMMIT.fullmatch(base) or not COMMIT.fullmatch(commit):
         return Difference()
-    own = git.outside((RALPH, *workspace.own_files))
     options = ("--relative", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
-    return diff.parse(git.show(target.repo, "diff", *options, base, commit, "--", *own))
+    wanted = tuple(f":(literal){path}" for path in paths) or _outside(workspace)
+    return diff.parse(git.show(target.repo, "diff", *options, base, commit, "--", *wanted))
+
+
+def _changed(workspace: Workspace, target: Target, *attempts: AttemptHistory) -> tuple[str, ...]:
+    """Return the files that these attempts changed: their bases differ by the work of others."""
+    found: dict[str, None] = {}
+    for attempt in attempts:
+        if COMMIT.fullmatch(attempt.base) and COMMIT.fullmatch(attempt.commit):
+            names = (
+                "diff",
+                "--relative",
+                "--name-only",
+                "-z",
+                attempt.base,
+                attempt.commit,
+                "--",
+                *_outside(workspace),
+            )
+            found |= dict.fromkeys(git.show(target.repo, *names).split("\0")[:-1])
+    return tuple(found)[:MAX_PATHS]
+
+
+def _outside(workspace: Workspace) -> tuple[str, ...]:
+    return git.outside((RALPH, *workspace.own_files))
+
+
+def last_words(workspace: Workspace, facts: TaskFacts) -> str:
+    """Return the last thing that the agent of a task has said."""
+    attempt = facts.attempts[-1] if facts.attempts else None
+    if attempt is None or not attempt.calls:
+        return ""
+    said = files.of_run(workspace, attempt.run, attempt.calls[-1].words, end=True, most=4_000).text
+    return words.cut(next((line for line in reversed(said.splitlines()) if line.strip()), ""), 200)
