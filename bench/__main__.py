@@ -11,6 +11,7 @@ from pathlib import Path
 from bench import (
     audit,
     browser,
+    dashboard,
     dialects,
     guard,
     iteration,
@@ -42,6 +43,7 @@ GROUPS = {
     "waiting": waiting.rows,
     "verification": verification.rows,
     "browser": browser.rows,
+    "dashboard": dashboard.rows,
     "journal": journal.rows,
     "receipts": receipts.rows,
     "audit": audit.rows,

@@ -6,6 +6,7 @@ from collections import deque
 from pathlib import Path
 
 from ralph.frozen import Frozen
+from ralph.journal.decode import JournalEntry
 from ralph.journal.reader import events, runs
 from ralph.report.history import moment, names_of
 from ralph.views.event_line import event_text
@@ -42,25 +43,28 @@ def activity(logs: Path, target: str, run: str, before: str) -> ActivityPage:
     known = [folder for folder in reversed(runs(logs)) if _target(folder) in names][:MAX_RUNS]
     folder = next((one for one in known if one.name == run), known[0] if known else None)
     end = int(before) if before.isascii() and before.isdecimal() and len(before) < 10 else 0
-    rows: deque[EventRow] = deque(maxlen=PAGE)
+    found: deque[JournalEntry] = deque(maxlen=PAGE)
     for entry in events(folder) if folder else ():
         if entry.target in names and (not end or entry.seq < end):
-            rows.append(
-                EventRow(
-                    seq=entry.seq,
-                    at=moment(entry.at),
-                    name=entry.name,
-                    work=cut(str(getattr(entry.event, "work", "")), 100),
-                    attempt=getattr(entry.event, "attempt", 0),
-                    text=event_text(entry, "work", "attempt")[:MAX_TEXT],
-                )
-            )
+            found.append(entry)
+    rows = tuple(_row(entry) for entry in found)
     first = rows[0].seq if rows else 0
     return ActivityPage(
         run=folder.name if folder else "",
         rows=tuple(reversed(rows)),
         before=first if first > 1 and len(rows) == PAGE else 0,
         runs=tuple(one.name for one in known),
+    )
+
+
+def _row(entry: JournalEntry) -> EventRow:
+    return EventRow(
+        seq=entry.seq,
+        at=moment(entry.at),
+        name=entry.name,
+        work=cut(str(getattr(entry.event, "work", "")), 100),
+        attempt=getattr(entry.event, "attempt", 0),
+        text=event_text(entry, "work", "attempt")[:MAX_TEXT],
     )
 
 

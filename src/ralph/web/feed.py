@@ -7,11 +7,14 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
+from ralph import safe_files
 from ralph.frozen import Frozen
-from ralph.journal.decode import JournalEntry
+from ralph.journal.decode import JournalEntry, decode
+from ralph.journal.encode import MAX_LINE
 from ralph.journal.events import AgentEnded, AgentStarted
 from ralph.journal.follow import JournalFollower
-from ralph.journal.reader import runs
+from ralph.journal.reader import FILE, runs
+from ralph.journal.tail import JournalTail
 from ralph.journal.watch import FolderWatch
 from ralph.stores import lock
 from ralph.web.project import WebProject
@@ -50,6 +53,7 @@ class Feed:
         known: set[str] | None = None
         before: object = None
         async with asyncio.TaskGroup() as group:
+            group.create_task(asyncio.to_thread(self.reader.histories.of, ""))  # before the first browser asks
             with FolderWatch() as watch:
                 while True:
                     watch.paths = self._watched()
@@ -59,7 +63,10 @@ class Feed:
                         folders = await asyncio.to_thread(runs, self.project.workspace.logs)
                         fresh = [folder for folder in folders if known is None or folder.name not in known]
                         for folder in fresh if known is not None else fresh[-1:]:
-                            group.create_task(self._run(folder, hear, is_news=known is not None))
+                            if known is not None or await asyncio.to_thread(_is_written, folder):
+                                group.create_task(self._run(folder, hear, is_news=known is not None))
+                            elif last := await asyncio.to_thread(_last, folder):
+                                await hear(Heard(project=self.project, run=folder.name, entries=(last,), is_news=False))
                         if known is not None:
                             self.reader.changed()
                             await hear(Heard(project=self.project, run="", entries=()))
@@ -106,3 +113,20 @@ class Feed:
     def _is_at_work(self, folder: Path) -> bool:
         owner = lock.holder(self.project.workspace.lock)
         return owner is not None and owner.run == folder.name
+
+
+def _is_written(folder: Path) -> bool:
+    """Return whether a process still writes this journal; where there are no locks, whether it might."""
+    with JournalTail(folder / FILE, MAX_LINE) as tail:
+        return next(tail.read(), None) is None or tail.is_held() is not False
+
+
+def _last(folder: Path) -> JournalEntry | None:
+    """Return the last event of a journal that has ended, without reading all of it."""
+    try:
+        with safe_files.open_old(folder / FILE) as file:
+            file.seek(max(file.seek(0, 2) - 2 * MAX_LINE, 0))
+            lines = file.read().splitlines()
+    except OSError:
+        return None
+    return next((entry for line in reversed(lines) if (entry := decode(line)) and entry.seq), None)
