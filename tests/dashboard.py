@@ -15,15 +15,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from ralph import config
-from ralph.cli import needs
-from ralph.cli.status import plan_of, unseen_pages
+from ralph.cli.ui import facts
 from ralph.verify.browser import find_chromium
 from ralph.web.address import Address
-from ralph.web.project import CommandFacts, projects
+from ralph.web.project import projects
 from ralph.web.server import Dashboard, build
 from tests.conftest import Project, wait_for
 
-COMMANDS = CommandFacts(answers=needs.answers, unseen=unseen_pages, plan_of=plan_of)
 HOST = "127.0.0.1:4747"
 ORIGIN = f"http://{HOST}"
 FORM = "application/x-www-form-urlencoded"
@@ -34,7 +32,7 @@ need_browser = pytest.mark.skipif(
 
 
 def dashboard(*folders: Path, read_only: bool = False, address: Address | None = None) -> Dashboard:
-    return build(projects(folders), COMMANDS, address or Address(), 4747, read_only=read_only)
+    return build(projects(folders), facts(), address or Address(), 4747, read_only=read_only)
 
 
 class Answer:

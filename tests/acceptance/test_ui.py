@@ -360,3 +360,40 @@ def test_a_run_goes_on_when_the_dashboard_ends(planned: Project, browser: Any) -
     out, _ = run.communicate(timeout=60)
     assert run.returncode == 0, out
     wait_for(lambda: planned.events("run_ended"))
+
+
+def test_a_killed_run_is_called_killed(planned: Project, browser: Any) -> None:
+    planned.script(waits("US-001", "one.txt", f"{planned.state_file.parent}/never"))
+    run = planned.start("run", "auth")
+    wait_for(lambda: planned.events("agent_started"))
+    with served(planned) as ui:
+        visitor = Visitor(browser, ui.link)
+        board, task = visitor.open("/p/0/auth"), visitor.open("/p/0/auth/task/US-001")
+        card(board, "working", "US-001")
+        run.kill()
+        run.communicate()
+        card(board, "waiting", "US-001")
+        task.wait_for_selector("tr >> text=killed")
+        assert "at work" not in task.inner_text("main")
+        assert visitor.problems == []
+    planned.script(does("US-001", "one.txt"), does("US-002", "two.txt"), does("US-003", "three.txt"), VERIFIED)
+    planned.ralph("run", "auth")
+
+
+def test_the_demo_can_be_watched_in_the_dashboard(project: Project, browser: Any) -> None:
+    demo = project.start("demo", "--ui", "--into", str(project.folder / "demo"), "--color", "never")
+    assert demo.stdout
+    link = ""
+    while "/in/" not in link:
+        link = demo.stdout.readline().strip()
+    visitor = Visitor(browser, link)
+    page = visitor.open("/p/0/kelvin")
+    card(page, "done", "US-001")
+    card(page, "done", "US-002")
+    said = ""
+    while "stays open" not in said:
+        said += demo.stdout.readline()
+    assert "What happened" in said
+    demo.send_signal(signal.SIGINT)
+    demo.communicate(timeout=20)
+    assert demo.returncode == 0 and visitor.problems == []

@@ -17,6 +17,7 @@ from ralph.views.lines import say, say_json_line
 
 if TYPE_CHECKING:
     from ralph.web.address import Address
+    from ralph.web.project import CommandFacts
 
 NEEDED = ("starlette", "uvicorn")
 
@@ -78,8 +79,6 @@ def show(
     then: Callable[[], None] | None = None,
 ) -> None:
     """Serve the dashboard until somebody stops it; `then` is called when browsers are let in."""
-    from ralph.cli import needs
-    from ralph.cli.status import plan_of, unseen_pages
     from ralph.web import project, server
 
     def ready(link: str) -> None:
@@ -93,8 +92,16 @@ def show(
         if then:
             then()
 
-    commands = project.CommandFacts(answers=needs.answers, unseen=unseen_pages, plan_of=plan_of)
-    server.serve(project.projects(paths), commands, wanted, read_only=read_only, ready=ready)
+    server.serve(project.projects(paths), facts(), wanted, read_only=read_only, ready=ready)
+
+
+def facts() -> CommandFacts:
+    """What the dashboard must be told, because it does not import commands."""
+    from ralph.cli import needs
+    from ralph.cli.status import plan_of, unseen_pages
+    from ralph.web.project import CommandFacts
+
+    return CommandFacts(answers=needs.answers, unseen=unseen_pages, plan_of=plan_of)
 
 
 def check_installed() -> None:

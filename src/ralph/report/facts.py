@@ -55,7 +55,7 @@ class AttemptHistory(Frozen):
     proven_by: tuple[str, ...] = ()
     undone: tuple[str, ...] = ()  # files that are not its own, which it changed
     calls: tuple[CallFacts, ...] = ()
-    now: str = ""  # what it does while it has no verdict
+    now: str = ""  # what it did last, if it has no verdict
 
     @property
     def name(self) -> str:

@@ -19,9 +19,10 @@ PLANNING = "plan-"
 MAX_SPANS = 200  # of one attempt
 MAX_CALLS = 50  # of one attempt, the newest
 WANTED = (
-    e.RunStarted, e.RunEnded, e.AttemptStarted, e.AttemptEnded, e.StepStarted, e.AgentStarted, e.AgentEnded,
-    e.GateStarted, e.GateEnded, e.PageChecked, e.Undone,
+    e.RunStarted, e.RunEnded, e.AttemptStarted, e.AttemptEnded, e.AgentStarted, e.AgentEnded, e.GateEnded,
+    e.PageChecked, e.Undone,
 )  # fmt: skip
+"""What a run that has ended is told from; of one at work also the events that say what it does now."""
 
 
 def read(logs: Path, target: str) -> History:

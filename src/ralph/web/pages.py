@@ -120,7 +120,9 @@ class Pages:
             return _missing()
         report = found.told.report
         index, other = _number(request.path.get("index", "")), _number(request.query.get("with", ""))
-        shown = task_page(found.reader.project.workspace, found.told.folder, facts, index, other)
+        shown = task_page(
+            found.reader.project.workspace, found.told.folder, facts, index, other, running=report.running
+        )
         offered = actions.offered(facts.task, in_session=bool(found.told.folder.marked_by))
         return self._page(
             "task.html",

@@ -73,9 +73,14 @@ class TaskPage(Frozen):
     detail: AttemptDetail | None  # None: nobody has tried it
 
 
-def task_page(workspace: Workspace, target: Target, facts: TaskFacts, index: int | None, other: int | None) -> TaskPage:
-    """Return the page; `index`: the attempt that is shown, or else the last; `other`: the one it is compared with."""
-    rows = tuple(_row(index, attempt) for index, attempt in enumerate(facts.attempts))
+def task_page(
+    workspace: Workspace, target: Target, facts: TaskFacts, index: int | None, other: int | None, *, running: str
+) -> TaskPage:
+    """Return the page; `index`: the attempt that is shown, or else the last; `other`: the one it is compared with.
+
+    `running`: the run that is at work; empty: none.
+    """
+    rows = tuple(_row(index, attempt, is_living=attempt.run == running) for index, attempt in enumerate(facts.attempts))
     chosen = len(rows) - 1 if index is None or not 0 <= index < len(rows) else index
     names = dict.fromkeys(name for row in rows for _, name in row.gates)
     detail = None
@@ -85,19 +90,19 @@ def task_page(workspace: Workspace, target: Target, facts: TaskFacts, index: int
     return TaskPage(task=facts.task, rows=rows, gate_names=tuple(names), detail=detail)
 
 
-def _row(index: int, attempt: AttemptHistory) -> AttemptRow:
+def _row(index: int, attempt: AttemptHistory, *, is_living: bool) -> AttemptRow:
     return AttemptRow(
         index=index,
         name=attempt.name,
         number=attempt.number,
-        verdict=attempt.verdict or ("at work" if attempt.now else "killed"),
+        verdict=attempt.verdict or ("at work" if is_living else "killed"),
         reason=words.cut(words.first_line(attempt.reason), 400),
         agent=":".join(filter(None, (attempt.agent, attempt.usage.model))),
         time=words.duration(attempt.seconds),
         used=used(attempt.usage),
         evidence=attempt.evidence,
         gates=tuple((words.gate_mark(gate), gate.name) for gate in attempt.gates),
-        now=attempt.now,
+        now=attempt.now if is_living else "",
         begin=attempt.begin,
     )
 
