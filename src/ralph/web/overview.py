@@ -9,6 +9,7 @@ from ralph.report import summary
 from ralph.report.facts import PlanReport
 from ralph.stores import spending
 from ralph.views import words
+from ralph.web.board import at_work
 from ralph.web.reading import PlanRow, ProjectReader
 from ralph.web.spending import each_verified
 
@@ -60,12 +61,13 @@ def overview(reader: ProjectReader) -> ProjectOverview:
     rows = reader.plans()
     running = owner.target if owner else ""
     records = project.workspace.records
+    begun = [(row, _working(reader, row.target) if row.target == running else None) for row in rows]
     return ProjectOverview(
         number=project.number,
         name=project.name,
         root=str(project.workspace.root),
         running=running,
-        plans=tuple(_card(row, spending.of_target(records, row.target).total.usage, running) for row in rows),
+        plans=tuple(_card(row, spending.of_target(records, row.target).total.usage, working) for row, working in begun),
         needs=tuple(
             WaitingTask(target=row.target, task=task, commands=tuple(reader.commands.answers(row.target, task)))
             for row in rows
@@ -74,16 +76,22 @@ def overview(reader: ProjectReader) -> ProjectOverview:
     )
 
 
-def _card(row: PlanRow, usage: Usage, running: str) -> PlanCard:
+def _working(reader: ProjectReader, target: str) -> set[str]:
+    told = reader.report(target)
+    return set(at_work(told.report)) if told else set()
+
+
+def _card(row: PlanRow, usage: Usage, working: set[str] | None) -> PlanCard:
+    """`working`: the tasks that agents are at; None: no run is at work on this plan."""
     plan = row.plan
     return PlanCard(
         target=row.target,
         workflow=row.workflow,
         description=plan.description if plan else "",
         headline=_headline(plan) if plan else row.draft,
-        segments=segments(plan, {plan.current} if plan.current and running == row.target else set()) if plan else (),
+        segments=segments(plan, working or set()) if plan else (),
         used=words.cost(usage).removeprefix("cost ") if usage.calls and usage.cost_usd is not None else "",
-        is_at_work=running == row.target,
+        is_at_work=working is not None,
         problem=row.problem,
     )
 
