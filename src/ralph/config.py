@@ -13,6 +13,7 @@ from ralph.config_agents import Line, RoleSettings, Seconds
 from ralph.config_agents import NamedProvider as NamedProvider
 from ralph.config_agents import Provider as Provider
 from ralph.config_agents import RaceSettings as RaceSettings
+from ralph.config_commits import Commits, Landing, ReceiptSettings
 from ralph.config_sandbox import Kind as SandboxKind
 from ralph.config_sandbox import SandboxSettings as SandboxSettings
 from ralph.config_section import Bounds, ConfigSection, Key
@@ -180,33 +181,6 @@ class BrowserSettings(ConfigSection):
     ignore: Annotated[tuple[Line, ...], "Regular expressions. Matching findings are ignored."] = ()
 
 
-class Commits(ConfigSection):
-    """Whether and how Ralph commits its own state."""
-
-    prd_changes: bool = True
-    message: Line = "chore: update prd.json"
-    branch: Annotated[
-        Literal["own", "current"],
-        "own: work lands on ralph/<target>; current: your branch is also fast-forwarded to it at the end.",
-    ] = "own"
-    assisted_by: Annotated[bool, "Add a trailer Assisted-by: AGENT:MODEL to each commit."] = True
-    max_file_mb: Annotated[
-        float,
-        Bounds(gt=0, le=100_000),
-        "Largest file, in megabytes, that Ralph commits. The agent learns about larger ones.",
-    ] = 50
-
-
-class ReceiptSettings(ConfigSection):
-    """Receipts: signed statements about each commit that Ralph makes."""
-
-    enabled: Annotated[bool, "false: no receipts."] = True
-    sign: Annotated[
-        Literal["auto", "never", "require"],
-        "auto: sign with your git key (user.signingkey) if you have one; require: refuse to run without.",
-    ] = "auto"
-
-
 class Worktrees(ConfigSection):
     """What Ralph adds to its working copies besides the files of their commit."""
 
@@ -264,6 +238,7 @@ class Config(ConfigSection):
     sandbox: Annotated[
         SandboxKind | SandboxSettings, "What encloses agents, gates, hooks and services; a kind, or its settings."
     ] = SandboxSettings()
+    land: Annotated[Landing, "auto: green work lands; review: it waits until you approve it."] = "auto"
     race: Annotated[RaceSettings, "Several agents attempt the same task."] = RaceSettings()
     budget: Annotated[Budget, "What a run, a plan and a task may cost."] = Budget()
     worktrees: Worktrees = Worktrees()

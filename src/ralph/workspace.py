@@ -76,6 +76,11 @@ class Workspace(Frozen):
         return data_folder() / "held-out" / self._unique_name
 
     @property
+    def instructions(self) -> Path:
+        """Where what a person asks of a run is on its way: also outside of the project."""
+        return data_folder() / "instructions" / self._unique_name
+
+    @property
     def _unique_name(self) -> str:
         """A name for the project in folders that all projects share."""
         digest = hashlib.sha256(os.fsencode(self.root.resolve())).hexdigest()[:12]

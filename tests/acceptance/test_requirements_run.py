@@ -1342,7 +1342,7 @@ def test_a_second_run_is_refused_and_names_the_first(founded: Founded) -> None:
     run = founded.start("run")
     founded.reached("begun")
 
-    for args in (("run",), ("add", "more"), ("retry", "requirements", "T-001")):
+    for args in (("run",), ("add", "more")):
         said = founded.errors(*args, code=5)
         assert f"Another run is active here (process {run.pid}" in said
         assert "on requirements" in said

@@ -274,3 +274,33 @@ def test_a_wrong_setting_is_refused_with_its_path(boxed: Project, sandbox: objec
     boxed.write("ralph.config.json", json.dumps({"provider": {"command": "x"}, "gates": [], "sandbox": sandbox}))
 
     assert said in boxed.ralph("doctor", code=1).stdout
+
+
+def test_an_edit_of_the_plan_while_an_agent_works_is_the_persons_and_no_agent_sees_what_was_asked(
+    boxed: Project,
+) -> None:
+    """Nobody in the sandbox can write there, so nobody is blamed and nothing is undone."""
+    boxed.config("true")
+    boxed.stories("One", "Two")
+    look = "{ ls -R ~/.local/share/ralph; find / -name '*.asked'; ralph pause; } > seen.txt 2>&1"
+    wait = f"touch here.txt; until test -e {boxed.path}/go; do sleep 0.05; done"
+    boxed.script(does("US-001", "one.txt") | {"run": [wait, look]}, does("US-002", "two.txt"), VERIFIED)
+    run = boxed.start("run", "auth")
+    wait_for((boxed.path / ".ralph/worktrees/.slots/1/here.txt").exists)
+
+    (path,) = boxed.path.glob(".ralph/worktrees/auth/.ralph/*/prd.json")
+    path.write_text(path.read_text().replace('"Two"', '"Zwei"'))
+    boxed.ralph("note", "auth", "US-002", "gently")
+    (boxed.path / "go").touch()
+    out, _ = run.communicate(timeout=60)
+
+    assert run.returncode == 0, out
+    assert boxed.story("US-002")["title"] == "Zwei"
+    assert [(event["command"], event["refused"]) for event in boxed.events("steered")] in (
+        [("edit", False), ("note", False)],
+        [("note", False), ("edit", False)],
+    )
+    assert not list(boxed.events("undone"))
+    seen = boxed.landed("seen.txt")
+    assert "asked" not in seen.replace("*.asked", "")
+    assert "key" not in seen.split()

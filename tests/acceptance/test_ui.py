@@ -397,3 +397,31 @@ def test_the_demo_can_be_watched_in_the_dashboard(project: Project, browser: Any
     demo.send_signal(signal.SIGINT)
     demo.communicate(timeout=20)
     assert demo.returncode == 0 and visitor.problems == []
+
+
+def test_a_run_is_paused_and_resumed_and_its_next_agent_told_something(planned: Project, browser: Any) -> None:
+    goes = planned.state_file.parent
+    planned.script(
+        waits("US-001", "one.txt", f"{goes}/one"), does("US-002", "two.txt"), does("US-003", "three.txt"), VERIFIED
+    )
+    with served(planned) as ui:
+        visitor = Visitor(browser, ui.link)
+        board, task = visitor.open("/p/0/auth"), visitor.open("/p/0/auth/task/US-003")
+        run = planned.start("run", "auth")
+        card(board, "working", "US-001")
+        task.fill("#note", "Mind the umlauts.")
+        task.get_by_role("button", name="Tell the next agent").click()
+        task.wait_for_selector(".message.ok")
+        board.get_by_role("button", name="Pause").click()
+        board.wait_for_selector(".message.ok")
+        board.get_by_role("link", name="Back").click()
+        (goes / "one").touch()
+        board.wait_for_selector(".chip >> text=paused")
+        board.get_by_role("button", name="Resume").click()
+        board.wait_for_selector(".message.ok")
+        board.get_by_role("link", name="Back").click()
+        card(board, "done", "US-003")
+        out, _ = run.communicate(timeout=60)
+        assert run.returncode == 0, out
+        assert visitor.problems == []
+    assert any("Mind the umlauts." in prompt for prompt in planned.prompts())

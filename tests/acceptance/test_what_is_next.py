@@ -30,7 +30,10 @@ def test_a_halted_request_is_halted_and_a_finished_one_done(project: Project) ->
 
     shown, row = following(project, "request")
 
-    assert shown == "request: halted: task-001 failed. Run `ralph run request` to retry it"
+    first, what, remedy = shown.splitlines()
+    assert first == "request: halted: task-001 failed. Run `ralph run request` to retry it"
+    assert what.startswith("  request task-001 Model · blocked: The gate")
+    assert remedy == '    → ralph retry request task-001, or --note "…", ralph skip request task-001'
     assert (row["state"], row["next"]) == ("halted", None)
     project.script(requests.builds(1), requests.builds(2))
     project.ralph("run")
@@ -91,8 +94,11 @@ def test_requirements_whose_set_up_failed_say_why(founded: Founded) -> None:
 
     shown, row = following(founded, "requirements")
 
-    assert shown.startswith("requirements: cannot continue; setup failed: ")
-    assert shown.endswith("(ralph retry requirements)")
+    first, what, remedy = shown.splitlines()
+    assert first.startswith("requirements: cannot continue; setup failed: ")
+    assert first.endswith("(ralph retry requirements)")
+    assert what.startswith("  requirements · the set-up failed: ")
+    assert remedy == "    → ralph retry requirements"
     assert (row["state"], row["next"]) == ("blocked", None)
 
 
@@ -144,7 +150,10 @@ def test_a_blocked_story_is_named_and_no_other(project: Project) -> None:
 
     shown, row = following(project, "auth")
 
-    assert shown == "auth: cannot continue; blocked: US-1; waiting for them: US-10 (ralph retry auth)"
+    first, what, remedy = shown.splitlines()
+    assert first == "auth: cannot continue; blocked: US-1; waiting for them: US-10 (ralph retry auth)"
+    assert what == "  auth US-1 One · blocked: The gate `! test -f bad.txt` failed: exit code 1."
+    assert remedy == '    → ralph retry auth US-1, or --note "…", ralph skip auth US-1'
     assert row["state"] == "blocked"
 
 

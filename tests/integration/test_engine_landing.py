@@ -14,7 +14,7 @@ from ralph.engine.loop import close
 from ralph.engine.receipts import open_receipts
 from ralph.engine.train import Car
 from ralph.journal.events import GateEnded, Landed
-from ralph.plan.model import TaskState
+from ralph.plan.model import Need, NeedKind, TaskState
 from ralph.plan.work import Outcome, Verdict
 from ralph.steps.verify import TOGETHER
 from tests.conftest import Project
@@ -115,9 +115,11 @@ def test_a_conflict_is_no_failure_until_it_happens_too_often(person: Project) ->
             outcome = await lands(made, made.passed(other, "US-002", number), base)
             verdicts.append((outcome.verdict, made.task("US-002").failures))
 
-        assert verdicts == [(Verdict.CONFLICTED, 0)] * MAX_CONFLICTS + [(Verdict.FAILED, 1)]
+        assert verdicts == [(Verdict.CONFLICTED, 0)] * MAX_CONFLICTS + [(Verdict.BLOCKED, 0)]
         assert "in app.txt" in outcome.reason and "+two" in outcome.reason
-        assert await made.tip() == tip
+        assert made.task("US-002").need == Need(kind=NeedKind.CONFLICT, why=outcome.reason.split(":\n")[0])
+        assert person.landed("app.txt") == "one"
+        assert await made.tip() != tip, "only the plan has been committed, which says that it is blocked"
 
     engine(person, body, stories=TWO)
 

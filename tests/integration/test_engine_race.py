@@ -13,11 +13,12 @@ from ralph.engine.loop import work_through
 from ralph.engine.recovery import recover, rescue
 from ralph.journal.events import AttemptEnded, AttemptStarted, Landed, Waited
 from ralph.plan.attempt import StepResult
-from ralph.plan.model import TaskState
+from ralph.plan.instruction import Command, Instruction
+from ralph.plan.model import NeedKind, TaskState
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Finished, Verdict
 from ralph.steps.base import Context
-from ralph.stores import records
+from ralph.stores import instructions, records
 from tests.conftest import Project
 from tests.integration.engine import Engine, Turn, engine, says, writes
 
@@ -323,3 +324,36 @@ def test_after_a_kill_work_that_fails_costs_nothing_while_its_rival_was_at_work(
         assert person.git("rev-parse", "refs/ralph/attempts/auth/US-001/2")
 
     engine(person, body, gate="! test -e bad.txt", turns={"US-001": []}, **RACE)
+
+
+def test_a_person_ends_all_attempts_of_a_race(person: Project) -> None:
+    async def body(made: Engine) -> tuple[Finished, Engine]:
+        steering = made.run.steering
+        async with steering.listening(), steering.changing():
+            loop = asyncio.create_task(work_through(made.run, made.slots))
+            await until(lambda: len(made.told(AttemptStarted)) == 2)
+            about = Instruction(id="1", command=Command.SKIP, target="auth", tasks=("US-001",))
+            instructions.post(made.run.workspace, about)
+            return await asyncio.wait_for(loop, 30), made
+
+    end, made = engine(person, body, stories=("One",), turns={"US-001": [plays(one=waits, two=waits)]}, **RACE)
+
+    assert end.ending is Ending.BLOCKED
+    assert [event.verdict for event in made.told(AttemptEnded)] == [Verdict.INTERRUPTED] * 2
+    task = made.task()
+    assert (task.standing, task.failures, task.attempts, task.racing) == ("left out", 0, 2, ())
+
+
+def test_with_review_the_first_green_work_of_a_race_is_held_and_the_others_end(person: Project) -> None:
+    async def body(made: Engine) -> tuple[Finished, Engine]:
+        return await work_through(made.run, made.slots), made
+
+    turn = plays(one=writes(one="1"), two=waits)
+    end, made = engine(person, body, stories=("One",), turns={"US-001": [turn]}, land="review", **RACE)
+
+    assert end.ending is Ending.BLOCKED
+    task = made.task()
+    assert task.need
+    assert (task.standing, task.need.kind, task.failures, task.racing) == ("held", NeedKind.REVIEW, 0, ())
+    assert "one.txt" in person.files_in("refs/ralph/attempts/auth/US-001/1")
+    assert "one.txt" not in person.files_in("ralph/auth")

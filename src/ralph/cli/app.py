@@ -30,7 +30,7 @@ SECTIONS = {
         "verify": "Run the gates, without any agent.",
         "accept": "Mark a task as accepted by you.",
         "decide": "Answer what a task asks of you.",
-        "retry": "Retry blocked tasks.",
+        "retry": "Retry blocked tasks, with a note if you like.",
     },
     "Maintain": {
         "hold-out": "Keep checks where agents do not see them.",
@@ -39,6 +39,12 @@ SECTIONS = {
     },
 }
 MORE = {
+    "pause": "Pause the run that is under way.",
+    "resume": "Let a paused run go on.",
+    "stop": "End the run that is under way.",
+    "note": "Tell the next agent at a task something.",
+    "edit": "Change what a task asks for.",
+    "skip": "Leave a task out.",
     "trust": "Approve what this project's configuration starts on your machine.",
     "approve": "Approve what a held task changed about the checks (`ralph decide --approve`).",
     "prd": "Make or change a feature's plan (`ralph plan NAME`).",

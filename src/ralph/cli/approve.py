@@ -6,6 +6,7 @@ import click
 
 from ralph.cli.complete import targets, tasks
 from ralph.cli.decide import make_decision
+from ralph.cli.steering import json_option
 from ralph.plan.decision import TaskDecision
 
 
@@ -13,9 +14,10 @@ from ralph.plan.decision import TaskDecision
 @click.argument("target", shell_complete=targets)
 @click.argument("task", shell_complete=tasks)
 @click.option("--yes", is_flag=True, help="Confirm without a terminal, for your own scripts.")
-def command(target: str, task: str, yes: bool) -> int:
+@json_option
+def command(target: str, task: str, yes: bool, as_json: bool) -> int:
     """Approve the work of TASK of TARGET (a feature, `request`, `requirements`, `specs`), which is held because it
     changed tests or what the gates lead to. The next run lands it without calling an agent. Only a person can approve.
     The same as `ralph decide TARGET TASK --approve`.
     """
-    return make_decision(target, task, TaskDecision.APPROVE, yes=yes)
+    return make_decision(target, task, TaskDecision.APPROVE, yes=yes, as_json=as_json)

@@ -13,9 +13,10 @@ from ralph.cli.complete import tasks as task_ids
 from ralph.errors import RalphError
 from ralph.git import read as git
 from ralph.git.read import one_moment
+from ralph.plan.select import find_task
 from ralph.report.collect import collect
 from ralph.views.lines import say
-from ralph.workflows.registry import find, find_task
+from ralph.workflows.registry import find
 from ralph.workspace import RALPH
 
 

@@ -9,14 +9,14 @@ import click
 
 from ralph import config as configuration
 from ralph import workspace as workspaces
-from ralph.cli import needs
 from ralph.cli.complete import targets
 from ralph.config import Config
 from ralph.git.read import one_moment
 from ralph.plan.model import Plan
 from ralph.plan.work import Ending, Finished, Waiting, Work, WorkKind
-from ralph.views import words
+from ralph.views import inbox, words
 from ralph.views.lines import say, say_json
+from ralph.workflows.inbox import of_target
 from ralph.workflows.registry import NO_PLANS, everything, find, workflow_of
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
@@ -42,11 +42,11 @@ def command(target: str | None, as_json: bool) -> int:
     plans = [(item, item.plan()) for item in found]
     rows = [(item, plan, _upcoming(workspace, config, item, plan)) for item, plan in plans if config]
     if as_json:
-        say_json([_row(item, plan, work) for item, plan, work in rows])
+        say_json([_row(workspace, item, plan, work) for item, plan, work in rows])
         return 0
     for item, plan, work in rows:
         say(f"{item.name}: {_words(item, plan, work)}")
-        for line in needs.lines([(item.name, plan)] if plan else ()):
+        for line in inbox.lines(of_target(workspace, item, plan) if plan else ()):
             say(line, fg="yellow", hang=4)
         for task in plan or ():
             if task.acceptance:
@@ -65,10 +65,12 @@ def _upcoming(workspace: Workspace, config: Config, target: Target, plan: Plan |
     return upcoming
 
 
-def _row(target: Target, plan: Plan | None, upcoming: Work | Finished | None) -> dict[str, object]:
+def _row(
+    workspace: Workspace, target: Target, plan: Plan | None, upcoming: Work | Finished | None
+) -> dict[str, object]:
     accepted = [{"id": task.id, **asdict(task.acceptance)} for task in plan or () if task.acceptance]
     row: dict[str, object] = {"target": target.name, "workflow": target.workflow, "accepted": accepted}
-    row["needs"] = needs.as_json(target.name, plan)
+    row["needs"] = inbox.as_json(of_target(workspace, target, plan) if plan else ())
     if upcoming is None:
         return {**row, "state": "unplanned", "next": None}
     if isinstance(upcoming, Finished):
@@ -106,7 +108,7 @@ def _rest(target: Target, plan: Plan, end: Finished) -> str:
             return f"halted: {plan.failure.task} failed. Run `{target.command}` to retry it"
         case Ending.UNVERIFIED:
             return f"the final verification did not pass (ralph retry {target.name})"
-        case _ if needs.only_waits(plan):
+        case _ if inbox.only_waits(plan):
             return f"cannot continue; {words.cut(words.first_line(end.reason), 300)}"
         case _:
             remedy = target.command if target.marked_by else f"ralph retry {target.name}"

@@ -8,7 +8,6 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.cli import needs
 from ralph.cli.complete import targets
 from ralph.cli.status import unseen_pages
 from ralph.errors import RalphError
@@ -68,7 +67,7 @@ def make(workspace: Workspace, target: Target) -> tuple[PlanReport, tuple[Notice
     """The report about a plan, and what to look at first."""
     plan = target.needed_plan()
     report = collect(workspace, target, plan, unseen=unseen_pages(workspace, plan))
-    return report, attention.notices(report, needs.answers)
+    return report, attention.notices(report)
 
 
 def last_target(workspace: Workspace) -> Target:

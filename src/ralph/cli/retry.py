@@ -2,52 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from ralph.cli.complete import targets
 from ralph.cli.complete import tasks as task_ids
-from ralph.engine.settle import reopen_review, retry_manually, retry_spec_manually
-from ralph.errors import RalphError
-from ralph.plan.model import Plan, SetupState, TaskState
-from ralph.views.lines import say
-from ralph.workflows.manual_edits import change_plan
-from ralph.workflows.registry import find_task
+from ralph.cli.steering import instruct, json_option, words_of
+from ralph.plan.instruction import Command
 
 
 @click.command(
     name="retry",
     epilog="""\b
 Examples:
-  ralph retry auth            every blocked task, and the final verification
-  ralph retry auth US-003     this task, whatever its state
-  ralph retry requirements    every failed task, and the set-up""",
+  ralph retry auth                               every blocked task, and the final verification
+  ralph retry auth US-003                        this task, whatever its state
+  ralph retry auth US-003 --note "the key is in .env"
+                                                 this task, and its agent is told
+  ralph retry requirements                       every failed task, and the set-up""",
 )
 @click.argument("target", shell_complete=targets)
 @click.argument("tasks", nargs=-1, shell_complete=task_ids)
-def command(target: str, tasks: tuple[str, ...]) -> int:
-    """Retry TASKS of TARGET (a feature, `request`, `requirements`, `specs`) with all their attempts. Without TASKS,
-    retry every blocked task."""
-    chosen: list[str] = []
-
-    def again(plan: Plan, _: str) -> Plan:
-        blocked = [task.id for task in plan if task.state is TaskState.BLOCKED and not task.left_out]
-        chosen.extend([find_task(plan, task).id for task in tasks] or blocked)
-        if plan.setup.failures:
-            chosen.append("the set-up")
-        for spec in plan.specs:
-            if spec.failures and not tasks:
-                plan = retry_spec_manually(plan, spec.id)
-                chosen.append(f"the commit of {spec.id}")
-        if not chosen and plan.review.failures:
-            chosen.append("the final verification")
-        if not chosen:
-            raise RalphError(f"Nothing in {target} is blocked.", remedy=f"See `ralph status {target}`.")
-        for task_id in chosen:
-            plan = retry_manually(plan, task_id)
-        return reopen_review(replace(plan, setup=SetupState(attempts=plan.setup.attempts, done=plan.setup.done)))
-
-    found = change_plan(target, again)
-    say(f"Reset {', '.join(chosen)}. Run `{found.command}` to retry.")
-    return 0
+@click.option("--note", help="Your words for the agents that try again.")
+@json_option
+def command(target: str, tasks: tuple[str, ...], note: str | None, as_json: bool) -> int:
+    """Retry TASKS of TARGET (a feature, `request`, `requirements`, `specs`) with all their attempts, also while a run
+    is under way. Without TASKS, retry every blocked task."""
+    text = "" if note is None else words_of(note, "--note")
+    return instruct(Command.RETRY, target, tasks=tasks, text=text, as_json=as_json)

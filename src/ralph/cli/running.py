@@ -7,7 +7,6 @@ from pathlib import Path
 
 from ralph.checkout.open import CheckoutRequest
 from ralph.cli import ci_summary
-from ralph.cli.needs import HEADING, lines, only_waits
 from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
@@ -18,8 +17,10 @@ from ralph.journal.events import Event, RunEnded
 from ralph.journal.writer import Listener
 from ralph.plan.work import Ending
 from ralph.protect import crash_copies
+from ralph.views.inbox import HEADING, SAID_BY_RUN, lines, only_waits
 from ralph.views.lines import say, say_json_line
 from ralph.views.terminal import TerminalView
+from ralph.workflows.inbox import gathered
 from ralph.workflows.registry import find
 from ralph.workflows.run_request import RunRequest
 from ralph.workspace import Workspace
@@ -160,11 +161,16 @@ def _setup_failed(workspace: Workspace, target: str) -> bool:
 
 def _tell_needs(view: TerminalView, ended: RunEnded, request: RunRequest, workspace: Workspace) -> bool:
     """List what waits for a person; return whether nothing else is left to say."""
-    plan = find(workspace, ended.target).plan() if ended.needs else None
-    if plan is None or not plan.needs:
+    if ended.ending is Ending.DONE:
+        return False
+    target = find(workspace, ended.target)
+    plan = target.plan()
+    found = gathered(workspace, [(target, plan)]) if plan else ()
+    items = [item for item in found if item.kind not in SAID_BY_RUN]
+    if plan is None or not items:
         return False
     view.line(f"→ {HEADING}:")
-    for line in lines([(ended.target, plan)]):
+    for line in lines(items):
         view.line(line, hang=4)
     is_all = ended.ending in (Ending.BLOCKED, Ending.HALTED) and only_waits(plan)
     if is_all:

@@ -28,7 +28,7 @@ from ralph.workflows.feature import locate as features
 from ralph.workflows.registry import WORKFLOWS
 from ralph.workflows.session import ids as session_ids
 from ralph.workflows.session import locate as sessions
-from ralph.workflows.session.entry import check_roles, request_for
+from ralph.workflows.session.entry import check_landing, check_roles, request_for
 from ralph.workflows.session.locate import LocatedSession
 from ralph.workflows.session.report import SessionReport, report
 from ralph.workflows.session.router import Mark, ProgressItem
@@ -71,6 +71,7 @@ def command(
     config = load_trusted(workspace)
     flags.check(WORKFLOWS["session"])
     check_roles(workspace, config)
+    check_landing(config)
     request = " ".join(words_).strip()
     if wanted_id is None:
         asked = _choose(workspace, request, resume, update)

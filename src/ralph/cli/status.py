@@ -11,7 +11,6 @@ from pathlib import Path
 import click
 
 from ralph import workspace as workspaces
-from ralph.cli import needs
 from ralph.cli.complete import targets
 from ralph.cli.complete import tasks as task_ids
 from ralph.cli.show_task import MAX_LINE, show_pages, show_task
@@ -19,11 +18,13 @@ from ralph.errors import RalphError
 from ralph.git.read import one_moment
 from ralph.journal.reader import Figures, figures, flaky_gates, seen_pages, with_results
 from ralph.plan.model import Plan, Spec, Task, TaskState
-from ralph.stores import lock
+from ralph.plan.select import find_task
+from ralph.stores import instructions, lock
 from ralph.stores.findings import finding_entries
-from ralph.views import spent, words
+from ralph.views import inbox, spent, words
 from ralph.views.lines import Styled, say, say_json, styled
-from ralph.workflows.registry import NO_PLANS, everything, find, find_by_task, find_task
+from ralph.workflows.inbox import gathered
+from ralph.workflows.registry import NO_PLANS, everything, find, find_by_task
 from ralph.workflows.request.files import ERRORS
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
@@ -72,9 +73,8 @@ def _show_all(workspace: Workspace) -> int:
     found = everything(workspace)
     owner = lock.holder(workspace.lock)
     if owner:
-        say(f"run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
-    needs.show(_waiting(found))
-    _show_flaky(workspace)
+        say(_under_way(workspace, owner), fg="cyan")
+    inbox.show(gathered(workspace, _readable(workspace, found)))
     for target in found:
         try:
             plan = plan_of(workspace, target)
@@ -89,13 +89,11 @@ def _show_all(workspace: Workspace) -> int:
     return 0
 
 
-def _waiting(found: list[Target]) -> Iterator[tuple[str, Plan]]:
+def _readable(workspace: Workspace, found: list[Target]) -> Iterator[tuple[Target, Plan | None]]:
     """The plans that can be read."""
     for target in found:
         with suppress(RalphError):
-            plan = target.plan()
-            if plan:
-                yield target.name, plan
+            yield target, plan_of(workspace, target)
 
 
 def plan_of(workspace: Workspace, target: Target) -> Plan | None:
@@ -166,8 +164,7 @@ def _is_verified(plan: Plan) -> bool:
 
 
 def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
-    needs.show([(target.name, plan)])
-    _show_flaky(workspace)
+    inbox.show(gathered(workspace, [(target, plan)]))
     say(f"{plan.target}: {plan.description}" if plan.description else plan.target, bold=True)
     say(f"  {_progress(target, plan)}")
     if plan.branch:
@@ -175,7 +172,7 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
     _show_session(workspace, target)
     owner = lock.holder(workspace.lock)
     if owner:
-        say(f"  run {owner.run} is working on {owner.target} (process {owner.pid})", fg="cyan")
+        say(f"  {_under_way(workspace, owner)}", fg="cyan")
     if target.workflow == "requirements":
         _show_run(workspace, owner)
     if plan.setup.notes:
@@ -198,20 +195,15 @@ def _show(workspace: Workspace, target: Target, plan: Plan) -> None:
         say(f"  {cost}", dim=True)
 
 
-def _show_flaky(workspace: Workspace) -> None:
-    """Propose to quarantine required gates that give different answers on the same files."""
-    counts = flaky_gates(workspace.logs)
-    if not counts:
-        return
-    from ralph import config as configuration
-    from ralph.verify.gate_list import default_gates, quarantine
+def _under_way(workspace: Workspace, owner: lock.Owner) -> str:
+    paused = instructions.paused_run(workspace, owner.target, owner)
+    what = f"paused for {words.duration(max(time.time() - paused.since, 0))} on" if paused else "working on"
+    return f"run {owner.run} is {what} {owner.target} (process {owner.pid})"
 
-    with suppress(RalphError):
-        config = configuration.load(workspace.root)
-        required = {gate.name for gate in default_gates(config) if gate.required}.union(config.verify.ui)
-        for name in sorted(required.intersection(counts)):
-            if text := quarantine(name, counts[name]):
-                say(f"! {text}", fg="yellow")
+
+def _paused(workspace: Workspace, target: str) -> dict[str, object] | None:
+    found = instructions.paused_run(workspace, target)
+    return asdict(found) if found else None
 
 
 def _begun(workspace: Workspace, plan: Plan) -> dict[str, str]:
@@ -280,7 +272,7 @@ def _show_run(workspace: Workspace, owner: lock.Owner | None) -> None:
     if owner and owner.run == state.run_id and state.now:
         say(f"  loop {state.loop}: {state.now.id}, step {state.now.step or '…'}", fg="cyan")
     else:
-        killed = not owner and state.status in ("running", "waiting")
+        killed = not owner and state.status in ("running", "waiting", "paused")
         how = "killed" if killed else state.status
         say(f"  last run {state.run_id}: {how}, {words.count(state.loop, 'loop')}")
     for breaker in state.breakers:
@@ -322,7 +314,8 @@ def _as_json(workspace: Workspace, target: Target, plan: Plan | None) -> dict[st
         "verified": _is_verified(plan),
         "inPlace": plan.in_place,
         "proven": plan.proven,
-        "needs": needs.as_json(target.name, plan),
+        "needs": inbox.as_json(gathered(workspace, [(target, plan)])),
+        "paused": _paused(workspace, target.name),
         **_session(workspace, target),
         "failure": asdict(plan.failure) if plan.failure else None,
         "verifiedAt": plan.review.verified_at or None,
@@ -368,7 +361,7 @@ def _task_entry(target: str, task: Task) -> dict[str, object]:
         "provenBy": list(task.result.proven_by) if task.result else [],
         "concerns": list(task.result.concerns) if task.result else [],
         "tester": task.result.tester or None if task.result else None,
-        "need": needs.need_entry(target, task) if task.needs_person else None,
+        "need": inbox.as_need(target, task) if task.needs_person else None,
         "waived": list(task.waived),
         "decisions": list(task.decisions),
         "notes": task.notes,

@@ -97,11 +97,10 @@ def show(
 
 def facts() -> CommandFacts:
     """What the dashboard must be told, because it does not import commands."""
-    from ralph.cli import needs
     from ralph.cli.status import plan_of, unseen_pages
     from ralph.web.project import CommandFacts
 
-    return CommandFacts(answers=needs.answers, unseen=unseen_pages, plan_of=plan_of)
+    return CommandFacts(unseen=unseen_pages, plan_of=plan_of)
 
 
 def check_installed() -> None:

@@ -28,6 +28,7 @@ from ralph.integrations import stop_hook
 from ralph.journal.events import Event, GateEnded, GateStarted, HostRefused, Noted, PageChecked, ServiceStarted
 from ralph.journal.writer import new_run_id
 from ralph.plan.model import Gate, GateResult, Plan, Task
+from ralph.plan.select import find_task
 from ralph.process.enclosure import Enclosure
 from ralph.process.redaction import Secrets
 from ralph.process.warden import guarding
@@ -44,7 +45,7 @@ from ralph.verify.urls import pages_in
 from ralph.views.lines import say, say_json
 from ralph.views.terminal import TerminalView
 from ralph.workflows.defaults import WorkflowDefaults
-from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, find_task, workflow_of
+from ralph.workflows.registry import NAMELESS, WORKFLOWS, find, find_by_task, workflow_of
 from ralph.workflows.target import Target
 from ralph.workspace import RALPH, Workspace
 

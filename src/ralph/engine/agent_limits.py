@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import math
 import random
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from ralph import safe_files
 from ralph.config import NamedProvider
-from ralph.frozen import Frozen
-from ralph.stores import atomic
+from ralph.stores import agent_limits
+from ralph.stores.agent_limits import Limit
 
 FIRST_WAIT, MAX_WAIT = 60.0, 1800.0
 MAX_WAITS = 20
 JITTER = 0.1  # of a wait: several runs that met one limit do not all come back at the same moment
 MAX_KEPT = 8 * 24 * 3600.0  # a limit that claims to last longer is not believed by the next run
-
-
-class Limit(Frozen):
-    """Why an agent cannot work, or a step cannot run, and until when."""
-
-    agent: str = ""  # empty: the circuit breaker of a step is open
-    step: str = ""
-    reason: str
-    until: float  # in seconds since 1970; infinite: for the rest of this run
-    waits: int = 1  # how often in a row it was limited
-
-    @property
-    def ends(self) -> bool:
-        return math.isfinite(self.until)
 
 
 @dataclass
@@ -49,7 +33,9 @@ class AgentLimits:
     def load(self) -> None:
         """Take over the limits that the last run met."""
         horizon = self.clock() + MAX_KEPT
-        self._known = {(limit.agent, ""): limit for limit in _read(self.path) if self.clock() < limit.until < horizon}
+        self._known = {
+            (limit.agent, ""): limit for limit in agent_limits.read(self.path) if self.clock() < limit.until < horizon
+        }
 
     def forget(self) -> None:
         """Have every agent tried at once."""
@@ -116,27 +102,7 @@ class AgentLimits:
         self._save()
 
     def _save(self) -> None:
-        kept = [asdict(limit) for limit in self._known.values() if limit.ends and limit.agent]
+        kept = [limit for limit in self._known.values() if limit.ends and limit.agent]
         if kept or self.path.exists():
-            atomic.write(self.path, json.dumps({"version": 1, "limits": kept}, indent=2).encode() + b"\n")
+            agent_limits.write(self.path, kept)
             self.written(self.path)
-
-
-def _read(path: Path) -> list[Limit]:
-    """Return the limits in a file; none if it is not as Ralph writes it."""
-    try:
-        document = json.loads(safe_files.read(path) or b"{}")
-        found = [Limit(**entry) for entry in document.get("limits", [])]
-    except (ValueError, TypeError, AttributeError):
-        return []
-    return [limit for limit in found if _is_sound(limit)]
-
-
-def _is_sound(limit: Limit) -> bool:
-    return (
-        isinstance(limit.agent, str)
-        and isinstance(limit.reason, str)
-        and type(limit.until) in (int, float)
-        and type(limit.waits) is int
-        and limit.waits >= 1
-    )

@@ -13,6 +13,7 @@ from ralph.engine.agent_limits import AgentLimits
 from ralph.engine.breaker import Breaker
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.run import Run
+from ralph.engine.steering import Steering
 from ralph.errors import RalphError
 from ralph.journal.events import AttemptEnded, AttemptStarted, BreakerChanged, StepRetried, StepStarted, Waited
 from ralph.plan.attempt import Attempt, Record, StepResult
@@ -36,6 +37,9 @@ class AttemptHost(Host, Protocol):
 
     @property
     def limits(self) -> AgentLimits: ...
+
+    @property
+    def steering(self) -> Steering: ...
 
     def note(self, record: Record) -> None:
         """Save the progress of an attempt."""
@@ -269,7 +273,8 @@ def _count(host: Host, step: Step, breaker: Breaker, result: StepResult) -> None
 
 async def _once(step: Step, host: AttemptHost, context: Context) -> StepResult:
     """Run the step once, within its time limit; a person can interrupt it. No secret is in its result."""
-    result = host.secrets.clean(await host.interrupt.interruptible(_timed(step, context)))
+    async with host.steering.step(host.interrupt):
+        result = host.secrets.clean(await host.interrupt.interruptible(_timed(step, context)))
     return result or StepResult(step=step.spec.label, verdict=Verdict.INTERRUPTED, reason="Interrupted.")
 
 

@@ -29,10 +29,12 @@ class Spending:
     clock: Callable[[], float]
     written: Callable[[Path], None] = lambda _: None  # called after each write of the file
     began: float = 0.0
+    paused: float = 0.0  # seconds that do not count
     attempts: int = 0  # of this run
     usage: Usage = field(default_factory=Usage)  # of this run
     unpriced: str = ""  # the work of a call that ended without a known cost
     uncounted: str = ""  # the work of a call that ended without known tokens
+    _still_since: float | None = None  # since when the clock stands still; None: it runs
     _known: TargetSpending = field(default_factory=TargetSpending)  # of all runs together, this one included
     _live: dict[Call, Usage] = field(default_factory=dict)  # of calls that are running
     _begun: set[Call] = field(default_factory=set)  # attempts that are running
@@ -61,6 +63,20 @@ class Spending:
                 self._known.add(event)
                 self.written(spending.append(self.folder, self.run, self.target, event))
 
+    def stand_still(self, is_still: bool) -> None:
+        """Stop the clock of the budget, or let it run on."""
+        if is_still and self._still_since is None:
+            self._still_since = self.clock()
+        elif not is_still and self._still_since is not None:
+            self.paused += self.clock() - self._still_since
+            self._still_since = None
+
+    @property
+    def _seconds(self) -> float:
+        """How long the run has taken, without its pauses."""
+        until = self.clock() if self._still_since is None else self._still_since
+        return until - self.began - self.paused
+
     def meter(self, work: str, attempt: int, usage: Usage) -> str:
         """Note what a running call has used so far; return which budget that uses up, if it must end at once."""
         self._live[work, attempt] = usage
@@ -73,10 +89,9 @@ class Spending:
             return f"The budget is in dollars, but the cost of a call for {self.unpriced} is unknown."
         if self.uncounted and any(one.tokens is not None for one in allowances):
             return f"The budget is in tokens, but the tokens of a call for {self.uncounted} are unknown."
-        seconds = self.clock() - self.began
         running = sum((*self._live.values(), *self._ended.values()), Usage())
         live = sum(self._live.values(), Usage())
-        run = AmountSpent(usage=self.usage + live, attempts=self.attempts, seconds=seconds)
+        run = AmountSpent(usage=self.usage + live, attempts=self.attempts, seconds=self._seconds)
         return used_up(self.budget, run, "this run") or used_up(
             self.budget.target, self._known.total + AmountSpent(usage=running), f"{self.target} in all runs"
         )
@@ -106,4 +121,4 @@ class Spending:
     def seconds_left(self) -> float | None:
         """Return how long this run may take from now on; None: as long as it likes."""
         hours = self.budget.hours
-        return None if hours is None else max(self.began + hours * 3600 - self.clock(), 0.0)
+        return None if hours is None else max(hours * 3600 - self._seconds, 0.0)

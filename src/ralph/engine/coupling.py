@@ -35,7 +35,7 @@ def train_to(run: Run, line: str) -> Train:
 
 
 def count_conflict(run: Run, work: Work) -> bool:
-    """Count a conflict of some work with what has landed; return whether it happens too often to cost nothing."""
+    """Count a conflict of some work with what has landed; return whether a person must decide now."""
     run.conflicts[work.id] = run.conflicts.get(work.id, 0) + 1
     return run.conflicts[work.id] > MAX_CONFLICTS
 

@@ -9,6 +9,9 @@ from ralph.plan.acceptance_tests import ABOUT_TESTS, ACCEPTANCE
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task
 
+LEAVES_OUT = (NeedKind.BLOCKED, NeedKind.CONFLICT, NeedKind.REVIEW)
+"""What a task waits for if --skip means the task itself, and no gate."""
+
 
 def decide(plan: Plan, task_id: str, decision: TaskDecision, note: str = "") -> Plan:
     """Apply a person's decision about a task that needs one."""
@@ -25,7 +28,7 @@ def _decided(task: Task, need: Need, decision: TaskDecision, note: str) -> Task:
         case TaskDecision.APPROVE:
             concerns = tuple(dict.fromkeys((*task.approved, *need.concerns)))
             return _to_land(replace(task, approved=concerns), need)
-        case TaskDecision.SKIP if need.kind is NeedKind.BLOCKED:
+        case TaskDecision.SKIP if need.kind in LEAVES_OUT:
             return replace(task, need=None, left_out=True)
         case TaskDecision.SKIP:
             waived = replace(task, waived=tuple(dict.fromkeys((*task.waived, need.gate))))

@@ -26,10 +26,12 @@ from ralph.engine.breaker import Breaker
 from ralph.engine.containment import around_agent, around_gate, is_contained
 from ralph.engine.coupling import count_conflict
 from ralph.engine.evidence import weigh
+from ralph.engine.holding import waits_for_person
 from ralph.engine.integrity import concerns
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.race import Racer
 from ralph.engine.run import Run
+from ralph.engine.steering import Steering
 from ralph.engine.train import Car, Coupling
 from ralph.frozen import Frozen
 from ralph.git.repo import Repo
@@ -115,6 +117,10 @@ class LocalHost(Frozen):
         return self.racer is None or self.racer.is_alone
 
     @property
+    def steering(self) -> Steering:
+        return self.run.steering
+
+    @property
     def limits(self) -> AgentLimits:
         return self.run.limits
 
@@ -131,7 +137,7 @@ class LocalHost(Frozen):
         return self.run.breaker(spec)
 
     async def pause(self, seconds: float) -> bool:
-        return await self.run.pause(seconds, self.interrupt)
+        return await self.steering.wait(seconds, self.interrupt)
 
     def emit(self, event: Event) -> None:
         if not self.private:
@@ -177,13 +183,14 @@ class LocalHost(Frozen):
         return self.run.workflow.check_contract(work, step, before, after)
 
     def protect(self, work: Work) -> Protection:
-        run = self.run
+        run, paths = self.run, self.run.workflow.plan_paths
         return Protection.begin(
             ProtectionScope(
                 workspace=run.workspace,
                 project=self.project,
-                plan=tuple(run.project / path for path in run.workflow.plan_paths),
-                plan_paths=run.workflow.plan_paths,
+                # nobody but a person can write there from a sandbox: `PlanEdits` takes it over
+                plan=() if run.own.held and is_contained(run) else tuple(run.project / path for path in paths),
+                plan_paths=paths,
                 guarded=run.workflow.guarded,
                 guards=run.guards,
                 trace=run.trace,
@@ -242,7 +249,9 @@ class LocalHost(Frozen):
         is_in_place = self.config.verify.where == IN_PLACE
         with nullcontext() if is_in_place or not self.copy else set_aside(self.copy.folder):
             races = bool(self.racer and self.racer.rivals)
-            if self.car and not self.car.landed_as and attempt.work.rides_early and not is_in_place and not races:
+            is_held = waits_for_person(self.run, attempt.work)
+            may_ride = bool(self.car and not self.car.landed_as and attempt.work.rides_early)
+            if self.car and may_ride and not (is_in_place or races or is_held):
                 return await self._ride(self.car, attempt, commit)
             suite = await self._check(attempt, commit, attempt.label)
             return Verified(suite=suite, commit=commit, base=attempt.base)

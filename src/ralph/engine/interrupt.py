@@ -23,7 +23,8 @@ class Interrupt:
     def __init__(self, outer: Interrupt | None = None) -> None:
         self._outer = outer  # the run's, if this one is for a single attempt: it ends that attempt too
         self.requested = False
-        self.halted = False  # the run itself, not a person, wants its steps to end
+        self.halted = False  # the steps must end, but not by a person's signal
+        self.why = ""  # what the attempts say that were halted
         self.last_words: Callable[[], object] = lambda: None  # called after everything was killed, before the exit
         self._steps: set[asyncio.Task[Any]] = set()  # a step may return any type
 
@@ -43,9 +44,9 @@ class Interrupt:
         """Whether running steps must end."""
         return self.requested or self.halted or bool(self._outer and self._outer.cuts_short)
 
-    def halt(self) -> None:
+    def halt(self, why: str = "") -> None:
         """Cancel the running steps, as a person's signal would."""
-        self.halted = True
+        self.halted, self.why = True, why or self.why
         for step in self._steps:
             step.cancel()
 

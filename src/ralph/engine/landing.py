@@ -19,7 +19,7 @@ from ralph.git.trees import changes_between
 from ralph.journal.events import Landed, Noted
 from ralph.plan.attempt import Record
 from ralph.plan.work import Outcome, Verdict, Work
-from ralph.steps.verify import TOGETHER
+from ralph.steps.verify import TOGETHER, conflict_need
 from ralph.verify.suite import SuiteResult
 
 MAX_TRIES = 3
@@ -69,8 +69,10 @@ async def arrive(run: Run, host: LocalHost, work: Work, record: Record, outcome:
         return replace(outcome, verdict=Verdict.INTERRUPTED)
     coupling, result = arrival.coupling, arrival.result
     if result is None:
-        verdict = Verdict.FAILED if count_conflict(run, work) else Verdict.CONFLICTED
-        return replace(outcome, verdict=verdict, reason=coupling.conflict)
+        too_often = count_conflict(run, work)
+        need = conflict_need(coupling.conflict) if too_often else None
+        verdict = Verdict.BLOCKED if too_often else Verdict.CONFLICTED
+        return replace(outcome, verdict=verdict, reason=coupling.conflict, need=need)
     if result.reason:
         reason = f"{result.reason}\n\n{TOGETHER}" if coupling.is_merged else result.reason
         return replace(outcome, verdict=Verdict.FAILED, reason=reason, gates=result.results)
@@ -220,6 +222,7 @@ async def _advance(
     finally:
         if not moved:
             run.plan = run.workflow.store.save(before) or before
+            run.expect_plan()
     if not moved:
         return ""
     run.verified[tree] = run.verified[landed] = outcome.gates

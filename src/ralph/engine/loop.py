@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from ralph.config import Allowance
 from ralph.engine.artifacts import take_artifacts
 from ralph.engine.attempt import run_attempt, tell_begin, tell_end
+from ralph.engine.holding import held
 from ralph.engine.host import LocalHost
+from ralph.engine.interrupt import Interrupt
 from ralph.engine.landing import MAX_TRIES, arrive, can_land, land, landing_of, take_turn
 from ralph.engine.race import Race, Racer, result
 from ralph.engine.run import Run
@@ -51,11 +54,11 @@ async def _work(crew: _RunningAttempts, group: asyncio.TaskGroup, *, once: bool,
     end: Finished | None = None
     while True:
         following = end or crew.begin_all(group)
-        if not crew.running:
-            assert isinstance(following, Finished), "with nothing running, the run is over"
+        if not crew.running and following:
             return following
         outcome = await crew.next_ended()
-        end = end or crew.halt(abrupt) or crew.over_budget() or stop(outcome, once) or crew.broken(outcome)
+        if outcome:
+            end = end or crew.halt(abrupt) or crew.over_budget() or stop(outcome, once) or crew.broken(outcome)
 
 
 @dataclass
@@ -72,18 +75,25 @@ class _RunningAttempts:
         """Start all work that can start; return how the run ends if nothing is left."""
         while True:
             too_dear = self.too_dear()
-            following = self.run.workflow.next(self.run.plan, frozenset((*self.running.values(), *too_dear)))
+            steering = self.run.steering
+            excluded = frozenset((*self.running.values(), *too_dear, *steering.kept))
+            following = self.run.workflow.next(self.run.plan, excluded)
             if self.run.interrupt.requested:
                 return Finished(ending=Ending.INTERRUPTED)
             if isinstance(following, Finished):
                 return following
             if over := self.over_budget():
                 return over
+            if steering.stopped:
+                return Finished(ending=Ending.INTERRUPTED, reason=steering.stopped)
+            if steering.is_paused or steering.kept.intersection((following.id,) if isinstance(following, Work) else ()):
+                return None
             if not isinstance(following, Work):
                 return self._only(too_dear)
             if self.running and (following.alone or len(self.running) >= self.max_running):
                 return None
-            self.running[group.create_task(self._attempts(following))] = following.id
+            attempts = self._attempts(following, steering.begin(following))
+            self.running[group.create_task(attempts)] = following.id
             if following.alone:
                 return None
 
@@ -111,7 +121,7 @@ class _RunningAttempts:
 
     def _only(self, too_dear: dict[str, str]) -> Finished | None:
         """Return why the run ends, if only tasks are left that have used up their budget."""
-        if self.running or not too_dear:
+        if self.running or not too_dear or self.run.steering.kept:
             return None
         return Finished(ending=Ending.BUDGET, reason=next(iter(too_dear.values())))
 
@@ -128,19 +138,28 @@ class _RunningAttempts:
                     return Finished(ending=Ending.BLOCKED, reason=f"{why} {hint}")
         return None
 
-    async def next_ended(self) -> Outcome:
-        done, _ = await asyncio.wait(self.running, return_when=asyncio.FIRST_COMPLETED)
-        task = done.pop()
-        del self.running[task]
+    async def next_ended(self) -> Outcome | None:
+        """Wait for the next work that ends; return None if a person has asked for something first."""
+        steering, interrupt = self.run.steering, self.run.interrupt
+        asked = asyncio.create_task(steering.asked())
+        try:
+            with nullcontext() if self.running else interrupt.scope(asked):
+                done, _ = await asyncio.wait((*self.running, asked), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            asked.cancel()
+        task = next((task for task in self.running if task in done), None)
+        if task is None:
+            return None
+        steering.end(self.running.pop(task))
         return task.result()
 
-    async def _attempts(self, work: Work) -> Outcome:
+    async def _attempts(self, work: Work, interrupt: Interrupt) -> Outcome:
         """Attempt some work once, or let several agents race for it from the same start."""
         work = without_agent(self.run.plan, work)
         self.run.marks.begin(work)
         start = await self.slots.start_of(work)
         await mark_begun(self.run, work, start.note)  # first, because the agent sees the plan
-        race = Race.begin(self.run, work)
+        race = Race.begin(self.run, work, interrupt)
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(self._in_slot(racer, start, work)) for racer in race.racers]
         self.run.marks.end(work)
@@ -232,7 +251,9 @@ async def attempt(run: Run, host: LocalHost, work: Work, record: Record, *, resu
         host = replace(host, car=car)
         record = await run_attempt(attempt_of(run, work, record), host, record)
         outcome = conclude(run.plan, work, record, now(), run.elapsed() - began)
-        if outcome.verdict is Verdict.INTERRUPTED and record.has_work and not winner_of(run, work, record):
+        outcome = outcome if car.landed_as else held(run, work, outcome)
+        is_wanted = not superseded(run, host, work, record, outcome)
+        if outcome.verdict is Verdict.INTERRUPTED and record.has_work and is_wanted:
             return outcome  # its agent had finished: the next run resumes from the record
         return await close(run, host, work, record, outcome)
 
@@ -251,9 +272,10 @@ async def close(run: Run, host: LocalHost | None, work: Work, record: Record, ou
     async with race.arriving:
         for _ in range(MAX_TRIES):
             arrived = outcome
-            if host and can_land(work, outcome) and not winner_of(run, work, record):
+            if host and can_land(work, outcome) and not superseded(run, host, work, record, outcome):
                 arrived = await arrive(run, host, work, record, outcome)
-                if arrived.verdict is Verdict.INTERRUPTED and not winner_of(run, work, record):
+                is_over = superseded(run, host, work, record, arrived)
+                if arrived.verdict is Verdict.INTERRUPTED and not is_over:
                     return arrived  # the next run lands it
             async with take_turn(run):
                 ended = await _close(run, host, work, record, arrived)
@@ -265,9 +287,9 @@ async def close(run: Run, host: LocalHost | None, work: Work, record: Record, ou
 
 async def _close(run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome) -> Outcome | None:
     """Land or settle an attempt during its turn; return None if it must arrive again, because the branch has moved."""
-    winner = winner_of(run, work, record)
-    if winner:
-        outcome = beaten(outcome, winner)
+    instead = superseded(run, host, work, record, outcome)
+    if instead:
+        outcome = instead
     elif host and host.copy:
         take_artifacts(run, host.copy, _artifacts(work, outcome))
     if host and can_land(work, outcome):
@@ -281,6 +303,17 @@ async def _close(run: Run, host: LocalHost | None, work: Work, record: Record, o
     run.forget(record)
     _tell(run, work, record, outcome)
     return outcome
+
+
+def superseded(run: Run, host: LocalHost | None, work: Work, record: Record, outcome: Outcome) -> Outcome | None:
+    """Return the outcome of an attempt whose work is not wanted any more; None if it is."""
+    winner = winner_of(run, work, record)
+    if winner:
+        return beaten(outcome, winner)
+    why = host.racer.race.ended_by_person if host and host.racer else ""
+    if not why or outcome.by_person:
+        return outcome if why else None
+    return replace(outcome, verdict=Verdict.INTERRUPTED, reason=why, need=None, fatal=False, by_person=True)
 
 
 def winner_of(run: Run, work: Work, record: Record) -> Task | None:
@@ -343,6 +376,8 @@ def _tell_closed(run: Run, work: Work) -> None:
 
 
 def stop(outcome: Outcome, once: bool) -> Finished | None:
+    if outcome.by_person:
+        return None
     if outcome.fatal:
         return Finished(ending=Ending.STOPPED, reason=outcome.reason)
     if outcome.verdict is Verdict.INTERRUPTED:

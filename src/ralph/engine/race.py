@@ -10,7 +10,7 @@ from ralph.config import Config
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.run import Run
 from ralph.frozen import Frozen
-from ralph.plan.model import Task
+from ralph.plan.model import NeedKind, Task
 from ralph.plan.work import Outcome, Verdict, Work, progress_of
 
 ANYONE = ("",)
@@ -41,15 +41,16 @@ class Race:
 
     racers: tuple[Racer, ...] = ()
     running: list[Racer] = field(default_factory=list)
+    interrupt: Interrupt | None = None  # ends all of them
     arriving: asyncio.Lock = field(default_factory=asyncio.Lock)  # the first that arrives may land; the others wait
 
     @classmethod
-    def begin(cls, run: Run, work: Work) -> Race:
-        """Give every agent that takes part the number of its attempt."""
-        known, race = progress_of(run.plan, work.kind, work.id), cls()
+    def begin(cls, run: Run, work: Work, interrupt: Interrupt) -> Race:
+        """Give every agent that takes part the number of its attempt; `interrupt` ends all of them."""
+        known, race = progress_of(run.plan, work.kind, work.id), cls(interrupt=interrupt)
         last = max(known.attempts if known else 0, run.numbers.get(work.id, 0))
         race.racers = tuple(
-            Racer(number=number, agent=agent, race=race, interrupt=Interrupt(run.interrupt))
+            Racer(number=number, agent=agent, race=race, interrupt=Interrupt(interrupt))
             for number, agent in enumerate(entrants(run, work), last + 1)
         )
         race.running = list(race.racers)
@@ -59,11 +60,21 @@ class Race:
     def agents(self) -> tuple[str, ...]:
         return tuple(racer.agent for racer in self.racers) if self.racers[1:] else ()
 
+    @property
+    def ended_by_person(self) -> str:
+        """Why a person ended these attempts while the run goes on; empty: nobody did."""
+        return self.interrupt.why if self.interrupt and self.interrupt.halted else ""
+
     def end(self, racer: Racer, outcome: Outcome) -> None:
-        """An attempt has ended; if its work has landed, end the others."""
+        """An attempt has ended; if its work has landed, or waits only for a person, end the others."""
         self.running.remove(racer)
-        for other in self.running if outcome.verdict is Verdict.PASSED else ():
+        has_won = outcome.verdict is Verdict.PASSED or is_for_review(outcome)
+        for other in self.running if has_won else ():
             other.interrupt.halt()
+
+
+def is_for_review(outcome: Outcome) -> bool:
+    return bool(outcome.need and outcome.need.kind is NeedKind.REVIEW)
 
 
 def result(outcomes: Sequence[Outcome]) -> Outcome:
@@ -73,6 +84,8 @@ def result(outcomes: Sequence[Outcome]) -> Outcome:
 
 def _rank(outcome: Outcome) -> int:
     """One that passed comes first. One that was limited counts only if all were."""
+    if is_for_review(outcome):
+        return 0
     if outcome.fatal:
         return 1
     return {Verdict.PASSED: 0, Verdict.INTERRUPTED: 2, Verdict.LIMITED: 4}.get(outcome.verdict, 3)

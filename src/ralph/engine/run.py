@@ -24,7 +24,9 @@ from ralph.engine.breaker import Breaker
 from ralph.engine.budget import Spending
 from ralph.engine.interrupt import Interrupt
 from ralph.engine.marks import Marks
+from ralph.engine.plan_edits import PlanEdits
 from ralph.engine.red_before import RedBefore
+from ralph.engine.steering import Steering
 from ralph.engine.workflow import Workflow
 from ralph.frozen import Frozen
 from ralph.git.config import with_persons
@@ -113,6 +115,8 @@ class Run:
     sandbox: Sandbox | None = None  # around everything that is not Ralph's own, once there is work to do
     limits: AgentLimits = field(init=False)
     spending: Spending = field(init=False)
+    steering: Steering = field(init=False)
+    edits: PlanEdits = field(init=False)
     _trains: dict[str, Train] = field(default_factory=dict)
     _verifier: Verifier | None = None
     _put_back: set[tuple[str, ...]] = field(default_factory=set)  # changes to provided files that were already reported
@@ -130,6 +134,7 @@ class Run:
             written=self._expect,
         )
         self.journal.listen(self.spending)
+        self.steering, self.edits = Steering(self), PlanEdits(self)
 
     def begin_limits(self, *, waits: bool = True, try_now: bool = False, budget: Budget | None = None) -> None:
         """Take over what earlier runs knew about limited agents, and what they spent."""
@@ -309,15 +314,6 @@ class Run:
         """Whether several agents may see the same file with the plan."""
         return self.is_parallel and not self.own.held
 
-    async def pause(self, seconds: float, interrupt: Interrupt | None = None) -> bool:
-        """Wait; return False if the wait was interrupted."""
-
-        async def wait() -> bool:
-            await self.sleep(seconds)
-            return True
-
-        return bool(await (interrupt or self.interrupt).interruptible(wait()))
-
     def breaker(self, spec: StepSpec) -> Breaker | None:
         settings = spec.resilience
         if not settings.breaker_threshold:
@@ -343,6 +339,7 @@ class Run:
         if plan != self.plan:
             if self.shares_plan:
                 self.marks.note(self.workflow, self.plan, safe_files.read(self.project / self.workflow.plan_paths[0]))
+            plan = self.edits.onto(plan)
             self.plan = self.workflow.store.save(plan) or plan
             self.expect_plan()
 
@@ -350,6 +347,7 @@ class Run:
         """Tell the active guards that Ralph wrote the plan."""
         for path in dict.fromkeys((*self.workflow.plan_paths, *self.workflow.state_paths)):
             self._expect(self.project / path)
+        self.edits.expect()
 
     def note_passed(self, *, is_over: bool, repository: Mapping[str, str] | None = None) -> None:
         """Note for the next run what has passed and was seen to; until `is_over`, this run counts as killed."""
@@ -366,7 +364,7 @@ class Run:
         if not self.own.held:
             plan += [self.workspace.root / NAME, *sorted((self.workspace.ralph / "configs").glob("*.json"))]
         tip = self.branch.expected if self.branch else ""
-        self._expect(crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip))
+        self._expect(crash_copies.keep(self.workspace, self.plan.target, plan, tip=tip, done=self.steering.done))
 
     def known_results(self, tree: str) -> tuple[GateResult, ...]:
         """Return what this run knows of the gates on a tree, whether they were green or not."""

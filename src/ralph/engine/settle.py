@@ -11,6 +11,7 @@ from ralph.plan.model import (
     Failure,
     FinalReview,
     Finding,
+    NeedKind,
     Plan,
     Severity,
     Spec,
@@ -86,7 +87,8 @@ def _judged(task: Task, outcome: Outcome, policy: Policy, *, is_last: bool) -> T
     """A race is one try: only its last attempt costs a failure, and once one has passed, the others change nothing."""
     if task.state is TaskState.PASSED and (task.result or outcome.verdict is not Verdict.PASSED):
         return task
-    if outcome.rivals and outcome.verdict in UNSUCCESSFUL:
+    is_for_review = bool(outcome.need and outcome.need.kind is NeedKind.REVIEW)
+    if outcome.rivals and outcome.verdict in UNSUCCESSFUL and not is_for_review:
         gave_up = outcome.verdict is Verdict.BLOCKED  # one agent's opinion, which blocks nothing if others race
         verdict = Verdict.FAILED if gave_up else outcome.verdict
         outcome = replace(outcome, verdict=verdict, reason=_reason_in_race(task, outcome))

@@ -19,28 +19,42 @@ if TYPE_CHECKING:
     from ralph.engine.lifecycle import Options
 
 
+MOMENT = 0.05
+
+
 async def work(run: Run, options: Options, doubt: Doubt) -> Finished:
     """Resume what a killed run left, check the baseline, then run attempts until the run is over."""
     run.note_passed(is_over=False, repository=check_repository(run, doubt.repository))
-    async with contained(run), WorktreePool.opened(run) as slots:
+    async with contained(run), run.steering.listening(), WorktreePool.opened(run) as slots:
         await rescue(run, slots)
         await prove_again(run, doubt)
         outcome = await recover(run, slots)
         if outcome and outcome.verdict is not Verdict.INTERRUPTED and options.once:
             return Finished(ending=Ending.ONCE, reason=outcome.verdict.value)
-        if options.baseline and not run.interrupt.requested:
-            run.workflow.already_red = await check_baseline(run)
-        with _deadline(run):
-            return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
+        async with run.steering.changing():
+            if options.baseline and not run.interrupt.requested:
+                run.workflow.already_red = await check_baseline(run)
+            with _deadline(run):
+                return await work_through(run, slots, once=options.once, abrupt=options.abrupt)
 
 
 @contextmanager
 def _deadline(run: Run) -> Iterator[None]:
     """With a hard budget of time, end running agents when it is over."""
-    seconds = run.spending.seconds_left if run.spending.budget.hard else None
-    timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, run.interrupt.halt)
+    guard = asyncio.create_task(_halt_in_time(run)) if run.spending.budget.hard else None
     try:
         yield
     finally:
-        if timer:
-            timer.cancel()
+        if guard:
+            guard.cancel()
+
+
+async def _halt_in_time(run: Run) -> None:
+    seconds = run.spending.seconds_left
+    if seconds is None:
+        return
+    await asyncio.sleep(max(seconds, MOMENT))
+    if run.spending.seconds_left:
+        await _halt_in_time(run)  # a pause has put it off
+    else:
+        run.interrupt.halt()

@@ -304,6 +304,19 @@ class Waited(Event):
     until: float = 0.0  # in seconds since 1970
 
 
+class Steered(Event):
+    """What became of something that a person asked of the run with another command."""
+
+    command: str  # pause, resume, stop, skip, retry, note, edit, accept or decide
+    tasks: tuple[str, ...] = ()
+    now: bool = False
+    text: str  # what became of it
+    note: str = ""  # the person's own words
+    by: str = ""
+    refused: bool = False
+    instruction: str  # its id; after a kill, two runs can acknowledge the same
+
+
 class RunEnded(Event):
     run: str
     target: str

@@ -18,7 +18,9 @@ class TaskDecision(Enum):
 
 FITTING: dict[NeedKind, tuple[TaskDecision, ...]] = {
     NeedKind.APPROVAL: (TaskDecision.APPROVE, TaskDecision.NOTE),
+    NeedKind.REVIEW: (TaskDecision.APPROVE, TaskDecision.NOTE, TaskDecision.SKIP),
     NeedKind.BLOCKED: (TaskDecision.NOTE, TaskDecision.SKIP),
+    NeedKind.CONFLICT: (TaskDecision.NOTE, TaskDecision.SKIP),
     NeedKind.DISPUTE: (TaskDecision.GATE_IS_RIGHT, TaskDecision.SKIP, TaskDecision.NOTE),
     NeedKind.RED_BEFORE: (TaskDecision.GATE_IS_RIGHT, TaskDecision.SKIP, TaskDecision.NOTE),
     NeedKind.TESTS: (TaskDecision.NOTE, TaskDecision.SKIP),

@@ -142,6 +142,8 @@ class NeedKind(Enum):
     """What a task waits for."""
 
     APPROVAL = "approval"  # its gates are green, but its work changed what they check
+    REVIEW = "review"  # its gates are green, and nothing lands before a person has seen it
+    CONFLICT = "conflict"  # its work conflicted with other work again and again
     BLOCKED = "blocked"  # its agent says that it cannot be done, or needs a person
     DISPUTE = "dispute"  # its agent says that a gate is wrong, or not about this task
     RED_BEFORE = "red-before"  # a gate fails as it did before the first attempt
@@ -204,7 +206,7 @@ class Task(Frozen):
             return "accepted"
         if self.state is TaskState.BLOCKED and self.left_out:
             return "left out"
-        is_held = self.needs_person and self.need and self.need.kind is NeedKind.APPROVAL
+        is_held = self.needs_person and self.need and self.need.kind in (NeedKind.APPROVAL, NeedKind.REVIEW)
         return "held" if is_held else self.state.value
 
     @property

@@ -4,7 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ralph.errors import RalphError
 from ralph.plan.model import Plan, Spec, Task, TaskState
+from ralph.validation import nearest
+
+
+def find_task(plan: Plan, task_id: str) -> Task:
+    """A task by its id, or an error that suggests the nearest id."""
+    task = plan.find(task_id)
+    if task is None:
+        names = [task.id for task in plan]
+        raise RalphError(
+            f"{plan.target} has no task {task_id!r}{nearest(task_id, names) or '.'}",
+            remedy=f"`ralph status {plan.target}` lists its tasks.",
+        )
+    return task
 
 
 def ready(plan: Plan, running: frozenset[str] = frozenset()) -> Task | None:

@@ -185,14 +185,20 @@ class Outcome(Frozen):
     tester: str = ""  # the agent that wrote its acceptance tests
     seconds: float = 0.0
     rivals: tuple[int, ...] = ()  # the other attempts of its race
+    by_person: bool = False  # a person ended the attempt, and the run goes on
+
+
+def is_approved(plan: Plan, work: Work) -> bool:
+    """Return whether a person has approved what an earlier attempt made, so that it is ready to land."""
+    task = plan.find(work.id) if work.kind is WorkKind.TASK else None
+    return bool(task and task.need and task.need.kind is NeedKind.LANDING)
 
 
 def without_agent(plan: Plan, work: Work) -> Work:
-    """Return work without its agent, if a person has approved what an earlier attempt made: it is ready to land."""
-    task = plan.find(work.id) if work.kind is WorkKind.TASK else None
-    if not task or not task.need or task.need.kind is not NeedKind.LANDING:
+    """Return work without its agents, if a person has approved it."""
+    if not is_approved(plan, work):
         return work
-    return replace(work, steps=tuple(spec for spec in work.steps if spec.type != "agent"))
+    return replace(work, steps=tuple(spec for spec in work.steps if spec.type not in ("agent", "review")))
 
 
 def listed(what: str, lines: tuple[str, ...]) -> str:

@@ -19,8 +19,11 @@ from ralph.workspace import PROGRESS, RALPH, SESSIONS, SPECS_PLAN, Workspace
 FOUND = "found"  # a folder beside the copies, with the files that `put_back` replaced
 
 
-def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = "") -> Path:
-    """Copy the plan's files while they are valid; return the file with the copies."""
+def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = "", done: Iterable[str] = ()) -> Path:
+    """Copy the plan's files while they are valid; return the file with the copies.
+
+    `done`: the instructions of persons that they contain.
+    """
     kept = crash_file.file_of(workspace, target)
     found = crash_file.content(kept)
     files: dict[Path, bytes | None] = {}
@@ -31,7 +34,7 @@ def keep(workspace: Workspace, target: str, plan: Iterable[Path], *, tip: str = 
             files[source] = source.read_bytes()
         elif source in (last := opened(found) or Copies()).files:  # a link is not Ralph's: keep the last copy
             files[source] = last.files[source]
-    data = sealed(Copies(tip=tip, files=files))
+    data = sealed(Copies(tip=tip, files=files, done=tuple(done)))
     if data != found:
         atomic.write(kept, data)
     return kept

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 
 from ralph.plan.evidence import Evidence
-from ralph.plan.model import Severity, Task, TaskState
+from ralph.plan.model import Severity, TaskState
 from ralph.report.facts import Notice, PlanReport, TaskFacts
-from ralph.views import words
+from ralph.views import inbox, words
 
 MANY_ATTEMPTS = 3
 MANY_LINES = 400
 """Changed lines of one task from which on a careful reader needs more than one sitting."""
 
-Answers = Callable[[str, Task], Iterable[str]]
-"""The commands that answer a task's need."""
 
-
-def notices(report: PlanReport, answers: Answers) -> tuple[Notice, ...]:
-    """Return what needs attention; `answers` knows the commands that answer a need."""
+def notices(report: PlanReport) -> tuple[Notice, ...]:
+    """Return what needs attention."""
     return (
-        *_needs(report, answers),
-        *_blocked(report),
+        *_needs(report),
+        *_left_out(report),
         *(Notice(task=task.task.id, text=text) for task in report.tasks for text in _about(task)),
         *_plan(report),
     )
 
 
-def _needs(report: PlanReport, answers: Answers) -> Iterator[Notice]:
-    for task in report.plan.needs:
-        assert task.need, "it needs a person"
-        yield Notice(task=task.id, text=f"needs you: {task.need.why}", commands=tuple(answers(report.target, task)))
+def _needs(report: PlanReport) -> Iterator[Notice]:
+    for item in inbox.of_plan(report.target, report.plan, f"ralph run {report.target}"):
+        said = item.headline if item.kind == inbox.OUT_OF_ATTEMPTS or not item.task else f"needs you: {item.why}"
+        yield Notice(task=item.task, text=said, commands=item.answers)
 
 
-def _blocked(report: PlanReport) -> Iterator[Notice]:
+def _left_out(report: PlanReport) -> Iterator[Notice]:
     for task in report.plan:
-        if task.state is TaskState.BLOCKED and not task.needs_person:
-            what = "left out by you" if task.left_out else "blocked"
-            commands = () if task.left_out else (f"ralph retry {report.target} {task.id}",)
+        if task.state is TaskState.BLOCKED and task.left_out:
             why = words.first_line(task.notes)
-            yield Notice(task=task.id, text=f"{what}: {why}" if why else what, commands=commands)
+            yield Notice(task=task.id, text=f"left out by you: {why}" if why else "left out by you")
 
 
 def _about(facts: TaskFacts) -> Iterator[str]:

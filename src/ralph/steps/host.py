@@ -36,7 +36,7 @@ class Verified(Frozen):
     base: str  # the same without the work
     is_merged: bool = False  # other code has landed, or lands first, since the attempt began
     conflict: str = ""  # why the work cannot be merged with that; no gate has run
-    is_too_often: bool = False  # it has conflicted so often that it costs an attempt
+    is_too_often: bool = False  # it has conflicted so often that a person must decide
 
     @property
     def results(self) -> tuple[GateResult, ...]:

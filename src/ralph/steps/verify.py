@@ -25,6 +25,11 @@ TOGETHER = "The gates ran on this work together with work that landed after the 
 REDEFINED = "Your change also alters what the gates run, which may be why; if the task does not need that, take it back"
 
 
+def conflict_need(why: str) -> Need:
+    """What work waits for that conflicted with other work again and again."""
+    return Need(kind=NeedKind.CONFLICT, why=why.split("\n", 1)[0].rstrip(":"))
+
+
 class VerifyStep(Step):
     async def run(self, context: Context) -> StepResult:
         host, attempt = context.host, context.attempt
@@ -38,8 +43,9 @@ class VerifyStep(Step):
         async with host.protect(replace(context.work, claimable="")).until_end(undone) as protection:
             verified = await host.verify(attempt, commit)
             if verified.conflict:
-                verdict = Verdict.FAILED if verified.is_too_often else Verdict.CONFLICTED
-                return replace(self.failed(verified.conflict), verdict=verdict, commit=commit, final=True)
+                verdict = Verdict.BLOCKED if verified.is_too_often else Verdict.CONFLICTED
+                need = conflict_need(verified.conflict) if verified.is_too_often else None
+                return replace(self.failed(verified.conflict), verdict=verdict, need=need, commit=commit, final=True)
             checked = verified.suite
             weakened = await self._audit(context, commit, verified)
             is_green = not checked.reason and not weakened.reason

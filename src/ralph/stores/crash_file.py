@@ -24,12 +24,13 @@ class Copies(Frozen):
 
     tip: str = ""  # the branch tip
     files: dict[Path, bytes | None] = field(default_factory=dict)  # None: it did not exist, so a later one is removed
+    done: tuple[str, ...] = ()  # the instructions of persons that these files contain, by their ids
 
 
 def sealed(copies: Copies) -> bytes:
     """Serialize copies: a seal, then all of them."""
     files = {os.fsdecode(path): None if data is None else _text(data) for path, data in copies.files.items()}
-    whole = json.dumps({"tip": copies.tip, "files": files}).encode()
+    whole = json.dumps({"tip": copies.tip, "files": files, "done": copies.done}).encode()
     return seal.seal(FILE, whole).encode() + b"\n" + whole
 
 
@@ -41,7 +42,7 @@ def opened(found: bytes) -> Copies | None:
     try:
         document = json.loads(whole)
         files = {_path(name): None if text is None else _data(text) for name, text in document["files"].items()}
-        return Copies(tip=str(document["tip"]), files=files)
+        return Copies(tip=str(document["tip"]), files=files, done=tuple(map(str, document.get("done", ()))))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):  # an older Ralph wrote them
         return None
 
@@ -76,3 +77,8 @@ def read(kept: Path) -> Copies:
 def tip_of(workspace: Workspace, target: str) -> str:
     """Return the branch tip at the time of the copies; "" if there are none because the last run was not killed."""
     return read(file_of(workspace, target)).tip
+
+
+def done_of(workspace: Workspace, target: str) -> tuple[str, ...]:
+    """Return the instructions that the plan of a killed run already contains."""
+    return read(file_of(workspace, target)).done

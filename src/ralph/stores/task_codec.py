@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from ralph import validation
+from ralph.errors import RalphError
+from ralph.plan.model import Task
 from ralph.stores.fields import (
     ITS_FIELDS,
     ONLY_CHECKED,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Read = Callable[[Value], Value]
 DIGITS = 3
+WORDS = ("title", "description", "criteria")
+"""The attributes of a task that a person can change while a run is under way."""
 REQUIRED: Value = object()
 
 
@@ -135,8 +139,22 @@ class Codec:
         return made
 
     def update(self, part: Part[T], known: Json, value: object, *, begun: bool = False) -> None:
-        """Write Ralph's fields into an entry; keep everything else, including nested fields."""
+        """Write Ralph's fields into an entry, and a task's words if a person has changed them; keep everything else."""
         _update(known, self._entry(part, value, begun))
+        if isinstance(value, Task):
+            self._reword(part, known, value)
+
+    def _reword(self, part: Part[T], known: Json, task: Task) -> None:
+        for one in (one for one in part.fields if one.attr in WORDS and not one.own):
+            key, words = self.key(one.name), getattr(task, one.attr)
+            if self._reader(one.kind, True)(known.get(key, one.absent)) == words:
+                continue
+            written = self._written(one.kind, words)
+            try:
+                self._reader(one.kind, False)(written)
+            except UnusualForm:
+                raise RalphError(f"{task.id}: this is no valid {key}.", remedy="Nothing was changed.") from None
+            known[key] = written
 
     def _entry(self, part: Part[T], value: Value, begun: bool = False) -> Json:
         states = self._states(part)

@@ -19,7 +19,17 @@ from ralph.stores import atomic
 
 STATE, AGGREGATE = "run_state.json", "aggregate.json"
 Status = Literal[
-    "running", "waiting", "done", "failed", "unverified", "halted", "once", "limited", "stopped", "interrupted"
+    "running",
+    "waiting",
+    "paused",
+    "done",
+    "failed",
+    "unverified",
+    "halted",
+    "once",
+    "limited",
+    "stopped",
+    "interrupted",
 ]
 STATUS: dict[Ending, Status] = {
     Ending.DONE: "done",
@@ -172,6 +182,10 @@ class Reports:
                 return state.model_copy(update={"breakers": [*others, changed]})
             case e.Waited():
                 return state.model_copy(update={"status": "waiting", "reason": event.reason})
+            case e.Steered(command="pause", refused=False):
+                return state.model_copy(update={"status": "paused", "reason": event.text})
+            case e.Steered(command="resume", refused=False):
+                return state.model_copy(update={"status": "running", "reason": ""})
             case e.AttemptEnded():
                 passed = event.kind is WorkKind.TASK and event.verdict is Verdict.PASSED
                 tasks = state.tasks.model_copy(update={"done": state.tasks.done + passed})

@@ -65,6 +65,7 @@ class TerminalView:
             e.TaskBlocked: self._task_blocked,
             e.SpecClosed: self._spec_closed,
             e.Waited: self._waited,
+            e.Steered: self._steered,
             e.EvidenceStarted: self._evidence_started,
             e.EvidenceEnded: self._evidence_ended,
             e.RunEnded: self._run_ended,
@@ -273,7 +274,7 @@ class TerminalView:
                 self._line(f"  ‖ {event.work} {event.verdict.value}: {reason}", fg="yellow", bold=True)
 
     def _task_blocked(self, event: e.TaskBlocked) -> None:
-        is_held = event.need == NeedKind.APPROVAL.value
+        is_held = event.need in (NeedKind.APPROVAL.value, NeedKind.REVIEW.value)
         mark, what, colour = ("‖", "held", "yellow") if is_held else ("✗", "blocked", "red")
         self._line(f"  {mark} {event.work} is {what}; its work is kept in {event.ref}", fg=colour)
         why = words.first_line(event.reason)
@@ -294,6 +295,16 @@ class TerminalView:
         who = f" for {event.agent}" if event.agent else ""
         self._line(f"    waiting{who} until {until}, {words.duration(event.seconds)} from now", fg="yellow")
         self._living.begin("", f"waiting{who} until {until}", ends_in=event.seconds)
+
+    def _steered(self, event: e.Steered) -> None:
+        mark, colour = ("!", "yellow") if event.refused else ("»", "cyan")
+        what = " ".join((event.command, *event.tasks))
+        note = f" “{words.cut(event.note, 200)}”" if event.note else ""
+        self._line(f"  {mark} {what}{note} · {event.text}", fg=colour, bold=True)
+        if event.command == "pause" and not event.refused:
+            self._living.begin("", "paused", part="pause")
+        elif event.command in ("resume", "stop"):
+            self._living.end("", "pause")
 
     def _run_ended(self, event: e.RunEnded) -> None:
         self._living.end_all()
@@ -355,4 +366,5 @@ def headline(event: e.RunEnded, *, shown: bool = False) -> str:
         case Ending.STOPPED:
             return f"{event.target}: stopped{stopped}"
         case Ending.INTERRUPTED:
-            return f"{event.target}: interrupted · run the same command again to resume"
+            why = reason.rstrip(".") if reason else "interrupted"
+            return f"{event.target}: {why[0].lower()}{why[1:]} · run the same command again to resume"

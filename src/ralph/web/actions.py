@@ -16,7 +16,7 @@ from ralph.workflows.plan_rules import MAX_WHY
 
 
 class Action(Frozen):
-    """Something that a person can do about a task, and the command that does it."""
+    """Something that a person can do about a task or a run, and the command that does it."""
 
     key: str
     label: str
@@ -24,11 +24,6 @@ class Action(Frozen):
     command: Callable[[str, str, str], tuple[str, ...]]  # by target, task and note
     needs_note: bool = False
     asks: bool = False  # whether the browser asks once more
-
-    def shown(self, target: str, task: str) -> str:
-        """The command as a person would type it."""
-        words = [word for word in self.command(target, task, "…") if word not in ("--yes", "--")]
-        return "ralph " + " ".join('--note "…"' if word == "--note=…" else word for word in words)
 
 
 class Done(Frozen):
@@ -44,6 +39,22 @@ def _decide(option: str) -> Callable[[str, str, str], tuple[str, ...]]:
 
 def _note(target: str, task: str, note: str) -> tuple[str, ...]:
     return ("decide", f"--note={note}", "--yes", "--", target, task)
+
+
+def _tell(target: str, task: str, note: str) -> tuple[str, ...]:
+    return ("note", "--", target, task, note)
+
+
+def _again(target: str, task: str, note: str) -> tuple[str, ...]:
+    return ("retry", f"--note={note}", "--", target, task)
+
+
+def _leave_out(target: str, task: str, note: str) -> tuple[str, ...]:
+    return ("skip", "--", target, task)
+
+
+def _of_run(name: str) -> Callable[[str, str, str], tuple[str, ...]]:
+    return lambda target, task, note: (name, "--", target)
 
 
 def _retry(target: str, task: str, note: str) -> tuple[str, ...]:
@@ -75,6 +86,34 @@ ACTIONS: dict[str, Action] = {
             asks=True,
         ),
         Action(key="retry", label="Try again", about="All its attempts begin anew.", command=_retry, asks=True),
+        Action(key="again", label="Do it again with this note", about="", command=_again, needs_note=True, asks=True),
+        Action(key="tell", label="Tell the next agent", about="", command=_tell, needs_note=True),
+        Action(
+            key="leave-out",
+            label="Leave it out",
+            about="Tasks that need it wait. Try again brings it back.",
+            command=_leave_out,
+            asks=True,
+        ),
+    )
+}
+RUN_ACTIONS: dict[str, Action] = {
+    action.key: action
+    for action in (
+        Action(
+            key="pause",
+            label="Pause",
+            about="The running attempts end, and nothing else starts.",
+            command=_of_run("pause"),
+        ),
+        Action(key="resume", label="Resume", about="The run goes on.", command=_of_run("resume")),
+        Action(
+            key="stop",
+            label="Stop",
+            about="The run ends after its running attempts.",
+            command=_of_run("stop"),
+            asks=True,
+        ),
     )
 }
 OF_DECISION = {
@@ -93,8 +132,20 @@ def offered(task: Task, *, in_session: bool) -> tuple[Action, ...]:
 def _offered(task: Task) -> Iterator[str]:
     if task.needs_person and task.need:
         yield from (OF_DECISION[decision] for decision in FITTING[task.need.kind])
-    if task.state is TaskState.BLOCKED:
         yield "retry"
+    elif task.state is TaskState.BLOCKED:
+        yield from ("retry",) if task.left_out else ("again", "retry", "leave-out")
+    elif task.state is TaskState.PASSED:
+        yield "again"
+    elif task.need is None:
+        yield from ("tell", "leave-out")
+
+
+def of_run(*, is_running: bool, is_paused: bool) -> tuple[Action, ...]:
+    """Return what can be done about the run that is at work."""
+    if not is_running:
+        return ()
+    return RUN_ACTIONS["resume" if is_paused else "pause"], RUN_ACTIONS["stop"]
 
 
 def perform(project: WebProject, action: Action, target: str, task: str, note: str) -> Done:

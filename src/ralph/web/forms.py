@@ -37,6 +37,23 @@ class Forms:
         title = action.label if done.ok else "That did not work"
         return self._pages.message(title=title, text=done.text, ok=done.ok, back=back)
 
+    def steer(self, request: WebRequest) -> Response:
+        """Pause, resume or stop the run that is at work, and say what became of it."""
+        found = self._pages.find(request, afresh=True)
+        if found is None:
+            return refusal(404, "Not found", "There is no such plan any more.")
+        target = found.told.report.target
+        offered = actions.of_run(is_running=bool(found.told.report.running), is_paused=found.told.paused)
+        action = next((one for one in offered if one.key == request.path["action"]), None)
+        back = f"{self._base}{link('p', found.reader.project.number, target)}"
+        if action is None:
+            text = f"That does not fit any more: see what {target} is doing now."
+            return self._pages.message(title="Nothing done", text=text, ok=False, back=back)
+        done = actions.perform(found.reader.project, action, target, "", "")
+        found.reader.changed()
+        title = action.label if done.ok else "That did not work"
+        return self._pages.message(title=title, text=done.text, ok=done.ok, back=back)
+
     def new_link(self, request: WebRequest) -> Response:
         """Make a link that lets one more browser in."""
         host = request.headers.get("host", "")

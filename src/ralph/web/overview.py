@@ -9,6 +9,7 @@ from ralph.report import summary
 from ralph.report.facts import PlanReport
 from ralph.stores import spending
 from ralph.views import words
+from ralph.views.inbox import InboxItem
 from ralph.web.board import at_work
 from ralph.web.reading import PlanRow, ProjectReader
 from ralph.web.spending import each_verified
@@ -36,14 +37,6 @@ class PlanCard(Frozen):
     problem: str = ""
 
 
-class WaitingTask(Frozen):
-    """A task that needs a person."""
-
-    target: str
-    task: Task
-    commands: tuple[str, ...]
-
-
 class ProjectOverview(Frozen):
     """A project in the list."""
 
@@ -52,7 +45,7 @@ class ProjectOverview(Frozen):
     root: str
     running: str  # the plan that is being worked on; empty: none
     plans: tuple[PlanCard, ...]
-    needs: tuple[WaitingTask, ...]
+    needs: tuple[InboxItem, ...]
 
 
 def overview(reader: ProjectReader) -> ProjectOverview:
@@ -68,11 +61,7 @@ def overview(reader: ProjectReader) -> ProjectOverview:
         root=str(project.workspace.root),
         running=running,
         plans=tuple(_card(row, spending.of_target(records, row.target).total.usage, working) for row, working in begun),
-        needs=tuple(
-            WaitingTask(target=row.target, task=task, commands=tuple(reader.commands.answers(row.target, task)))
-            for row in rows
-            for task in (row.plan.needs if row.plan else ())
-        ),
+        needs=reader.needs(),
     )
 
 

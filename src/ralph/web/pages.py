@@ -185,6 +185,11 @@ class Pages:
             return None
         return _Tried(workspace=found.reader.project.workspace, attempt=facts.attempts[index])
 
+    def _steering(self, found: Found) -> tuple[actions.Action, ...]:
+        if self._read_only:
+            return ()
+        return actions.of_run(is_running=bool(found.told.report.running), is_paused=found.told.paused)
+
     def _place(self, found: Found) -> str:
         return f"{self._base}{link('p', found.reader.project.number, found.told.report.target)}"
 
@@ -204,6 +209,8 @@ class Pages:
             tab=tab,
             tabs=TABS,
             notices=found.told.notices,
+            steering=self._steering(found),
+            paused=found.told.paused,
             headline=summary.headline(report),
             figures=figures(report),
             segments=segments(report.plan, set(at_work(report))),

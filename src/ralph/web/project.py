@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
-from ralph.plan.model import Plan, Task
+from ralph.plan.model import Plan
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace, find
 
@@ -17,7 +17,6 @@ MAX_PROJECTS = 20
 class CommandFacts(Frozen):
     """What the command line knows: the views do not import it."""
 
-    answers: Callable[[str, Task], list[str]]  # the commands that answer a task's need
     unseen: Callable[[Workspace, Plan], Mapping[str, str]]  # why no page of a UI task was opened
     plan_of: Callable[[Workspace, Target], Plan | None]
 

@@ -14,10 +14,12 @@ from ralph.plan.model import Plan
 from ralph.report import attention
 from ralph.report.collect import collect
 from ralph.report.facts import Notice, PlanReport
-from ralph.stores import lock
+from ralph.stores import instructions, lock
 from ralph.stores.lock import Owner
+from ralph.views.inbox import InboxItem
 from ralph.web.histories import Histories
 from ralph.web.project import CommandFacts, WebProject
+from ralph.workflows.inbox import gathered
 from ralph.workflows.registry import everything
 from ralph.workflows.target import Target
 
@@ -44,6 +46,7 @@ class TargetReport(Frozen):
     report: PlanReport
     notices: tuple[Notice, ...]
     folder: Target
+    paused: bool = False  # a person paused the run that is at work
 
 
 class ProjectReader:
@@ -67,6 +70,16 @@ class ProjectReader:
 
     def plans(self) -> tuple[PlanRow, ...]:
         return self._once("plans", "", self._plans)
+
+    def needs(self) -> tuple[InboxItem, ...]:
+        """Return what needs a person, in the one order that all views share."""
+        return self._once("needs", "", self._needs)
+
+    @one_moment()
+    def _needs(self) -> tuple[InboxItem, ...]:
+        known = {row.target: row.plan for row in self.plans()}
+        plans = [(target, known.get(target.name)) for target in self._targets()]
+        return gathered(self.project.workspace, plans)
 
     def target(self, name: str) -> Target | None:
         """Return a plan by its name, only if the project has it: a name from an address is never part of a path."""
@@ -100,7 +113,9 @@ class ProjectReader:
         past = self.histories.of(name)
         unseen = self.commands.unseen(workspace, plan)
         report = collect(workspace, target, plan, unseen=unseen, sizes=False, past=past)
-        return TargetReport(report=report, notices=attention.notices(report, self.commands.answers), folder=target)
+        owner = self.owner()
+        paused = bool(owner and report.running and instructions.paused_run(workspace, name, owner))
+        return TargetReport(report=report, notices=attention.notices(report), folder=target, paused=paused)
 
     def _once(self, kind: str, name: str, answer: Callable[[], T]) -> T:
         with self._turn:

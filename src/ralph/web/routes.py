@@ -53,6 +53,7 @@ def table(entrance: Entrance, pages: Pages, forms: Forms, hub: Hub) -> tuple[Rou
         ("GET", f"{TASK}/{{index}}/gate/{{gate}}", read, pages.log),
         ("GET", f"{TASK}/{{index}}/picture/{{page}}", read, pages.picture),
         ("POST", f"{TASK}/do/{{action}}", action, forms.act),
+        ("POST", "/p/{project}/{target}/do/{action}", action, forms.steer),
         ("POST", "/link", action, forms.new_link),
     )
     return tuple(

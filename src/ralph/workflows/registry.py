@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol, cast
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git.read import one_moment
-from ralph.plan.model import Plan, Task
 from ralph.validation import nearest
 from ralph.workflows.target import Target
 from ralph.workspace import Workspace
@@ -151,18 +150,6 @@ def only_target(workspace: Workspace) -> Target:
         details=("Existing plans:", *(f"  {target.name}" for target in found)),
         remedy=f"For example: ralph run {found[0].name}",
     )
-
-
-def find_task(plan: Plan, task_id: str) -> Task:
-    """A task by its id, or an error that suggests the nearest id."""
-    task = plan.find(task_id)
-    if task is None:
-        names = [task.id for task in plan]
-        raise RalphError(
-            f"{plan.target} has no task {task_id!r}{nearest(task_id, names) or '.'}",
-            remedy=f"`ralph status {plan.target}` lists its tasks.",
-        )
-    return task
 
 
 def find_by_task(workspace: Workspace, task_id: str) -> Target:

@@ -174,7 +174,7 @@ def test_every_event_of_an_attempt_says_which() -> None:
     loose = {name for name, cls in EVENTS.items() if not issubclass(cls, AttemptEvent)}
     assert loose == {
         "run_started", "noted", "baseline_started", "baseline_ended", "breaker_changed", "service_started",
-        "waited", "run_ended", "sandbox_chosen", "host_refused",
+        "waited", "run_ended", "sandbox_chosen", "host_refused", "steered",
     }  # fmt: skip
     assert {field.name for field in fields(AgentSpoke)} == {"work", "attempt", "text"}
     assert "run" in {field.name for field in fields(RunStarted)}

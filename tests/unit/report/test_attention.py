@@ -12,7 +12,7 @@ from tests.unit.report.build import COMMIT, attempt, of, passed_task, report
 
 
 def texts(found: PlanReport) -> list[str]:
-    return [f"{one.task} {one.text}".strip() for one in notices(found, lambda target, task: [f"answer {target}"])]
+    return [f"{one.task} {one.text}".strip() for one in notices(found)]
 
 
 def test_proven_work_of_a_finished_plan_needs_no_attention() -> None:
@@ -61,7 +61,7 @@ def test_the_most_urgent_comes_first() -> None:
     found = report(passed_task(result={"evidence": Evidence.REGRESSION_ONLY}), left, blocked, waiting)
     begins = ["US-002 needs you: no account", "US-003 blocked: red", "US-001 regression-only", "1 task not done yet"]
     assert [line.startswith(begin) for line, begin in zip(texts(found), begins, strict=True)] == [True] * 4
-    assert notices(found, lambda target, task: [f"answer {target}"])[0].commands == ("answer auth",)
+    assert notices(found)[0].commands == ('ralph decide auth US-002 --note "…"', "ralph decide auth US-002 --skip")
 
 
 def test_while_a_run_works_on_it_nobody_is_told_to_start_one() -> None:

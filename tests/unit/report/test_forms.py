@@ -6,7 +6,6 @@ import json
 import re
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,15 +50,11 @@ def filled(text: str) -> PlanReport:
     return report(facts, runs=(run,), branch=text, target=text)
 
 
-def answers(*_: Any) -> list[str]:
-    return ["ralph retry"]
-
-
 @given(st.text() | st.just(HOSTILE))
 def test_a_page_has_only_its_own_tags_and_loads_nothing(text: str) -> None:
     found, plain = Tags(), Tags()
-    found.feed(page.render(filled(text), notices(filled(text), answers), Path("/nowhere")))
-    plain.feed(page.render(filled("x"), notices(filled("x"), answers), Path("/nowhere")))
+    found.feed(page.render(filled(text), notices(filled(text)), Path("/nowhere")))
+    plain.feed(page.render(filled("x"), notices(filled("x")), Path("/nowhere")))
     assert found.tags <= plain.tags
     assert found.attributes <= plain.attributes
     assert not found.sources
@@ -74,8 +69,8 @@ def test_a_page_shows_hostile_text_and_none_of_it_acts() -> None:
 
 @given(st.text() | st.just(HOSTILE))
 def test_markdown_keeps_every_text_on_its_own_line(text: str) -> None:
-    rendered = markdown.render(filled(text), notices(filled(text), answers))
-    expected = markdown.render(filled("x"), notices(filled("x"), answers))
+    rendered = markdown.render(filled(text), notices(filled(text)))
+    expected = markdown.render(filled("x"), notices(filled("x")))
     headings = re.compile(r"^#+ .*", re.MULTILINE)
     assert len(headings.findall(rendered)) == len(headings.findall(expected))
     assert len(rendered.splitlines()) <= len(expected.splitlines()) + 1
@@ -94,7 +89,7 @@ def test_code_in_markdown_ends_where_it_should() -> None:
 
 
 def test_json_has_every_text_as_it_is() -> None:
-    data = json.loads(json.dumps(as_json.render(filled(HOSTILE), notices(filled(HOSTILE), answers))))
+    data = json.loads(json.dumps(as_json.render(filled(HOSTILE), notices(filled(HOSTILE)))))
     assert data["tasks"][0]["concerns"] == [HOSTILE]
     assert data["tasks"][0]["attempts"][0]["gates"][0]["command"] == HOSTILE
 

@@ -13,7 +13,7 @@ from ralph.plan.model import Need, NeedKind, Plan, Task, TaskState
 from ralph.plan.usage import Usage
 from ralph.report.facts import PlanReport, TaskFacts
 from ralph.web import graph
-from ralph.web.actions import ACTIONS, offered
+from ralph.web.actions import ACTIONS, RUN_ACTIONS, offered
 from ralph.web.board import PAGE, Column, board
 from ralph.web.diff import MAX_LINES, MAX_WIDTH, parse
 from ralph.web.overview import figures, segments
@@ -166,9 +166,10 @@ def test_a_progress_bar_has_every_task() -> None:
 @pytest.mark.parametrize(
     ("task", "keys"),
     [
-        (Task(id="a", title=""), []),
-        (passed_task("a"), []),
-        (blocked("a", None), ["retry"]),
+        (Task(id="a", title=""), ["tell", "leave-out"]),
+        (passed_task("a"), ["again"]),
+        (blocked("a", None), ["again", "retry", "leave-out"]),
+        (blocked("a", None, left_out=True), ["retry"]),
         (blocked("a", NeedKind.BLOCKED), ["note", "skip", "retry"]),
         (blocked("a", NeedKind.APPROVAL), ["approve", "note", "retry"]),
     ],
@@ -179,7 +180,8 @@ def test_only_what_fits_is_offered(task: Task, keys: list[str]) -> None:
 
 
 def test_an_action_is_a_command_in_which_a_name_or_a_note_is_never_an_option() -> None:
-    for action in ACTIONS.values():
+    for action in (*ACTIONS.values(), *RUN_ACTIONS.values()):
         words = action.command("-target", "--task", "--yes; rm")
-        assert words[-3:] == ("--", "-target", "--task"), action.key
-        assert [word for word in words if "rm" in word] in ([], ["--note=--yes; rm"])
+        options, names = words[: words.index("--")], words[words.index("--") + 1 :]
+        assert names in (("-target",), ("-target", "--task"), ("-target", "--task", "--yes; rm")), action.key
+        assert [word for word in options if "rm" in word] in ([], ["--note=--yes; rm"])

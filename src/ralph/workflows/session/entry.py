@@ -35,8 +35,18 @@ def examine(workspace: Workspace, config: Config, target: Target) -> Iterable[Ch
 
 def prepare(workspace: Workspace, config: Config, target: Target, options: Options) -> RunRequest:
     check_roles(workspace, config)
+    check_landing(config)
     request = locate.find(workspace, target.name).request
     return request_for(workspace, config, target.name, request=request)
+
+
+def check_landing(config: Config) -> None:
+    """A session's files have no place for a person's approval."""
+    if config.land == "review":
+        raise RalphError(
+            'A session lands its work itself, but the configuration says "land": "review".',
+            remedy='Set "land": "auto" for sessions, or use another workflow: its tasks wait for `ralph approve`.',
+        )
 
 
 def check_roles(workspace: Workspace, config: Config) -> None:
