@@ -134,9 +134,9 @@ def test_what_does_not_fit_any_more_is_refused_in_words(planned: Project, browse
     planned.ralph("run", "auth", "--once", code=None)
     with served(planned) as ui:
         page = Visitor(browser, ui.link).open("/p/0/auth/task/US-001")
-        planned.ralph("decide", "auth", "US-001", "--note", "so", "--yes")
-        page.on("dialog", lambda dialog: dialog.accept())
         page.fill("#note", "again")
+        planned.ralph("decide", "auth", "US-001", "--note", "so", "--yes")
+        page.wait_for_selector(".head .chip >> text=pending")  # what is being written stays
         page.get_by_role("button", name="Try again with this note").click()
         page.wait_for_selector("h1 >> text=Nothing done")
         assert "US-001 is pending" in page.inner_text("main")
@@ -409,6 +409,7 @@ def test_a_run_is_paused_and_resumed_and_its_next_agent_told_something(planned: 
         board, task = visitor.open("/p/0/auth"), visitor.open("/p/0/auth/task/US-003")
         run = planned.start("run", "auth")
         card(board, "working", "US-001")
+        task.click("text=What you can do")
         task.fill("#note", "Mind the umlauts.")
         task.get_by_role("button", name="Tell the next agent").click()
         task.wait_for_selector(".message.ok")

@@ -10,7 +10,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 
 from ralph.frozen import Frozen
 from ralph.report import summary, timeline
-from ralph.report.facts import AttemptHistory, TaskFacts
+from ralph.report.facts import AttemptHistory, PlanReport, TaskFacts
 from ralph.report.pictures import picture
 from ralph.views import words
 from ralph.web import actions, files, graph, render
@@ -121,7 +121,13 @@ class Pages:
         report = found.told.report
         index, other = _number(request.path.get("index", "")), _number(request.query.get("with", ""))
         shown = task_page(
-            found.reader.project.workspace, found.told.folder, facts, index, other, running=report.running
+            found.reader.project.workspace,
+            found.told.folder,
+            facts,
+            index,
+            other,
+            running=report.running,
+            is_shared=_is_shared(facts, report),
         )
         offered = actions.offered(facts.task, in_session=bool(found.told.folder.marked_by))
         return self._page(
@@ -226,6 +232,13 @@ class Pages:
 def _until(now: float, attempt: AttemptHistory, is_living: bool) -> AttemptHistory:
     """Return an attempt that is still at work as lasting until now."""
     return replace(attempt, end=max(now, attempt.end)) if is_living and not attempt.verdict else attempt
+
+
+def _is_shared(facts: TaskFacts, report: PlanReport) -> bool:
+    """Return whether the commit of a task has the work of other tasks too."""
+    commit = facts.task.result.commit if facts.task.result else ""
+    same = sum(bool(one.result and one.result.commit == commit) for one in report.plan)
+    return bool(facts.task.spec) or same > 1
 
 
 def _missing() -> Response:

@@ -7,7 +7,8 @@ import re
 from ralph.frozen import Frozen
 from ralph.git import read as git
 from ralph.plan.model import GateResult, PageResult, Task
-from ralph.report.facts import AttemptHistory, TaskFacts
+from ralph.report import changes
+from ralph.report.facts import AttemptHistory, Change, TaskFacts
 from ralph.views import words
 from ralph.views.spent import used
 from ralph.web import diff, files
@@ -74,11 +75,18 @@ class TaskPage(Frozen):
 
 
 def task_page(
-    workspace: Workspace, target: Target, facts: TaskFacts, index: int | None, other: int | None, *, running: str
+    workspace: Workspace,
+    target: Target,
+    facts: TaskFacts,
+    index: int | None,
+    other: int | None,
+    *,
+    running: str,
+    is_shared: bool = False,
 ) -> TaskPage:
     """Return the page; `index`: the attempt that is shown, or else the last; `other`: the one it is compared with.
 
-    `running`: the run that is at work; empty: none.
+    `running`: the run that is at work; empty: none. `is_shared`: its commit has the work of other tasks too.
     """
     rows = tuple(_row(index, attempt, is_living=attempt.run == running) for index, attempt in enumerate(facts.attempts))
     chosen = len(rows) - 1 if index is None or not 0 <= index < len(rows) else index
@@ -86,7 +94,12 @@ def task_page(
     detail = None
     if rows:
         against = facts.attempts[other] if other is not None and 0 <= other < len(rows) and other != chosen else None
-        detail = _detail(workspace, target, facts.attempts[chosen], rows[chosen], against)
+        tried = facts.attempts[chosen]
+        landed = None
+        if tried is next((one for one in reversed(facts.attempts) if one.verdict == "passed"), None):
+            own = (RALPH, *workspace.own_files)
+            landed = changes.of_task(target.repo, facts, is_shared=is_shared, own=own, tests=False)
+        detail = _detail(workspace, target, tried, rows[chosen], against, landed)
     return TaskPage(task=facts.task, rows=rows, gate_names=tuple(names), detail=detail)
 
 
@@ -108,10 +121,18 @@ def _row(index: int, attempt: AttemptHistory, *, is_living: bool) -> AttemptRow:
 
 
 def _detail(
-    workspace: Workspace, target: Target, attempt: AttemptHistory, row: AttemptRow, other: AttemptHistory | None
+    workspace: Workspace,
+    target: Target,
+    attempt: AttemptHistory,
+    row: AttemptRow,
+    other: AttemptHistory | None,
+    landed: Change | None,
 ) -> AttemptDetail:
+    """`landed`: what it put on the branch, without the work of others that it was verified with."""
     base, against = (other.commit, other.name) if other else (attempt.base, "its base")
-    paths = _changed(workspace, target, attempt, other) if other else ()
+    commit, paths = attempt.commit, _changed(workspace, target, attempt, other) if other else ()
+    if landed and not other:
+        base, commit = landed.base, landed.commit
     return AttemptDetail(
         row=row,
         calls=tuple(_call(workspace, attempt, index) for index in range(len(attempt.calls))),
@@ -120,9 +141,9 @@ def _detail(
         proof=_proof(attempt),
         concerns=attempt.concerns,
         undone=attempt.undone,
-        difference=difference(workspace, target, base, attempt.commit, paths),
+        difference=difference(workspace, target, base, commit, paths),
         against=against,
-        commit=attempt.commit[:10],
+        commit=commit[:10],
     )
 
 

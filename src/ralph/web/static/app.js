@@ -158,13 +158,27 @@
     text.focus();
   }
 
+  function unfold() {
+    const folded = $("#note")?.closest("details");
+    if (folded) folded.open = true;
+  }
+
+  // A form in which something is written stays as it is, whatever happens meanwhile.
+  function hold() {
+    const note = $("#note");
+    note?.closest("[data-key=act]")?.toggleAttribute("data-busy", Boolean(note.value));
+  }
+  document.addEventListener("input", (event) => { if (event.target.id === "note") hold(); });
+
   // What a person has typed stays; only the part that the comments wrote is written again.
   function gather() {
     const note = $("#note");
+    unfold();
     const own = note.value.endsWith(written) ? note.value.slice(0, note.value.length - written.length).trimEnd() : note.value;
     const told = [...comments].filter(([, text]) => text.trim()).map(([place, text]) => `${place}: ${text.trim()}`).join("; ");
     written = told && own ? ` ${told}` : told;
     note.value = (own + written).slice(0, note.maxLength);
+    hold();
   }
 
   document.addEventListener("submit", (event) => {
@@ -193,7 +207,7 @@
 
   const keys = {
     j: () => step(1), k: () => step(-1), h: () => aside(-1), l: () => aside(1), t: turn,
-    "/": () => $("#q")?.focus(), n: () => $("#note")?.focus(), "?": () => help.showModal(),
+    "/": () => $("#q")?.focus(), n: () => { unfold(); $("#note")?.focus(); }, "?": () => help.showModal(),
     u: () => { const links = $$("header.top .crumbs a"); const up = $("h1 .title") && links.at(-1) || $("header.top .logo"); up.click(); },
   };
 

@@ -35,7 +35,7 @@ const Morph = (() => {
     }
     while (at) {
       const next = at.nextSibling;
-      if (!isMine(at)) at.remove();
+      if (!isMine(at) && !(at.nodeType === 1 && at.hasAttribute("data-busy"))) at.remove();
       at = next;
     }
   }
@@ -45,7 +45,7 @@ const Morph = (() => {
       if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
       return;
     }
-    if (old.hasAttribute("data-keep") || old.isEqualNode(fresh)) return;
+    if (old.hasAttribute("data-keep") || old.hasAttribute("data-busy") || old.isEqualNode(fresh)) return;
     const down = old.tagName === "PRE" && old.scrollHeight - old.scrollTop - old.clientHeight < 8;
     attributes(old, fresh);
     children(old, fresh);
