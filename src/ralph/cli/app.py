@@ -58,9 +58,11 @@ MORE = {
     "config": "Show the configuration in force, and where each value comes from.",
     "schema": "Print the JSON Schema of a file.",
     "scripted": "A scripted agent, to try a configuration without a model.",
+    "notify": "Try the notifications: send a test message to each.",
     "install": "Install Ralph's commands and roles in another program: claude, copilot.",
     "uninstall": "Remove what `ralph install` wrote.",
-    "completion": "Print a completion script for your shell.",
+    "completion": "Print or install completion for your shell.",
+    "man": "Print or install the manual page.",
     "upgrade": "Show how to get a newer Ralph.",
     "help": "Show the help of a command.",
 }

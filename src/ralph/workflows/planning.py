@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ralph import prompts, safe_files
+from ralph import config_notify, prompts, safe_files
 from ralph.agent.call import check_installed
 from ralph.agent.costs import refuse_unknown_costs
 from ralph.checkout.open import CheckoutRequest
@@ -218,7 +218,7 @@ def planner(
     refuse_unknown_costs(config, config.budget)
     run_id = new_run_id()
     owner = lock.me(run_id, target)
-    secrets = Secrets.of(os.environ, workspace.root)
+    secrets = Secrets.of(os.environ, workspace.root, more=config_notify.secrets(config.notify, os.environ))
     with (
         secrets.in_errors(),
         lock.hold(workspace.lock, owner) as left_by,
