@@ -252,8 +252,9 @@ def test_r4_13_on_a_terminal_the_progress_line_lives(founded: Founded) -> None:
     os.close(ours)
 
     assert run.wait(20) == 0
-    assert "[░░░░░░░░░░] 0/2 One … agent ralph working" in shown.decode()
-    assert "[█████░░░░░] 1/2 Two … agent ralph working" in shown.decode()
+    drawn = shown.decode()
+    assert re.search(r"T-001  One +agent ralph working, \d s[^\n]*\n[^\n]* 0/2 · \d s", drawn)
+    assert re.search(r"T-002  Two +agent ralph working, \d s[^\n]*\n[^\n]* 1/2 · \d s", drawn)
 
 
 # What an agent says and writes is a claim
