@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
-from ralph import config_sandbox, validation
+from ralph import config_notify, config_sandbox, validation
 from ralph.slow_patterns import why_slow
 from ralph.workspace import RALPH, is_inside
 
@@ -35,6 +35,7 @@ def mistakes_in(document: validation.Json) -> Iterable[str]:
     yield from _roles(document)
     yield from _race(document)
     yield from config_sandbox.mistakes_in(document)
+    yield from config_notify.mistakes_in(document)
 
 
 def _no_gates(document: validation.Json) -> Iterable[str]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution
 
 PACKAGE = "ralph-run"
+UV_CACHE = re.compile(r"(archive|environments)-v\d+")
+"""Where uv keeps the environments that it makes for one call."""
+ENTRY, MAX_SCRIPT = b"ralph.cli.entry", 10_000  # what the script of each installer imports
 
 
 class InstallKind(Enum):
@@ -25,6 +28,7 @@ class InstallKind(Enum):
 
     PIPX = "installed with pipx"
     UV_TOOL = "installed with uv"
+    UVX = "run with uvx"  # the environment is in uv's cache, and nobody keeps it
     CLONE = "run from a clone"  # an editable installation: the code is that of the clone
     PIP = "installed with pip"
 
@@ -46,6 +50,8 @@ class Installation(Frozen):
                 return f"pipx inject {PACKAGE} {packages}"
             case InstallKind.UV_TOOL:
                 return f"uv tool install --with {packages} {shlex.quote(self.source or PACKAGE)}"
+            case InstallKind.UVX:
+                return f"uvx --with {packages} --from {shlex.quote(self.source or PACKAGE)} ralph"
             case InstallKind.CLONE:
                 return f"{self._pip} -e {shlex.quote(f'{self.source}[{name}]')}"
             case _:
@@ -61,6 +67,8 @@ class Installation(Frozen):
                 return (*pull, f"pipx install --force {source}") if self.source else (f"pipx upgrade {PACKAGE}",)
             case InstallKind.UV_TOOL:
                 return (*pull, f"uv tool upgrade --reinstall {PACKAGE}")
+            case InstallKind.UVX:
+                return (*pull, f"uvx --refresh --from {source} ralph")
             case InstallKind.CLONE:
                 return (*pull, f"{self._pip} -e {source}")
             case _:
@@ -88,10 +96,26 @@ def read(prefix: Path, python: str, metadata: Distribution | None, *, has_pip: b
         manner = InstallKind.PIPX
     elif (prefix / "uv-receipt.toml").is_file():
         manner = InstallKind.UV_TOOL
+    elif UV_CACHE.fullmatch(prefix.parent.name):
+        manner = InstallKind.UVX
     else:
         manner = InstallKind.CLONE if is_editable else InstallKind.PIP
     requirements = tuple(metadata.requires or ()) if metadata else ()
     return Installation(manner=manner, python=python, source=source, requirements=requirements, has_pip=has_pip)
+
+
+def is_ours(command: Path) -> bool:
+    """Whether a program on the PATH is a Ralph of ours, of this installation or another one."""
+    try:
+        with command.open("rb") as file:
+            return ENTRY in file.read(MAX_SCRIPT)
+    except OSError:
+        return False
+
+
+def scripts() -> str:
+    """The folder with the commands of this installation."""
+    return str(Path(sys.prefix) / "bin")
 
 
 def version_of(package: str) -> str:

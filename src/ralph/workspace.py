@@ -76,6 +76,11 @@ class Workspace(Frozen):
         return data_folder() / "held-out" / self._unique_name
 
     @property
+    def tokens(self) -> Path:
+        """What the buttons of notifications may do; likewise outside of the project."""
+        return data_folder() / "tokens" / f"{self._unique_name}.json"
+
+    @property
     def instructions(self) -> Path:
         """Where what a person asks of a run is on its way: also outside of the project."""
         return data_folder() / "instructions" / self._unique_name

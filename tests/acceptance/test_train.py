@@ -93,6 +93,35 @@ def test_each_story_is_proven_by_its_own_tests_and_not_by_those_ahead_of_it(proj
     assert [result["provenBy"] for result in results] == [["tests/1.sh"], ["tests/2.sh"]]
 
 
+MEETING = """cd $HOME/..; here=$OLDPWD; n=0
+case "$(cat $here/shared.txt)$(ls $here/2.txt 2>/dev/null)" in
+*third*) : > third ;;
+*2.txt) : > second; while [ ! -e third ] && [ $((n += 1)) -lt 100 ]; do sleep 0.05; done ;;
+*first*) while [ ! -e second ]; do sleep 0.02; done ;;
+esac"""
+"""The gates of the first end when those of the second run, which end when those of the third run."""
+
+
+def test_work_on_top_of_what_landed_does_not_conflict_with_it_on_a_train_that_is_older(project: Project) -> None:
+    project.write("shared.txt", "begin\n")
+    project.git("add", "shared.txt")
+    project.git("commit", "-qm", "Shared")
+    project.config(MEETING)
+    project.stories("One", "Two", {"title": "Three", "dependsOn": ["US-001"]})
+    project.script(
+        does("US-001", "shared.txt", "first\n"),
+        does("US-002", "2.txt"),
+        does("US-003", "shared.txt", "first and third\n"),
+        VERIFIED,
+    )
+
+    project.ralph("run", "auth", "--jobs", "3", "--no-baseline")
+
+    assert ("US-003", ["US-002"], False) in coupled(project), "the second was on the train when the first landed"
+    assert [story["attempts"] for story in project.plan_at("ralph/auth")["userStories"]] == [1, 1, 1]
+    assert project.landed("shared.txt") == "first and third"
+
+
 def test_verify_jobs_bounds_how_many_are_verified_at_once(project: Project) -> None:
     lock = "mkdir $HOME/../one && sleep 0.1 && rmdir $HOME/../one"
     project.config(lock, verify={"default": [lock], "jobs": 1})
@@ -117,6 +146,25 @@ def test_killed_with_three_on_the_train_the_next_run_lands_each_once(project: Pr
 
     stories = project.plan_at("ralph/auth")["userStories"]
     assert [(story["passes"], story["attempts"]) for story in stories] == [(True, 1)] * 3
+
+
+def test_what_was_on_the_train_at_a_kill_is_verified_at_the_same_time_when_the_run_resumes(project: Project) -> None:
+    count = "[ $(wc -l < $HOME/../gates) -ge 6 ]"
+    wait = f"n=0; while ! {count} && [ $((n += 1)) -lt 500 ]; do sleep 0.02; done; {count}"
+    project.config(f"echo x >> $HOME/../gates; {wait}")
+    project.stories("One", "Two", "Three")
+    project.script(does("US-001", "1.txt"), after_the_first(2), after_the_first(3), VERIFIED)
+    run = project.start("run", "auth", "--jobs", "3", "--no-baseline")
+    wait_for(lambda: (project.folder / "gates").exists() and gates_run(project) == 3)
+    run.send_signal(signal.SIGKILL)
+    run.communicate()
+    wait_for(lambda: not processes_in(project.folder))
+
+    done = project.ralph("run", "auth", "--jobs", "3", "--no-baseline")
+
+    stories = project.plan_at("ralph/auth")["userStories"]
+    assert [(story["passes"], story["attempts"], story["retries"]) for story in stories] == [(True, 1, 0)] * 3
+    assert "its gates run together with" in done.stdout
 
 
 def test_gates_see_what_a_formatting_hook_made_of_the_files_and_run_once(project: Project) -> None:

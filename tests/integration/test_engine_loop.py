@@ -209,6 +209,15 @@ def test_when_the_budget_is_used_up_what_runs_ends_and_nothing_more_begins(perso
     assert [made.task(name).state for name in turns] == [TaskState.PASSED, TaskState.PASSED, TaskState.PENDING]
 
 
+def test_attempts_beside_one_another_never_exceed_a_budget_of_attempts(person: Project) -> None:
+    turns = {f"US-00{number}": [writes(**{f"file{number}": "x"})] for number in range(1, 6)}
+    stories = ("One", "Two", "Three", "Four", "Five")
+    end, made = loop(person, turns, *stories, jobs=4, budget={"attempts": 3})
+
+    assert end == Finished(ending=Ending.BUDGET, reason="The budget of this run is used up: 3 of 3 attempts.")
+    assert len(started(made)) == 3
+
+
 def test_a_task_over_its_budget_is_left_and_the_others_go_on(person: Project) -> None:
     end, made = loop(
         person, {"US-001": [RED], "US-002": [writes(two="2")]}, "One", "Two", budget={"task": {"attempts": 2}}

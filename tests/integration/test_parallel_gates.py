@@ -336,3 +336,23 @@ def test_the_times_of_earlier_results_put_quick_gates_first(project: Project) ->
         *(("US-001", name) for name in ("b", "slow", "quick")),
         *(("US-002", name) for name in ("b", "quick", "slow")),
     ]
+
+
+def test_the_services_of_a_check_that_is_cancelled_end_with_it(person: Project) -> None:
+    listening = person.folder / "listening"
+    serve = f"echo $$ >> {listening}; echo serving; exec sleep {FOREVER}"
+    service = {"name": "dev", "start": serve, "ready": "log:serving", "readyTimeout": 10}
+    begun = person.folder / "begun"
+
+    async def body(made: Engine) -> None:
+        verifier, tip, task = made.run.verifier, await made.tip(), made.task()
+        check = asyncio.create_task(verifier.check(tip, (), "one", work=task.id, attempt=1, task=task, ui=1))
+        await until(begun.exists)
+        check.cancel()
+        await asyncio.gather(check, return_exceptions=True)
+        assert check.cancelled()
+        assert not any(map(alive, numbers(listening.read_text()))), "the next check may need the same port"
+
+    story = {"title": "Page", "tags": ["ui"]}
+    ui = [f"touch {begun}; sleep {FOREVER}"]
+    engine(person, body, stories=(story,), jobs=2, services=[service], verify={"default": ["true"], "ui": ui})

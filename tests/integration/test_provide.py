@@ -25,7 +25,7 @@ from ralph.provision.destination import Destination
 from ralph.provision.provide import ProvisionResult, forget, provide
 from ralph.provision.restore import restore
 from tests.conftest import Project, wait_for
-from tests.integration.conftest import FOREVER
+from tests.integration.conftest import FOREVER, until
 
 HATCH = """
 [build-system]
@@ -638,6 +638,33 @@ def test_whatever_a_gate_did_to_a_copied_folder_is_undone_file_by_file(ground: G
     (env / "bin/tool").write_text("again\n")
     assert ground.restore() == (".venv/bin/tool",)
     assert contents(env) == before
+
+
+def test_a_repair_that_is_cancelled_has_ended_before_the_copy_is_used_again(ground: Ground) -> None:
+    ground.check_out()
+    folder, there = ground.source / "node_modules/many", ground.top / "node_modules/many"
+    folder.mkdir(parents=True)
+    names = [f"{number:04}.js" for number in range(3000)]
+    for name in names:
+        (folder / name).write_text("right")
+    ground.provide()
+    for name in names:
+        (there / name).write_text("damaged")
+
+    def whole(names: list[str] = names) -> int:
+        return sum((there / name).is_file() and "right" in (there / name).read_text() for name in names)
+
+    async def cancelled() -> int:
+        repair = asyncio.create_task(restore(ground.copy()))
+        await until(lambda: whole(names[:1]))
+        repair.cancel()
+        await asyncio.gather(repair, return_exceptions=True)
+        assert repair.cancelled()
+        at_its_end = whole()
+        await asyncio.get_running_loop().shutdown_default_executor()
+        return whole() - at_its_end
+
+    assert asyncio.run(cancelled()) == 0, "nothing writes into the copy after that"
 
 
 def test_compiled_files_are_removed_without_a_word(ground: Ground) -> None:

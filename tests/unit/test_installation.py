@@ -46,6 +46,13 @@ def test_uv_tool(tmp_path: Path) -> None:
     assert found.upgrade() == ("uv tool upgrade --reinstall ralph-run",)
 
 
+def test_uvx_keeps_nothing_so_the_next_call_brings_the_newest(tmp_path: Path) -> None:
+    found = installed(tmp_path / "archive-v0/8wXg9xjkHLeOX2DL", FOLDER)
+    assert found.manner is InstallKind.UVX
+    assert found.extra("browser") == "uvx --with 'playwright>=1.49' --from '/home/me/my ralph' ralph"
+    assert found.upgrade()[-1] == "uvx --refresh --from '/home/me/my ralph' ralph"
+
+
 def test_a_clone(tmp_path: Path) -> None:
     found = installed(tmp_path, CLONE)
     assert found.manner is InstallKind.CLONE

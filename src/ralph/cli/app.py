@@ -56,11 +56,14 @@ MORE = {
     "attest": "Show or verify the receipts of commits, in any clone.",
     "agents": "List the agents that Ralph knows, and which are installed.",
     "validate": "Check the configurations, the plans and the prompts.",
+    "config": "Show the configuration in force, and where each value comes from.",
     "schema": "Print the JSON Schema of a file.",
     "scripted": "A scripted agent, to try a configuration without a model.",
+    "notify": "Try the notifications: send a test message to each.",
     "install": "Install Ralph's commands and roles in another program: claude, copilot.",
     "uninstall": "Remove what `ralph install` wrote.",
-    "completion": "Print a completion script for your shell.",
+    "completion": "Print or install completion for your shell.",
+    "man": "Print or install the manual page.",
     "upgrade": "Show how to get a newer Ralph.",
     "help": "Show the help of a command.",
 }
@@ -104,7 +107,7 @@ class Commands(click.Group):
 @click.command(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="First time? Try `ralph demo`. Then, in your own project: `ralph init --provider claude`.",
+    epilog="First time? Try `ralph demo`. Then, in your own project: `ralph init`.",
 )
 @click.version_option(__version__, "-V", "--version", message="ralph %(version)s")
 @click.option("-C", "folder", type=click.Path(exists=True, file_okay=False), help="Run as if started in this folder.")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import click
 
-from ralph import __version__
+from ralph import __version__, installation
 from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.call import check_installed
@@ -22,6 +22,7 @@ from ralph.agent.dialects import dialect_of, known
 from ralph.agent.isolated import opened
 from ralph.agent.probe.remembered import is_probed
 from ralph.cli.checks import show
+from ralph.cli.entry import OTHER_NAME
 from ralph.cli.probing import ProbeCheck, probed
 from ralph.cli.trusting import approval_check, load_trusted, trust_option
 from ralph.config import ROLES, Config, Provider
@@ -85,6 +86,7 @@ def _probe(tell: Callable[[Check], object]) -> list[Check]:
 
 def examine(*, probe: bool = False) -> Iterator[Check]:
     yield Check("good", f"Ralph {__version__}, Python {sys.version.split()[0]}")
+    yield from _other_ralph()
     yield _git()
     try:
         workspace = workspaces.find(Path.cwd())
@@ -108,11 +110,23 @@ def examine(*, probe: bool = False) -> Iterator[Check]:
     yield from _gates(config)
     yield from _browser(config)
     yield _sandbox(workspace, config)
+    yield from _notify(workspace, config)
     for target in targets:
         yield from workflow_of(target).entry.examine(workspace, config, target)
     owner = lock.holder(workspace.lock)
     if owner:
         yield Check("note", f"a run is active: {owner.run} (process {owner.pid})")
+
+
+def _other_ralph() -> Iterator[Check]:
+    """Says if the command `ralph` is not this program: another package on PyPI installs one too."""
+    found = shutil.which("ralph")
+    if found and not installation.is_ours(Path(found)):
+        yield Check(
+            "note",
+            f"the command `ralph` on your PATH is another program: {found}",
+            f"Call `{OTHER_NAME}`, which is this one, or put {installation.scripts()} first in PATH.",
+        )
 
 
 def _git() -> Check:
@@ -140,7 +154,9 @@ def _repository(root: Path) -> Iterator[Check]:
     else:
         yield Check("good", f"commits as {out.decode(errors='replace').rpartition('>')[0]}>")
     changed = [
-        line for line in git_read.show(root, "status", "--porcelain", "--untracked-files=no").splitlines() if line
+        line
+        for line in git_read.show(root, "status", "--porcelain", "--untracked-files=no", "--", ".").splitlines()
+        if line
     ]
     if changed:
         yield Check(
@@ -211,6 +227,20 @@ def _sandbox(workspace: Workspace, config: Config) -> Check:
         return Check("note", "the sandbox is switched off: agents and gates can do what you can")
     why = "".join(f"\n    {one.name}: {problem(one)}" for one in BACKENDS)
     return Check("note", f"no sandbox works here: agents and gates can do what you can{why}", f"{INSTALL}.")
+
+
+def _notify(workspace: Workspace, config: Config) -> Iterator[Check]:
+    """Says how each notification would be sent; `ralph notify test` sends one."""
+    if not config.notify:
+        return
+    from ralph.notify.channels import NoDesktopError, channels
+
+    for channel in channels(config.notify, workspace):
+        try:
+            yield Check("good", f"notify {channel.name}: {channel.check()}")
+        except RalphError as error:
+            state = "note" if isinstance(error, NoDesktopError) else "bad"
+            yield Check(state, f"notify {channel.name}: {error.what}", error.remedy)
 
 
 def _gates(config: Config) -> Iterator[Check]:

@@ -7,6 +7,9 @@ import sys
 from ralph import __version__
 from ralph.errors import EXIT_ERROR, EXIT_INTERRUPTED, RalphError
 
+OTHER_NAME = "ralph-run"
+"""The second command, for people who have another program called `ralph`."""
+
 
 def main() -> None:
     if sys.argv[1:] == ["--version"]:  # before any other import: people's shell prompts call this often
@@ -28,7 +31,7 @@ def _run() -> int:
         from ralph.cli.app import app
 
         try:
-            result = app(prog_name="ralph", standalone_mode=False)
+            result = app(prog_name=_called(), standalone_mode=False)
         except click.exceptions.Abort:
             raise KeyboardInterrupt from None
         except click.ClickException as error:
@@ -61,6 +64,11 @@ def _run() -> int:
         )
         return EXIT_ERROR
     return result if isinstance(result, int) else 0
+
+
+def _called() -> str:
+    """Return the name by which the person called Ralph; shell completion asks for it too."""
+    return OTHER_NAME if sys.argv[0].rpartition("/")[2] == OTHER_NAME else "ralph"
 
 
 def _played(args: list[str]) -> int | None:

@@ -24,8 +24,9 @@ def proposed(root: Path, commands: Sequence[str]) -> tuple[str, ...]:
         return ()
     listed = git_read.show(root, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     paths = listed.split("\0") if listed else (path.name for path in root.iterdir())
-    there = [path for path in paths if path and safe_files.is_file(root / path)]
-    return gate_files(Tree(lambda path: safe_files.read(root / path, MAX_SIZE), lambda: there), commands)
+    there = [path for path in paths if path]
+    found = gate_files(Tree(lambda path: safe_files.read(root / path, MAX_SIZE), lambda: there), commands)
+    return tuple(path for path in found if safe_files.is_file(root / path))
 
 
 def chosen(files: Sequence[str], wanted: bool | None, *, can_write: bool = True) -> tuple[str, ...]:

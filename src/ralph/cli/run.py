@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from ralph import config as configuration
 from ralph import workspace as workspaces
 from ralph.agent.isolated import opened
 from ralph.cli.checks import show
@@ -38,6 +39,7 @@ Examples:
   ralph run specs --jobs 2     the tasks of your specs, two specs in parallel, one commit for each
   ralph run                    the plan of a project that has only one, or the one made from requirements
   ralph run auth --race claude,codex   both attempt each task; the first whose work passes wins
+  ralph run auth --dry-run     the order, waves, prompts, gates, agents and an estimate; calls nothing
   ralph run auth --once        one attempt, to try a configuration
   ralph run --config quick     requirements, with the steps of .ralph/configs/quick.json
   ralph run auth --json        events as JSON Lines on standard output
@@ -51,18 +53,35 @@ Ctrl-C stops cleanly. Run the same command again to resume, also after a crash.
 @click.command(name="run", epilog=EXAMPLES)
 @click.argument("target", metavar="[NAME]", required=False, shell_complete=targets)
 @click.option("--config", "config_name", shell_complete=configs, help="The step configuration (requirements only).")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; call nothing and change nothing.")
+@click.option("--prompts", "with_prompts", is_flag=True, help="With --dry-run: print the prompts.")
 @click.option("--worktree", is_flag=True, hidden=True)  # every run now has its own working copies
 @running_options()
-def command(target: str | None, config_name: str | None, worktree: bool, flags: RunFlags) -> int:
+def command(
+    target: str | None, config_name: str | None, dry_run: bool, with_prompts: bool, worktree: bool, flags: RunFlags
+) -> int:
     """Work through the plan NAME, one fresh agent for each task, until every task is verified. NAME is a feature,
     a session, `request`, `requirements` or `specs`. With one plan in the project, no NAME is needed."""
     workspace = workspaces.find(Path.cwd())
+    if dry_run:
+        return _preview(workspace, target, flags, config_name or "", with_texts=with_prompts)
+    if with_prompts:
+        raise RalphError("--prompts needs --dry-run.", remedy="See `ralph run --help`.")
     restore_after_kill(workspace)
     config = load_trusted(workspace)
     with one_moment():
         found = only_target(workspace) if target is None else find(workspace, target)
         prepared = prepare(workspace, config, found, flags, config_name=config_name or "")
     return exit_code(run_request(workspace, *prepared, flags.watching))
+
+
+@one_moment()
+def _preview(workspace: Workspace, name: str | None, flags: RunFlags, config_name: str, *, with_texts: bool) -> int:
+    from ralph.cli.dry_run import preview  # a run does not need it
+
+    config = configuration.load(workspace.root)
+    target = only_target(workspace) if name is None else find(workspace, name)
+    return preview(workspace, config, target, flags, config_name=config_name, with_texts=with_texts)
 
 
 def run_target(workspace: Workspace, config: Config, target: Target, flags: RunFlags) -> RunEnded:

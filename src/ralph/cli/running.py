@@ -7,6 +7,7 @@ from pathlib import Path
 
 from ralph.checkout.open import CheckoutRequest
 from ralph.cli import ci_summary
+from ralph.cli.notifying import notifying
 from ralph.config import Config
 from ralph.engine.lifecycle import CURRENT_BRANCH, Options, run_plan
 from ralph.engine.ticking import ticking
@@ -64,9 +65,12 @@ def run_request(
     listener: Listener = _ignore if silent else print_json if watching.as_json else view
 
     async def watched() -> RunEnded:
-        async with ticking(None if watching.as_json or silent else view.tick):
+        async with (
+            ticking(None if watching.as_json or silent else view.tick),
+            notifying(workspace, config.notify, request.checkout.target) as heard,
+        ):
             return await run_plan(
-                workspace, config, request.checkout, request.open, options, listener, *request.listeners
+                workspace, config, request.checkout, request.open, options, listener, *request.listeners, *heard
             )
 
     ended = asyncio.run(watched())

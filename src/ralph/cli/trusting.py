@@ -13,6 +13,7 @@ import click
 
 from ralph import config as configuration
 from ralph.config import Config
+from ralph.config_notify import without_addresses
 from ralph.errors import RalphError
 from ralph.stores import last_run, lock
 from ralph.text import one_line, plain
@@ -95,7 +96,7 @@ def listed(named: Iterable[NamedProgram]) -> list[str]:
 
 def differences(approval: Approval, files: dict[str, bytes]) -> list[str]:
     """Return what has changed since the approval as lines for a person."""
-    return [_shown(line) for line in approval.difference(files)]
+    return [_shown(without_addresses(line)) for line in approval.difference(files)]
 
 
 def _trusted(_: click.Context, __: click.Parameter, given: bool) -> None:

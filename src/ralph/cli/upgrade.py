@@ -16,6 +16,5 @@ def command() -> int:
     found = installation.this()
     say(f"This is Ralph {__version__}, {found.manner.value}, running on {sys.executable}.")
     say("To upgrade it:")
-    for line in found.upgrade():
-        say(f"  {line}")
+    say(f"  {' && '.join(found.upgrade())}")
     return 0

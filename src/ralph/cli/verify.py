@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from ralph import safe_files
+from ralph import config_notify, safe_files
 from ralph import workspace as workspaces
 from ralph.agent.state import every_state
 from ralph.cli.complete import targets, tasks
@@ -143,7 +143,7 @@ async def _check(
     as_json: bool,
 ) -> SuiteResult:
     run_id, view, interrupt = new_run_id(), TerminalView(as_json=as_json), Interrupt()
-    secrets = Secrets.of(os.environ, workspace.root, folder)
+    secrets = Secrets.of(os.environ, workspace.root, folder, more=config_notify.secrets(config.notify, os.environ))
     workspace.keep_out_of_git()
     logs = workspace.logs / f"{run_id}-verify"
     safe_files.make_folder(logs)

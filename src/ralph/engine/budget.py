@@ -102,6 +102,12 @@ class Spending:
         spent = AmountSpent(usage=sum((usage for (work, _), usage in running if work == task), Usage()))
         return used_up(self.budget.task, self._known.tasks.get(task, AmountSpent()) + spent, task)
 
+    def has_room_beside(self, running: int) -> bool:
+        """Return whether an attempt would be left if all that is running used one."""
+        made = ((self.budget.attempts, self.attempts), (self.budget.target.attempts, self._known.total.attempts))
+        begun = max(running, len(self._begun))
+        return all(limit is None or limit - used > begun for limit, used in made)
+
     def attempts_left(self, task: str) -> int | None:
         """Return how many more attempts at a task may begin; None: any number."""
         known = self._known.tasks.get(task, AmountSpent()).attempts

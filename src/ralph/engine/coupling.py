@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,7 +32,7 @@ def train_to(run: Run, line: str) -> Train:
         return await branch.tip(line)
 
     places = run.config.verify.jobs or run.jobs
-    return Train(tip=tip, couple=partial(couple, run, branch), places=places, coupled=coupled)
+    return Train(tip=tip, couple=partial(couple, run, branch, tip), places=places, coupled=coupled)
 
 
 def count_conflict(run: Run, work: Work) -> bool:
@@ -40,12 +41,17 @@ def count_conflict(run: Run, work: Work) -> bool:
     return run.conflicts[work.id] > MAX_CONFLICTS
 
 
-async def couple(run: Run, branch: TargetBranch, car: Car, onto: str) -> Coupling:
+async def couple(run: Run, branch: TargetBranch, tip: Callable[[], Awaitable[str]], car: Car, onto: str) -> Coupling:
     """Return a car's work on top of a commit; its own commit, if nothing but state has changed since it began."""
     repo = branch.repo
     if car.base == onto:
         return Coupling(commit=car.commit, base=car.base)
     fork = await repo.merge_base(car.base, onto)
+    if fork != car.base:
+        # some of what is ahead has landed since it was coupled, as other commits, on which this attempt began
+        landed = await tip()
+        onto = repo.write_commit(await repo.tree_of(onto), (onto, landed), "What lands before, and has landed")
+        fork = await repo.merge_base(car.base, onto)
     if await same_code(run, branch, await repo.tree_of(fork), await repo.tree_of(onto)):
         return Coupling(commit=car.commit, base=car.base)
     tree, conflicts = await merged(run, branch, car, onto)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ralph import __version__
+from ralph import __version__, config_notify
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.open import CheckoutRequest, OpenCheckout, fast_forward, open_checkout
 from ralph.config import IN_PLACE, Budget, Config
@@ -76,7 +76,8 @@ async def run_plan(
     run_id, interrupt = new_run_id(), Interrupt()
     workspace.keep_out_of_git()
     owner = lock.me(run_id, wanted.target)
-    secrets = Secrets.of(os.environ, workspace.root, workspace.root / wanted.folder)
+    addresses = config_notify.secrets(config.notify, os.environ)
+    secrets = Secrets.of(os.environ, workspace.root, workspace.root / wanted.folder, more=addresses)
     with (
         guarding(run_id),
         secrets.in_errors(),

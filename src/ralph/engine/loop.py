@@ -42,12 +42,12 @@ async def work_through(run: Run, slots: WorktreePool, *, once: bool = False, abr
             crew = _RunningAttempts(run, slots, max_running=1 if once else run.jobs)
             return await _work(crew, group, once=once, abrupt=abrupt)
     except BaseExceptionGroup as several:
-        raise _first(several) from None
+        raise first_of(several) from None
 
 
-def _first(error: BaseException) -> BaseException:
+def first_of(error: BaseException) -> BaseException:
     """Return the first exception; it caused the others to be cancelled."""
-    return _first(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
+    return first_of(error.exceptions[0]) if isinstance(error, BaseExceptionGroup) else error
 
 
 async def _work(crew: _RunningAttempts, group: asyncio.TaskGroup, *, once: bool, abrupt: bool) -> Finished:
@@ -90,12 +90,17 @@ class _RunningAttempts:
                 return None
             if not isinstance(following, Work):
                 return self._only(too_dear)
-            if self.running and (following.alone or len(self.running) >= self.max_running):
+            if self.running and (following.alone or not self.has_place()):
                 return None
             attempts = self._attempts(following, steering.begin(following))
             self.running[group.create_task(attempts)] = following.id
             if following.alone:
                 return None
+
+    def has_place(self) -> bool:
+        """Return whether more work can begin beside what is running, and none that the budget may not allow."""
+        running = len(self.running)
+        return running < self.max_running and self.run.spending.has_room_beside(running)
 
     def halt(self, abrupt: bool) -> Finished | None:
         """Return why no more work starts, if the plan has halted."""

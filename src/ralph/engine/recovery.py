@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from ralph.agent.call import learnings_in
 from ralph.checkout.branch import TargetBranch
 from ralph.checkout.commit_message import TRAILER
-from ralph.engine.loop import attempt, close, winner_of
+from ralph.engine.loop import attempt, close, first_of, winner_of
 from ralph.engine.pending import drop_reopened
 from ralph.engine.run import Doubt, Run
 from ralph.engine.settle import is_settled, name_commit, open_spec_of, reopen_review
@@ -32,13 +33,27 @@ MAX_NAMED = 5
 
 
 async def recover(run: Run, slots: WorktreePool) -> Outcome | None:
-    """Finish the attempts that were running at the kill; return the outcome of the last one that could be finished."""
-    last = None
+    """Finish the attempts that were running at the kill, at the same time; return an outcome that is final, if any is.
+
+    The attempts of a race are finished one after the other.
+    """
+    by_work: dict[str, list[Record]] = {}
     for record in await _in_order(run, records.load(run.workspace.records, run.plan.target)):
-        outcome = await _recover(run, slots, record)
-        if outcome and (last is None or outcome.verdict is not Verdict.INTERRUPTED):
-            last = outcome
-    return last
+        by_work.setdefault(record.work, []).append(record)
+    places = asyncio.Semaphore(run.jobs)
+
+    async def finish(attempts: list[Record]) -> list[Outcome | None]:
+        async with places:
+            return [await _recover(run, slots, record) for record in attempts]
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(finish(attempts)) for attempts in by_work.values()]
+    except BaseExceptionGroup as several:
+        raise first_of(several) from None
+    outcomes = [outcome for task in tasks for outcome in task.result() if outcome]
+    final = [outcome for outcome in outcomes if outcome.verdict is not Verdict.INTERRUPTED]
+    return next(reversed(final or outcomes), None)
 
 
 async def _in_order(run: Run, found: list[Record]) -> list[Record]:

@@ -66,7 +66,7 @@ class Train:
     tip: Callable[[], Awaitable[str]]
     couple: Callable[[Car, str], Awaitable[Coupling]]  # a car's work on top of a commit
     places: int = 1  # how many cars are verified at once
-    coupled: Callable[[Car], object] = lambda _: None  # told of each car that is coupled with others, or again
+    coupled: Callable[[Car], object] = lambda _: None  # told of each car whose gates run with others, or again
     cars: list[Car] = field(default_factory=list)
     _waiting: list[Car] = field(default_factory=list)
     _change: asyncio.Event = field(default_factory=asyncio.Event)
@@ -92,7 +92,10 @@ class Train:
                     continue
                 self._judge(car, result)
             if await self._is_certain(car, coupling):
-                return Arrival(coupling=coupling, result=result)
+                arrival = Arrival(coupling=coupling, result=result)
+                if not arrival.is_green:
+                    self.leave(car)  # what its attempt still does needs no place
+                return arrival
 
     async def arrive(self, car: Car, commit: str, check: Check) -> Arrival:
         """Verify, and wait until everything ahead has landed: what is green then can land at once."""
@@ -156,7 +159,7 @@ class Train:
             return
         one.coupling, one.ahead, one.is_out = coupling, tuple(ahead), bool(coupling.conflict)
         one.couplings += 1
-        if one.couplings > 1 or any(not other.has_landed for other in ahead):
+        if not coupling.conflict and (one.couplings > 1 or any(not other.has_landed for other in ahead)):
             self.coupled(one)
 
     async def _while_coupled(

@@ -15,6 +15,7 @@ from itertools import count as counting
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ralph import safe_files
 from ralph.checkout.working_copy import WorkingCopy
 from ralph.checkout.worktrees import note_use
 from ralph.config import IN_PLACE
@@ -25,6 +26,7 @@ from ralph.engine.ui_pages import ui_work
 from ralph.git.parse import literal
 from ralph.journal.events import Confided, GateEnded, GateRepeated, GateStarted, Noted, ServiceStarted
 from ralph.plan.model import Gate, GateResult, Task
+from ralph.process.spawn import to_the_end
 from ralph.stores import records
 from ralph.verify.gates import GateRun, called, describe, gate_environment, run_all
 from ralph.verify.held_out import LaidFiles
@@ -145,11 +147,9 @@ class Verifier:
             made = ui_work(self.run, where.services, task, work, ui) if ui >= 0 else None
             if made is None:
                 return await watch.judge(await check(gates, gate_run))
-            async with self._services:
+            async with self._services_of(where):
                 checked = await check(gates, gate_run, made)
-                if self.run.is_parallel:
-                    await where.services.end_all()
-                return await watch.judge(checked)
+            return await watch.judge(checked)
 
     async def quietly(
         self, commit: str, gates: tuple[Gate, ...], label: str, *, until_red: bool = False
@@ -165,11 +165,21 @@ class Verifier:
 
     async def screenshots(self, commit: str, task: Task | None, work: str) -> None:
         """Open the pages of UI work at a commit, for screenshots only."""
-        async with self.clean_copy(commit) as clean, self._services:
+        async with self.clean_copy(commit) as clean, self._services_of(clean):
             made = ui_work(self.run, clean.services, task, work, 0)
             if made and made.visit:
                 await clean.services.prepare()
                 await visit_pages(made.visit, clean.services.url)
+
+    @asynccontextmanager
+    async def _services_of(self, where: GateEnvironment) -> AsyncIterator[None]:
+        """Let only one copy's services be up at a time; they end also if the work drops off the train meanwhile."""
+        async with self._services:
+            try:
+                yield
+            finally:
+                if self.run.is_parallel:
+                    await to_the_end(where.services.end_all())
 
     def _in_clean_copy(
         self, gate_run: GateRun, where: GateEnvironment, watch: ProtectedFilesWatch, commit: str
@@ -177,11 +187,17 @@ class Verifier:
         return replace(
             gate_run,
             fresh=watch.fresh,
-            renew=partial(watch.renew, self.run),
+            renew=partial(self._renew, where, watch),
             beside=partial(self._beside, commit, gate_run.label, watch),
             lay=self._layer(where, watch),
             seconds=partial(gate_seconds, self.run),
         )
+
+    async def _renew(self, where: GateEnvironment, watch: ProtectedFilesWatch) -> None:
+        """Make everything as it was before the first gate; what a red gate left in its TMPDIR makes no other green."""
+        await watch.renew(self.run)
+        for path in Path(where.variables["TMPDIR"]).iterdir():
+            safe_files.remove_all(path)
 
     @asynccontextmanager
     async def _beside(self, commit: str, label: str, watch: ProtectedFilesWatch) -> AsyncIterator[GateRun]:

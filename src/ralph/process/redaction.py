@@ -58,9 +58,9 @@ class Secrets:
         self._firsts = frozenset(head[:1] for head in self._by_head)
 
     @classmethod
-    def of(cls, environment: Mapping[str, str], *folders: Path) -> Secrets:
-        """Return the secrets of an environment and of the `.env` files in some folders."""
-        found: dict[str, str] = {}
+    def of(cls, environment: Mapping[str, str], *folders: Path, more: Mapping[str, str] | None = None) -> Secrets:
+        """Return the secrets of an environment and of the `.env` files in some folders, and those that are known."""
+        found = dict(more or {})
         for folder in folders:
             found |= secrets_of_project(folder)
         return cls(found | secrets_in(environment))

@@ -77,7 +77,7 @@ class ProgramOutput(Frozen):
         return self.code < 0 or self.code > SHELLS_SIGNALS
 
 
-async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
+async def to_the_end(work: Coroutine[Any, Any, T]) -> T:
     """Finish `work` even if this task is cancelled, then raise the cancellation."""
     task = asyncio.ensure_future(work)
     stopped: asyncio.CancelledError | None = None
@@ -86,9 +86,15 @@ async def to_the_end(work: Coroutine[Any, Any, None]) -> None:
             await asyncio.shield(task)
         except asyncio.CancelledError as error:
             stopped = error
-    task.result()
+    result = task.result()
     if stopped:
         raise stopped
+    return result
+
+
+async def in_thread(work: Callable[..., T], *args: object) -> T:
+    """Run what writes files in a thread; nothing can end it, so a cancellation waits for its end."""
+    return await to_the_end(asyncio.to_thread(work, *args))
 
 
 async def finished(work: Coroutine[Any, Any, T]) -> T:

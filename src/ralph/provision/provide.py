@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import glob
 import os
 import time
@@ -14,6 +13,7 @@ from ralph import safe_files
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
+from ralph.process.spawn import in_thread
 from ralph.provision import commands, discover, python_env, stamp
 from ralph.provision.destination import Destination, is_own
 from ralph.provision.discover import Dependency
@@ -55,7 +55,7 @@ async def provide(copy: Destination, known: Dependency | None = None) -> Provisi
     new = old.model_copy(update={"found": found.paths, "watched": found.watched, "seen": found.seen, "items": items})
     new = await _set_up(copy, old, new, notes)
     if new != old:
-        await asyncio.to_thread(_note, copy, old, new)
+        await in_thread(_note, copy, old, new)
     return ProvisionResult(paths=_paths(new), variables=_variables(copy, new), notes=tuple(notes), found=found)
 
 

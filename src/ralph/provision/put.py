@@ -12,6 +12,7 @@ from ralph import safe_files
 from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
 from ralph.process.spawn import ExitKind as Exit
+from ralph.process.spawn import in_thread
 from ralph.provision import commands, stamp
 from ralph.provision.destination import Destination
 from ralph.provision.discover import is_built
@@ -74,7 +75,7 @@ async def _copied(copy: Destination, path: str) -> None:
     source, new = copy.source / path, _fresh(copy, "new")
     if source.is_dir():
         await commands.clone(copy, source, new)
-        await asyncio.to_thread(relocate, new, Relocation(copy.source, copy.top))
+        await in_thread(relocate, new, Relocation(copy.source, copy.top))
     else:
         shutil.copy2(source, new)
     _swap(copy, path, new)

@@ -12,6 +12,7 @@ from pathlib import Path
 from ralph import safe_files
 from ralph.frozen import Frozen
 from ralph.git.files import is_behind_link
+from ralph.process.spawn import in_thread
 from ralph.provision import stamp
 from ralph.provision.destination import Destination
 from ralph.provision.discover import SCRATCH
@@ -45,12 +46,12 @@ async def _restore(copy: Destination, noted: Stamp, manifests: dict[str, Manifes
         known = manifests.setdefault(path, {})
         changes = await asyncio.to_thread(_compare, copy, path, known)
         changed += [f"{path}/{name}".rstrip("/") for name in {*changes.added, *changes.lost} if not _is_cache(name)]
-        if changes and not await asyncio.to_thread(_repaired, copy, noted, path, known, changes):
+        if changes and not await in_thread(_repaired, copy, noted, path, known, changes):
             again.append(path)
         known.update(changes.seen)
         noted_anew = noted_anew or bool(changes.lost or changes.seen)
     if noted_anew:
-        await asyncio.to_thread(_note, copy, noted, manifests)
+        await in_thread(_note, copy, noted, manifests)
     if again:
         await _provide_again(copy, again)
     return tuple(sorted(changed))
@@ -133,5 +134,5 @@ def _note(copy: Destination, noted: Stamp, manifests: dict[str, Manifest]) -> No
 async def _provide_again(copy: Destination, paths: list[str]) -> None:
     """Remove what cannot be repaired and provide it again."""
     for path in paths:
-        await asyncio.to_thread(take_out, copy, path)
+        await in_thread(take_out, copy, path)
     await provide(copy)

@@ -13,6 +13,7 @@ from ralph.journal.encode import encode
 from ralph.journal.events import AttemptEnded
 from ralph.journal.reader import bounded_lines
 from ralph.plan.budget import AmountSpent
+from ralph.plan.work import Verdict, WorkKind
 
 NAME = "spending.jsonl"
 APPENDING = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -53,8 +54,24 @@ def of_target(folder: Path, target: str) -> TargetSpending:
     return found
 
 
+def of_passed_tasks(folder: Path) -> tuple[AmountSpent, ...]:
+    """Return what each task of the project that has passed took, over all plans and attempts."""
+    found: dict[tuple[str, str], AmountSpent] = {}
+    passed: set[tuple[str, str]] = set()
+    for target, event in _entries(folder / NAME, b""):
+        if event.kind is WorkKind.TASK:
+            task = (target, event.work)
+            spent = AmountSpent(usage=event.usage, attempts=int(event.counts), seconds=event.seconds)
+            found[task] = found.get(task, AmountSpent()) + spent
+            passed |= {task} if event.verdict is Verdict.PASSED else set()
+    return tuple(found[task] for task in found if task in passed)
+
+
 def _attempts(path: Path, target: str) -> Iterator[AttemptEnded]:
-    named = target.encode()
+    return (event for name, event in _entries(path, target.encode()) if name == target)
+
+
+def _entries(path: Path, named: bytes) -> Iterator[tuple[str, AttemptEnded]]:
     try:
         file = safe_files.open_old(path)
     except OSError:
@@ -62,5 +79,5 @@ def _attempts(path: Path, target: str) -> Iterator[AttemptEnded]:
     with file:
         for line in bounded_lines(file):
             entry = decode(line) if named in line else None
-            if entry and entry.target == target and isinstance(entry.event, AttemptEnded):
-                yield entry.event
+            if entry and isinstance(entry.event, AttemptEnded):
+                yield entry.target, entry.event

@@ -151,8 +151,9 @@ def _state_file(path: Name, state: Name | None) -> Name:
         return state
     import hashlib
 
+    of_project = os.path.join(os.environ.get("RALPH_ROOT") or ".", path)  # one count for all working copies
     with open(path, "rb") as file:
-        name = hashlib.sha256(os.fsencode(os.path.realpath(path)) + file.read()).hexdigest()[:24]
+        name = hashlib.sha256(os.fsencode(os.path.realpath(of_project)) + file.read()).hexdigest()[:24]
     caches = os.environ.get("XDG_CACHE_HOME", "")
     caches = caches if os.path.isabs(caches) else os.path.expanduser("~/.cache")
     return f"{caches}/ralph/scripted/{name}"  # each call has a TMPDIR of its own

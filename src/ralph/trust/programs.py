@@ -36,6 +36,7 @@ class Kind(Enum):
     SET_UP = "set-up"
     STEP = "step"
     BROWSER = "browser"
+    NOTIFIER = "notifier"
 
 
 CHECKS = frozenset({Kind.GATE, Kind.SERVICE, Kind.BROWSER})
@@ -58,6 +59,7 @@ def programs(root: Path, config: Config) -> tuple[NamedProgram, ...]:
         Kind.SET_UP: config.worktrees.setup,
         Kind.STEP: (text for step in _steps(root) if isinstance(text := step.get("command"), str)),
         Kind.BROWSER: filter(None, (config.browser.executable_path,)),
+        Kind.NOTIFIER: (one.name for one in config.notify),
     }
     found = (NamedProgram(kind=kind, command=command) for kind, listed in commands.items() for command in listed)
     return tuple(dict.fromkeys(found))

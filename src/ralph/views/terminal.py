@@ -269,7 +269,7 @@ class TerminalView:
             case Verdict.BLOCKED:
                 self._line(f"  ✗ {event.work} cannot continue: {reason}", fg="red", bold=True)
             case Verdict.CONFLICTED:
-                self._line(f"  ↺ {event.work} must be redone: {reason}", fg="yellow", bold=True)
+                self._line(f"  ↺ {event.work} must be redone: {reason.removesuffix(':')}", fg="yellow", bold=True)
             case _:
                 self._line(f"  ‖ {event.work} {event.verdict.value}: {reason}", fg="yellow", bold=True)
 

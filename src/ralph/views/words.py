@@ -10,7 +10,7 @@ from ralph.plan.evidence import Evidence
 from ralph.plan.model import Acceptance, GateResult, Severity, Task, TaskState
 from ralph.plan.usage import Usage
 
-ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)", re.MULTILINE)
+ERROR = re.compile(r"\b\w*(Error|Exception)\b|\b(error|panicked)\b|^\s*(✗|✖|×|not ok)|^E {2,}\S", re.MULTILINE)
 MARKS = {TaskState.PASSED: "✓", TaskState.BLOCKED: "✗", TaskState.PENDING: "·"}
 ACCEPTED_MARK, HELD_MARK = "☑", "‖"
 COLOURS = {TaskState.PASSED: "green", TaskState.BLOCKED: "red", TaskState.PENDING: "white"}
@@ -79,8 +79,9 @@ def first_line(text: str) -> str:
 
 
 def telling(output: str, max_lines: int = 3) -> list[str]:
-    """The most useful lines of a red gate's output: those that name an error, else the last ones."""
-    lines = [line for line in output.splitlines() if line.strip(" -=_.")]
+    """The most useful lines of a red gate's output, each once: those that name an error, else the last ones."""
+    shown = (line for line in reversed(output.splitlines()) if line.strip(" -=_."))
+    lines = [*reversed({line.strip(): line for line in shown}.values())]
     return [line for line in lines if ERROR.search(line)][:max_lines] or lines[-max_lines:]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ralph import prompts, safe_files
+from ralph import config_notify, prompts, safe_files
 from ralph.agent.call import check_installed
 from ralph.agent.costs import refuse_unknown_costs
 from ralph.checkout.open import CheckoutRequest
@@ -65,7 +65,7 @@ class Planner:
     name: str  # the name of the target that is planned
     run: Run
     root: Path  # where the plan's files are
-    _workflow: _PlanningWorkflow
+    _workflow: PlanningWorkflow
     tick: Tick | None = None  # called once a second while an agent is asked
     _host: LocalHost | None = None
 
@@ -218,7 +218,7 @@ def planner(
     refuse_unknown_costs(config, config.budget)
     run_id = new_run_id()
     owner = lock.me(run_id, target)
-    secrets = Secrets.of(os.environ, workspace.root)
+    secrets = Secrets.of(os.environ, workspace.root, more=config_notify.secrets(config.notify, os.environ))
     with (
         secrets.in_errors(),
         lock.hold(workspace.lock, owner) as left_by,
@@ -228,7 +228,7 @@ def planner(
         asyncio.run(end_orphans(left_by, workspace.records))
         remove_temporary(workspace)
         journal.listen(listener)
-        workflow = _PlanningWorkflow(f"plan-{target}", workspace.root, plan_paths=makes)
+        workflow = PlanningWorkflow(f"plan-{target}", workspace.root, plan_paths=makes)
         run = Run(
             id=run_id,
             workspace=workspace,
@@ -264,7 +264,7 @@ class _PlanInMemory:
 
 
 @dataclass
-class _PlanningWorkflow:
+class PlanningWorkflow:
     """Planning calls as work for the engine: each has one agent step and one answer file."""
 
     target: str

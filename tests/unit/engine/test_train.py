@@ -225,6 +225,15 @@ def test_a_conflict_with_work_that_never_lands_is_none() -> None:
     assert done.branch == ("J1", "J0")
 
 
+def test_only_work_whose_gates_run_is_said_to_be_verified_with_others() -> None:
+    yard = Simulation((Job("J0"), Job("J1", arrives=1, conflicts=frozenset({"J0"})), Job("J2", arrives=2)))
+    told: list[tuple[str, int]] = []
+    yard.train.coupled = lambda car: told.append((car.name, car.number))
+    yard.play()
+
+    assert told == [("J2", 1), ("J1", 2)], "no gates run on work that conflicts"
+
+
 def test_when_there_is_no_place_the_first_in_the_plan_gets_the_next_one() -> None:
     late = (Job("J0", arrives=2), Job("J1", arrives=1))
     done = play(*late, Job("J2"), places=1)
@@ -277,6 +286,19 @@ def test_a_car_that_is_killed_in_the_middle_takes_nobody_with_it() -> None:
 
     assert done.branch == ("J0", "J2", "J1")
     assert done.lost == []
+
+
+def test_what_an_attempt_does_after_its_gates_were_red_keeps_no_place() -> None:
+    async def body() -> None:
+        yard = Simulation((Job("J0", is_bad=True), Job("J1")), places=1)
+        car = Car(name="J0")
+        with yard.train.riding(car):
+            assert not (await yard.train.verify(car, "J0-1", yard.check)).is_green
+            assert await asyncio.wait_for(yard.attempt(yard.jobs[1], 1), 60)
+            assert not (await yard.train.verify(car, "J0-1", yard.check)).is_green, "it may get on again"
+        assert yard.branch == ("J1",)
+
+    simulate(body())
 
 
 def test_what_moved_the_branch_meanwhile_is_verified_too() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ralph.testing import scripted
-from ralph.testing.scripted import PlayedTurn, choose
+from ralph.testing.scripted import PlayedTurn, choose, play, reset
 from ralph.validation import Mistakes
 
 
@@ -118,6 +119,30 @@ def test_other_forms_of_a_call_mean_the_same(tmp_path: Path) -> None:
     assert len((tmp_path / "others").read_text().splitlines()) == 1
     assert "no mistakes" in called(tmp_path, {"say": ["hi"]}, "--check").stdout
     assert "unknown key; did you mean 'say'?" in called(tmp_path, {"sey": ["hi"]}).stderr
+
+
+def test_all_working_copies_of_a_project_count_the_calls_of_its_script_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    turns = [{"say": ["first"], "times": 1}, {"say": ["later"]}]
+    copies = [tmp_path / "slots/1", tmp_path / "slots/2"]
+    for folder in (tmp_path, *copies):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "agent.json").write_text(json.dumps({"turns": turns}))
+
+    def play_in(folder: Path) -> str:
+        monkeypatch.chdir(folder)
+        monkeypatch.setenv("RALPH_ROOT", str(tmp_path))
+        monkeypatch.setattr("sys.stdin", io.StringIO("Do it"))
+        assert play("agent.json") == 0
+        return capsys.readouterr().out
+
+    assert [play_in(copy) for copy in copies] == ["first\n", "later\n"]
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RALPH_ROOT")
+    reset("agent.json")
+    assert play_in(copies[1]) == "first\n"
 
 
 def test_a_command_runs_in_an_ordinary_shell(tmp_path: Path) -> None:

@@ -26,6 +26,11 @@ def test_a_long_line_goes_on_below_its_beginning() -> None:
     assert wrapped("日本 日本 日本", 9) == "日本 日本\n  日本"
 
 
+def test_what_a_gate_says_twice_is_shown_once() -> None:
+    said = "E   assert 3 == 2\ntest_a.py:3: AssertionError\n---\nE   assert 3 == 2\n  test_a.py:3: AssertionError\n"
+    assert words.telling(said) == ["E   assert 3 == 2", "test_a.py:3: AssertionError"]
+
+
 @given(st.lists(st.text("ab ☑\n", max_size=60)), st.integers(10, 80), st.integers(0, 5))
 def test_no_word_is_lost_and_none_is_cut(texts: list[str], width: int, hang: int) -> None:
     text = " ".join(texts)
