@@ -1,5 +1,5 @@
 # `make demo` and `make test` are all a newcomer needs: each makes .venv by itself, with no more than it uses.
-.PHONY: demo test test-agents check bench chaos integrity format lock clean setup
+.PHONY: demo test test-agents check bench chaos integrity screenshots format lock clean setup
 BIN := .venv/bin
 COMPILE = $(BIN)/uv pip compile --universal --generate-hashes --no-header --no-emit-index-url --python-version 3.11 --quiet
 
@@ -28,6 +28,9 @@ chaos: setup # CHAOS_MINUTES=10, or CHAOS_SEED=… to play one round again
 
 integrity: bench # `make bench integrity`; the recipe above does it
 	@:
+
+screenshots: setup # the pictures in docs/images
+	@$(BIN)/python scripts/screenshots.py
 
 setup:
 	@./scripts/setup

@@ -11,6 +11,7 @@ from pathlib import Path
 from bench import (
     audit,
     browser,
+    dashboard,
     dialects,
     guard,
     iteration,
@@ -43,6 +44,7 @@ GROUPS = {
     "waiting": waiting.rows,
     "verification": verification.rows,
     "browser": browser.rows,
+    "dashboard": dashboard.rows,
     "journal": journal.rows,
     "watch": watch.rows,
     "receipts": receipts.rows,

@@ -148,6 +148,19 @@ def test_a_second_time_it_proposes_what_is_new(shop: Project) -> None:
     assert "you have approved" in shop.ralph("doctor", code=None, env={"RALPH_TRUST": ""}).stdout
 
 
+def test_what_defines_a_gate_by_now_is_proposed_to_a_person_who_protects_such_files(shop: Project) -> None:
+    shop.ralph("init", "--yes")
+    commit(
+        shop, **{"Makefile": MAKEFILE.replace("check:\n", "check:\n\tsh scripts/check.sh\n"), "scripts/check.sh": ":\n"}
+    )
+
+    assert "protect scripts/check.sh" in shop.ralph("init", "--dry-run").stdout
+    shop.ralph("init", "--yes", "--no-baseline")
+
+    assert config(shop)["protect"] == ["Makefile", "scripts/check.sh"]
+    assert "protect" not in shop.ralph("init", "--dry-run").stdout
+
+
 def test_a_package_of_a_monorepo_is_a_project_of_its_own(shop: Project) -> None:
     ci = "on: push\njobs:\n  web:\n    steps:\n      - run: make test\n        working-directory: packages/web\n"
     commit(

@@ -29,7 +29,7 @@ OTHERS = {
     "ralph.agent.conversation", "ralph.agent.probe.calls", "ralph.cli.probing",
     "ralph.stores.plan_schema", "ralph.views.reports", "ralph.workflows.requirements.workflow",
     "ralph.workflows.session.locate", "ralph.workflows.session.store", "ralph.workflows.specs.spec_files",
-    "genai_prices", "markdown_it", "playwright", "tomllib",
+    "genai_prices", "markdown_it", "playwright", "starlette", "tomllib", "uvicorn", "ralph.web",
 }  # fmt: skip
 
 

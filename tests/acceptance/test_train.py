@@ -97,7 +97,7 @@ MEETING = """cd $HOME/..; here=$OLDPWD; n=0
 case "$(cat $here/shared.txt)$(ls $here/2.txt 2>/dev/null)" in
 *third*) : > third ;;
 *2.txt) : > second; while [ ! -e third ] && [ $((n += 1)) -lt 100 ]; do sleep 0.05; done ;;
-*first*) while [ ! -e second ]; do sleep 0.02; done ;;
+*first*) echo x >> gates; while [ ! -e second ]; do sleep 0.02; done ;;
 esac"""
 """The gates of the first end when those of the second run, which end when those of the third run."""
 
@@ -110,7 +110,7 @@ def test_work_on_top_of_what_landed_does_not_conflict_with_it_on_a_train_that_is
     project.stories("One", "Two", {"title": "Three", "dependsOn": ["US-001"]})
     project.script(
         does("US-001", "shared.txt", "first\n"),
-        does("US-002", "2.txt"),
+        after_the_first(2),
         does("US-003", "shared.txt", "first and third\n"),
         VERIFIED,
     )

@@ -22,7 +22,7 @@ from ralph.notify import channels
 from ralph.notify.channels import Delivery, NotifyChannel
 from ralph.notify.message import Message, joined, trial_message
 from ralph.notify.news import NewsItem, NewsReader
-from ralph.notify.queue import NotificationQueue, Pace
+from ralph.notify.queue import NotificationQueue, SendingPace
 from ralph.notify.tokens import Permit, TokenStore
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending
@@ -284,7 +284,7 @@ def timed(work: Coroutine[Any, Any, T]) -> tuple[T, float]:
 def test_what_happens_at_once_is_one_message_and_each_thing_is_told_once() -> None:
     async def play() -> list[Message]:
         one = Slow()
-        queue = NotificationQueue("shop", reader(), [one], Pace(gather=0.1, between=60, farewell=5))
+        queue = NotificationQueue("shop", reader(), [one], SendingPace(gather=0.1, between=60, farewell=5))
         for _ in range(2):
             for number in range(8):
                 queue.hear(blocked(number), "")
@@ -303,7 +303,7 @@ def test_what_happens_at_once_is_one_message_and_each_thing_is_told_once() -> No
 def test_a_slow_channel_delays_no_other_and_the_end_only_for_a_moment() -> None:
     async def play() -> tuple[Slow, Slow, list[str]]:
         slow, fast = Slow(60), Slow()
-        queue = NotificationQueue("shop", reader(), [slow, fast], Pace(gather=0, between=0.01, farewell=0.3))
+        queue = NotificationQueue("shop", reader(), [slow, fast], SendingPace(gather=0, between=0.01, farewell=0.3))
         for number in range(500):
             queue.hear(blocked(number), "")
             await asyncio.sleep(0)
@@ -322,7 +322,7 @@ def test_a_slow_channel_delays_no_other_and_the_end_only_for_a_moment() -> None:
 def test_a_channel_that_fails_is_tried_again_with_the_next_news_and_told_at_the_end(error: Exception) -> None:
     async def play() -> tuple[Slow, list[str]]:
         bad = Slow(error=error)
-        queue = NotificationQueue("shop", reader(), [bad], Pace(gather=0, between=0, farewell=5))
+        queue = NotificationQueue("shop", reader(), [bad], SendingPace(gather=0, between=0, farewell=5))
         for number in range(2):
             queue.hear(blocked(number), "")
             await bad.arrived.acquire()
@@ -338,7 +338,7 @@ def test_nothing_is_sent_of_what_nobody_wants_to_know() -> None:
     async def play() -> list[Message]:
         one = Slow()
         one.kinds = frozenset(("budget",))
-        queue = NotificationQueue("shop", reader(), [one], Pace(gather=0))
+        queue = NotificationQueue("shop", reader(), [one], SendingPace(gather=0))
         for event in (blocked(1), over(Ending.DONE), over(Ending.BUDGET)):
             queue.hear(event, "")
         await queue.farewell()
@@ -353,7 +353,7 @@ def test_events_come_from_any_thread_and_after_the_loop_has_closed() -> None:
 
     async def play() -> list[Message]:
         one = Slow()
-        queue = NotificationQueue("shop", reader(), [one], Pace(gather=0))
+        queue = NotificationQueue("shop", reader(), [one], SendingPace(gather=0))
         queues.append(queue)
         thread = threading.Thread(target=lambda: [queue.hear(blocked(number), "") for number in range(50)])
         thread.start()
@@ -369,7 +369,7 @@ def test_what_the_run_pays_for_an_event_is_next_to_nothing() -> None:
     """As a ratio: hearing what is no news costs less than making the event."""
 
     async def play() -> tuple[float, float]:
-        queue = NotificationQueue("shop", reader(), [Slow()], Pace(gather=0))
+        queue = NotificationQueue("shop", reader(), [Slow()], SendingPace(gather=0))
         count = 20_000
 
         def make() -> AgentSpoke:
@@ -396,7 +396,7 @@ def test_a_real_dead_address_does_not_hold_up_the_end(workspace: Workspace) -> N
 
     async def play(url: str) -> list[str]:
         one = channel(workspace, to="webhook", url=url)
-        queue = NotificationQueue("shop", reader(), [one], Pace(gather=0, farewell=0.5))
+        queue = NotificationQueue("shop", reader(), [one], SendingPace(gather=0, farewell=0.5))
         queue.hear(blocked(1), "")
         queue.hear(over(), "")
         await queue.farewell()

@@ -11,7 +11,7 @@ import pytest
 
 from ralph import config as configuration
 from ralph.agent.dialects import AGENTS, known
-from ralph.cli import init
+from ralph.cli.init_files import FirstSettings, write
 from ralph.config import Config
 from ralph.errors import RalphError
 from ralph.plan.model import Gate
@@ -345,8 +345,11 @@ def test_a_missing_configuration_says_how_to_make_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("agent", AGENTS.values(), ids=AGENTS)
-def test_what_init_writes_is_taken_by_ralph_and_by_its_own_schema(tmp_path: Path, agent: Any) -> None:
-    made = init.write(Workspace(root=tmp_path), agent, ("make test", 'echo "a b"'))
+@pytest.mark.parametrize("is_found", [False, True])
+def test_what_init_writes_is_taken_by_ralph_and_by_its_own_schema(tmp_path: Path, agent: Any, is_found: bool) -> None:
+    made = write(
+        Workspace(root=tmp_path), FirstSettings(agent=agent, gates=("make test", 'echo "a b"'), is_found=is_found)
+    )
     assert made == ["ralph.config.json", ".ralph/.gitignore", ".ralph/config.schema.json"]
     config = configuration.load(tmp_path)
     assert (config.provider.command, config.provider.args) == (agent.command, agent.args)
@@ -363,7 +366,7 @@ def test_init_never_overwrites_what_is_there(tmp_path: Path) -> None:
     (tmp_path / "ralph.config.json").write_text("mine")
     (tmp_path / ".ralph").mkdir()
     (tmp_path / ".ralph" / ".gitignore").write_text("mine too")
-    assert init.write(Workspace(root=tmp_path), AGENTS["claude"], ()) == [".ralph/config.schema.json"]
+    assert write(Workspace(root=tmp_path), FirstSettings(agent=AGENTS["claude"])) == [".ralph/config.schema.json"]
     assert (tmp_path / "ralph.config.json").read_text() == "mine"
     assert (tmp_path / ".ralph" / ".gitignore").read_text() == "mine too"
 

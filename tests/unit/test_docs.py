@@ -44,7 +44,12 @@ def test_every_option_that_a_page_names_for_a_command_exists() -> None:
             assert command, name
             inner = command.commands.values() if isinstance(command, click.Group) else ()
             params = [one for each in (command, *inner) for one in each.params]
-            named = {option for one in params if not getattr(one, "hidden", False) for option in one.opts}
+            named = {
+                option
+                for one in params
+                if not getattr(one, "hidden", False)
+                for option in (*one.opts, *one.secondary_opts)
+            }
             unknown += [f"{page.name}: ralph {name} {one}" for one in OPTION.findall(given) if one not in named]
     assert unknown == []
 

@@ -22,6 +22,7 @@ SECTIONS = {
     "Inspect": {
         "watch": "Watch a run in a full screen, and steer it.",
         "status": "Show the state of every plan and task.",
+        "ui": "Show all plans and runs in a browser, live.",
         "next": "Show which task comes next.",
         "report": "Tell what was built, what it took, and what to look at first.",
         "diff": "Show what landed, for a plan or a task.",

@@ -5,16 +5,19 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+import threading
 from pathlib import Path
 
 import click
 
 from ralph import config as configuration
+from ralph.cli import ui
 from ralph.cli.run import run_target
 from ralph.cli.running_options import RunFlags
-from ralph.demo.show import FEATURE, prepare
-from ralph.errors import EXIT_UNFINISHED, RalphError
+from ralph.demo.show import FEATURE, Demo, prepare
+from ralph.errors import EXIT_DONE, EXIT_UNFINISHED, RalphError
 from ralph.plan.work import Ending
+from ralph.process.blocking import hand_over
 from ralph.views.lines import say
 from ralph.workflows.registry import find
 from ralph.workspace import Workspace
@@ -40,8 +43,11 @@ With your own agent, in your own project
 @click.option(
     "--into", type=click.Path(path_type=Path), help="Create the sample project here instead of in a temporary folder."
 )
-def command(into: Path | None) -> int:
+@click.option("--ui", "with_ui", is_flag=True, help="Show it in the dashboard, in a browser.")
+def command(into: Path | None, with_ui: bool) -> int:
     """Watch a complete run in seconds: a scripted agent makes a false claim, is caught, retries, and is reviewed."""
+    if with_ui:
+        ui.check_installed()
     if into and into.exists() and any(into.iterdir()):
         raise RalphError(f"{into} is not empty.", remedy="Name a folder that does not exist yet.")
     folder = into.resolve() if into else Path(tempfile.mkdtemp(prefix="ralph-demo-"))
@@ -50,8 +56,33 @@ def command(into: Path | None) -> int:
     say(STORY)
     workspace = Workspace(root=demo.project)
     target = find(workspace, FEATURE)
+    if with_ui:
+        return _in_dashboard(demo)
     ended = run_target(workspace, configuration.load(demo.project), target, RunFlags())
-    if ended.ending is not Ending.DONE:
+    return _tell(demo, ended.ending is Ending.DONE)
+
+
+def _in_dashboard(demo: Demo) -> int:
+    """Run the demo in a process of its own, and show it until the person has seen enough."""
+    from ralph.web.address import Address
+
+    codes: list[int] = []
+
+    def run() -> None:
+        command = [sys.executable, "-P", "-m", "ralph", "-C", str(demo.project), "run", FEATURE, "--trust"]
+        codes.append(_tell(demo, hand_over(command) == EXIT_DONE))
+        say("\nThe dashboard stays open until you press Ctrl-C.")
+
+    running = threading.Thread(target=run)
+    ui.show((demo.project,), Address(), then=running.start)
+    if running.ident:
+        running.join()
+    return codes[0] if codes else EXIT_UNFINISHED
+
+
+def _tell(demo: Demo, is_done: bool) -> int:
+    """Say what happened, and what to try next."""
+    if not is_done:
         return EXIT_UNFINISHED
     ralph = "ralph" if shutil.which("ralph") else sys.argv[0]
     commands = {

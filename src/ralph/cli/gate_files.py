@@ -46,9 +46,9 @@ def chosen(files: Sequence[str], wanted: bool | None, *, can_write: bool = True)
         say("→ Agents may change them; such work is held for you. To protect them, list them in protect.")
         return ()
     say("They are protected: an attempt that changes one of them fails. protect in ralph.config.json lists them.")
-    return tuple(map(_escaped, files))
+    return tuple(map(only, files))
 
 
-def _escaped(path: str) -> str:
+def only(path: str) -> str:
     """Return a glob that matches only this path."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in os.fspath(path))

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 
 from ralph import config as configuration
-from ralph.audit.files import Tree
+from ralph.audit.files import Tree, matches
+from ralph.cli.gate_files import only, proposed
 from ralph.cli.init_look import InitLook, ask_gates, green, is_asking, try_gates
 from ralph.cli.trusting import extending_approval, load_trusted
 from ralph.config import Config
@@ -34,6 +35,14 @@ def missing_services(found: InitLook, config: Config) -> tuple[FoundService, ...
     return () if config.services else found.findings.services
 
 
+def missing_protected(workspace: Workspace, config: Config, gates: tuple[FoundGate, ...]) -> tuple[str, ...]:
+    """Return files that define the gates by now, if the person protects such files."""
+    if not config.protect:
+        return ()
+    commands = [*(gate.command for gate in default_gates(config)), *(gate.command for gate in gates)]
+    return tuple(path for path in proposed(workspace.root, commands) if not matches(path, config.protect))
+
+
 def propose(
     workspace: Workspace, found: InitLook, *, yes: bool = False, dry_run: bool = False, tries: bool = False
 ) -> bool:
@@ -41,13 +50,16 @@ def propose(
     config = configuration.load(workspace.root)
     gates = missing_gates(found, config, project_at(workspace.root).tree)
     services = missing_services(found, config)
-    if not gates and not services:
+    protect = missing_protected(workspace, config, gates)
+    if not gates and not services and not protect:
         return False
     say("The project has more than the configuration names:")
     for gate in gates:
         say(f"  gate {gate.command}  ({gate.why})")
     for service in services:
         say(f"  service {service.name}: {service.start}  ({service.why})")
+    for name in protect:
+        say(f"  protect {name}  (it defines a gate)")
     asks = is_asking(yes=yes) and not dry_run
     red = {}
     if gates and tries and (asks or yes):  # set-up commands of the configuration run too
@@ -55,9 +67,10 @@ def propose(
     gates = ask_gates(gates, red) if asks else green(gates, red)
     if asks:
         services = tuple(one for one in services if click.confirm(f"Add the service {one.name}?", default=True))
+        protect = tuple(name for name in protect if click.confirm(f"Protect {name}?", default=True))
     path = workspace.root / configuration.NAME
     before = path.read_text(encoding="utf-8")
-    after = _added(before, gates, services)
+    after = _added(before, gates, services, protect)
     if after == before:
         return False
     if not after:
@@ -84,8 +97,10 @@ def _write(workspace: Workspace, path: Path, text: str) -> None:
     say(f"changed {configuration.NAME}")
 
 
-def _added(text: str, gates: tuple[FoundGate, ...], services: tuple[FoundService, ...]) -> str:
-    """Return the file with more gates and services; empty if it is not plain JSON."""
+def _added(
+    text: str, gates: tuple[FoundGate, ...], services: tuple[FoundService, ...], protect: tuple[str, ...]
+) -> str:
+    """Return the file with more gates, services and protected files; empty if it is not plain JSON."""
     try:
         document = json.loads(text)
     except ValueError:
@@ -101,7 +116,9 @@ def _added(text: str, gates: tuple[FoundGate, ...], services: tuple[FoundService
         verify["default"] = [*verify.get("default", ()), *(gate.command for gate in gates)]
     if services:
         document["services"] = [{"name": one.name, "start": one.start, "ready": one.ready} for one in services]
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n" if gates or services else text
+    if protect:
+        document["protect"] = [*document.get("protect", ()), *map(only, protect)]
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n" if gates or services or protect else text
 
 
 def _names(command: str) -> list[str]:

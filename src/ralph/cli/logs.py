@@ -12,18 +12,15 @@ import click
 from ralph import workspace as workspaces
 from ralph.cli import moments
 from ralph.errors import RalphError
-from ralph.journal import encode
 from ralph.journal import events as e
 from ralph.journal.decode import JournalEntry
 from ralph.journal.reader import RUN, Lines, events, runs
-from ralph.plan.model import GateResult, PageResult, is_in_place
 from ralph.stores import lock
-from ralph.text import one_line
 from ralph.views import words
+from ralph.views.event_line import event_line
 from ralph.views.lines import say, say_json_line
 from ralph.workspace import Workspace
 
-SKIPPED = ("base", "usage", "gates", "kept_in", "run", "target", "words")
 ATTEMPT = re.compile(r"(?P<task>[^\s/]+)/(?P<number>[1-9][0-9]{0,8})")
 
 Wanted = Callable[[JournalEntry], bool]
@@ -123,7 +120,7 @@ def _show(workspace: Workspace, folder: Path, wanted: Wanted, *, as_json: bool, 
             say_json_line(entry.line)
     elif as_events:
         for entry in found:
-            say(_line(entry), hang=26)
+            say(event_line(entry), hang=26)
     else:
         from ralph.cli import following
 
@@ -171,36 +168,3 @@ def _text_lines(path: Path) -> Iterator[str]:
     with safe_files.open_old(path) as file:
         for line in file:
             yield line.decode(errors="replace").rstrip("\n")
-
-
-def _line(entry: JournalEntry) -> str:
-    event = entry.event
-    values = {**event.values} if isinstance(event, e.Unknown) else {**vars(event), **entry.more}
-    parts = [_part(key, value) for key, value in values.items() if key not in SKIPPED and value]
-    if isinstance(event, e.AttemptEnded) and is_in_place(event.gates):
-        parts.append(words.IN_PLACE)
-    return f"{one_line(entry.at)[11:19]} {one_line(entry.name):16} {' '.join(parts)}"
-
-
-def _part(key: str, value: object) -> str:
-    match value:
-        case GateResult():
-            mark, where = words.gate_mark(value), words.IN_PLACE if value.in_place else ""
-            return one_line(" · ".join(filter(None, (f"{mark} {value.command}", where, value.reason))))
-        case PageResult():
-            found = words.count(len(value.findings), "finding") if value.findings else ""
-            return one_line(" · ".join(filter(None, (f"{'✓' if value.passed else '✗'} {value.page}", found))))
-        case float():
-            return f"{key}={value:.1f}"
-        case _:
-            return one_line(f"{key}={words.cut(words.first_line(_text(encode.jsonable(value))), 80)}")
-
-
-def _text(value: object) -> str:
-    match value:
-        case dict():
-            return ", ".join(f"{name} {_text(part)}" for name, part in value.items() if part) or "unknown"
-        case list():
-            return ", ".join(map(_text, value))
-        case _:
-            return str(value)

@@ -88,6 +88,15 @@ def command(
     return exit_code(run_request(workspace, *prepared, flags.watching))
 
 
+@one_moment()
+def _preview(workspace: Workspace, name: str | None, flags: RunFlags, config_name: str, *, with_texts: bool) -> int:
+    from ralph.cli.dry_run import preview  # a run does not need it
+
+    config = configuration.load(workspace.root)
+    target = only_target(workspace) if name is None else find(workspace, name)
+    return preview(workspace, config, target, flags, config_name=config_name, with_texts=with_texts)
+
+
 def _check_background(flags: RunFlags, *, detach: bool, watch: bool) -> None:
     if watch:
         from ralph.cli.watch import check_terminal
@@ -113,15 +122,6 @@ def _run_in_background(workspace: Workspace, target: str, *, watch: bool) -> int
         watching.watch(workspace, target)
         say(f"→ The run goes on. Watch it again: `ralph watch {target}`.")
     return EXIT_DONE
-
-
-@one_moment()
-def _preview(workspace: Workspace, name: str | None, flags: RunFlags, config_name: str, *, with_texts: bool) -> int:
-    from ralph.cli.dry_run import preview  # a run does not need it
-
-    config = configuration.load(workspace.root)
-    target = only_target(workspace) if name is None else find(workspace, name)
-    return preview(workspace, config, target, flags, config_name=config_name, with_texts=with_texts)
 
 
 def run_target(workspace: Workspace, config: Config, target: Target, flags: RunFlags) -> RunEnded:

@@ -55,7 +55,7 @@ def command(target: str | None, task: str | None, as_json: bool) -> int:
         return _show_all(workspace)
     found = [find(workspace, target)] if target else everything(workspace)
     if as_json:
-        say_json([_as_json(workspace, item, _plan_of(workspace, item)) for item in found])
+        say_json([_as_json(workspace, item, plan_of(workspace, item)) for item in found])
     else:
         plan = _with_blocked(workspace, found[0], found[0].needed_plan())
         if task:
@@ -77,7 +77,7 @@ def _show_all(workspace: Workspace) -> int:
     inbox.show(gathered(workspace, _readable(workspace, found)))
     for target in found:
         try:
-            plan = _plan_of(workspace, target)
+            plan = plan_of(workspace, target)
             say(f"{target.name:20} {_progress(target, plan) if plan else target.draft}", hang=21)
             _show_session(workspace, target)
             if unseen := unseen_pages(workspace, plan) if plan else {}:
@@ -93,10 +93,11 @@ def _readable(workspace: Workspace, found: list[Target]) -> Iterator[tuple[Targe
     """The plans that can be read."""
     for target in found:
         with suppress(RalphError):
-            yield target, _plan_of(workspace, target)
+            yield target, plan_of(workspace, target)
 
 
-def _plan_of(workspace: Workspace, target: Target) -> Plan | None:
+def plan_of(workspace: Workspace, target: Target) -> Plan | None:
+    """The plan as views show it."""
     plan = target.plan()
     return _with_blocked(workspace, target, plan) if plan else None
 

@@ -20,7 +20,7 @@ MAX_WAITING = 100
 NO_TIME = Delivery(ok=False, said="there was no time for it before the run ended")
 
 
-class Pace(Frozen):
+class SendingPace(Frozen):
     """How many seconds to wait for more to say, between two messages, and for the last ones when the run is over."""
 
     gather: float = 2.0
@@ -47,7 +47,7 @@ class NotificationQueue:
         project: str,
         reader: NewsReader,
         channels: Sequence[Channel],
-        pace: Pace = Pace(),  # noqa: B008 - frozen
+        pace: SendingPace = SendingPace(),  # noqa: B008 - frozen
     ) -> None:
         self._project, self._reader, self._pace = project, reader, pace
         self._over = asyncio.Event()

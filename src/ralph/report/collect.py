@@ -29,22 +29,27 @@ def collect(
     unseen: Mapping[str, str] = MappingProxyType({}),
     only: str = "",
     tests: bool = True,
+    sizes: bool = True,
+    past: History | None = None,
 ) -> PlanReport:
     """Return the report about a plan.
 
     `unseen`: why no page of a UI task was opened, by task. `only`: the one task that it is about. Without `tests`,
-    nobody looks at which tests changed.
+    nobody looks at which tests changed; without `sizes`, git is not asked what each task changed. `past`: what its
+    journals tell, if the caller has read them.
     """
     if target.workflow == "session":
         plan = with_results(plan, workspace.logs)
-    past = history.read(workspace.logs, target.name)
+    past = past or history.read(workspace.logs, target.name)
     spent = spending.of_target(workspace.records, target.name)
     own = (RALPH, *workspace.own_files)
     bases = [attempt.base for attempt in past.attempts if attempt.kind == "task"]
     branch = target.branch.name if target.branch else plan.branch
     change, commits = changes.of_branch(target.repo, branch, bases, own) if branch else (None, 0)
     owner = lock.holder(workspace.lock)
-    tasks = _Tasks(target=target, plan=plan, past=past, spent=spent.tasks, own=own, unseen=unseen, tests=tests)
+    tasks = _Tasks(
+        target=target, plan=plan, past=past, spent=spent.tasks, own=own, unseen=unseen, tests=tests, sizes=sizes
+    )
     return PlanReport(
         target=target.name,
         workflow=target.workflow,
@@ -71,6 +76,7 @@ class _Tasks(Frozen):
     own: tuple[str, ...]
     unseen: Mapping[str, str]
     tests: bool
+    sizes: bool
 
     def facts(self, only: str) -> Iterator[TaskFacts]:
         commits = Counter(task.result.commit for task in self.plan if task.result)
@@ -89,7 +95,7 @@ class _Tasks(Frozen):
             spent=self.spent.get(task.id, AmountSpent()),
             no_page=self.unseen.get(task.id, ""),
         )
-        if task.state is not TaskState.PASSED:
+        if task.state is not TaskState.PASSED or not self.sizes:
             return facts
         change = changes.of_task(self.target.repo, facts, is_shared=is_shared, own=self.own, tests=self.tests)
         return replace(facts, change=change)

@@ -20,6 +20,16 @@ class Span(Frozen):
     passed: bool = True
 
 
+class CallFacts(Frozen):
+    """One call of an agent, and the names of its files in the run's folder."""
+
+    step: str
+    agent: str
+    words: str  # what it said; empty: an older Ralph kept only its output
+    log: str  # all of its output
+    prompt: str
+
+
 class AttemptHistory(Frozen):
     """One attempt, as the journal tells it."""
 
@@ -42,7 +52,10 @@ class AttemptHistory(Frozen):
     spans: tuple[Span, ...] = ()
     evidence: str = ""
     concerns: tuple[str, ...] = ()
+    proven_by: tuple[str, ...] = ()
     undone: tuple[str, ...] = ()  # files that are not its own, which it changed
+    calls: tuple[CallFacts, ...] = ()
+    now: str = ""  # what it did last, if it has no verdict
 
     @property
     def name(self) -> str:

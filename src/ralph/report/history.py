@@ -11,15 +11,17 @@ from ralph.journal.decode import JournalEntry
 from ralph.journal.reader import events, runs
 from ralph.plan.model import PageResult
 from ralph.plan.usage import Usage
-from ralph.report.facts import AttemptHistory, History, RunFacts, Span
+from ralph.report.facts import AttemptHistory, CallFacts, History, RunFacts, Span
 
 PLANNING = "plan-"
 """How the target of a call that plans begins."""
 MAX_SPANS = 200  # of one attempt
+MAX_CALLS = 50  # of one attempt, the newest
 WANTED = (
     e.RunStarted, e.RunEnded, e.AttemptStarted, e.AttemptEnded, e.AgentStarted, e.AgentEnded, e.GateEnded,
     e.PageChecked, e.Undone,
 )  # fmt: skip
+"""What a run that has ended is told from; of one at work also the events that say what it does now."""
 
 
 def read(logs: Path, target: str) -> History:
@@ -27,14 +29,24 @@ def read(logs: Path, target: str) -> History:
     found_runs: list[RunFacts] = []
     attempts: list[AttemptHistory] = []
     for folder in runs(logs):
-        reading = _RunReading(folder.name)
-        for entry in events(folder, *(event.name() for event in WANTED)):
-            if entry.target in (target, f"{PLANNING}{target}"):
+        reading = RunReading(folder.name)
+        for entry in of_interest(folder):
+            if entry.target in names_of(target):
                 reading.take(entry)
         if reading.run:
             found_runs.append(reading.run)
             attempts += reading.attempts()
     return History(runs=tuple(found_runs), attempts=tuple(attempts))
+
+
+def of_interest(folder: Path) -> Iterator[JournalEntry]:
+    """Yield the events of a run that its history is made of."""
+    return events(folder, *(event.name() for event in WANTED))
+
+
+def names_of(target: str) -> tuple[str, str]:
+    """Return what journals call a plan: while it is run, and while it is planned."""
+    return target, f"{PLANNING}{target}"
 
 
 @dataclass
@@ -50,6 +62,8 @@ class _AttemptReading:
     pages: dict[str, PageResult] = field(default_factory=dict)
     undone: list[str] = field(default_factory=list)
     agent: str = ""
+    now: str = ""
+    calls: list[CallFacts] = field(default_factory=list)
 
     def add_span(self, kind: str, name: str, seconds: float, *, passed: bool) -> None:
         if len(self.spans) < MAX_SPANS:
@@ -78,11 +92,14 @@ class _AttemptReading:
             spans=tuple(self.spans),
             evidence=ended.evidence.value if ended and ended.evidence else "",
             concerns=ended.concerns if ended else (),
+            proven_by=ended.proven_by if ended else (),
             undone=tuple(dict.fromkeys(self.undone)),
+            calls=tuple(self.calls[-MAX_CALLS:]),
+            now="" if ended else self.now,
         )
 
 
-class _RunReading:
+class RunReading:
     """Takes the events of one run in their order."""
 
     def __init__(self, run: str) -> None:
@@ -137,10 +154,16 @@ def _take(known: _AttemptReading, event: e.AttemptEvent) -> None:
             known.started = event
         case e.AttemptEnded():
             known.ended = event
+        case e.StepStarted():
+            known.now = event.step
         case e.AgentStarted():
             known.agent = event.agent or event.command
+            known.now = known.agent
+            known.calls.append(_call(event))
         case e.AgentEnded():
             known.add_span("agent", known.agent, event.seconds, passed=event.how == "exited" and not event.code)
+        case e.GateStarted():
+            known.now = event.gate
         case e.GateEnded():
             known.add_span("gate", event.result.name, event.result.seconds, passed=event.result.passed)
         case e.PageChecked():
@@ -148,3 +171,16 @@ def _take(known: _AttemptReading, event: e.AttemptEvent) -> None:
             known.add_span("page", event.result.page, event.result.seconds, passed=event.result.passed)
         case e.Undone():
             known.undone += event.paths
+
+
+def _call(event: e.AgentStarted) -> CallFacts:
+    """A journal may be forged, so that only the names of its files count: the folder is the run's."""
+    log = Path(event.log).name
+    stem = log.removesuffix(".log")
+    return CallFacts(
+        step=stem.rpartition(".")[2],
+        agent=event.agent or event.command,
+        words=Path(event.words).name,
+        log=log,
+        prompt=f"{stem}.prompt.md" if stem != log else "",
+    )

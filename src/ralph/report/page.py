@@ -8,15 +8,14 @@ from html import escape
 from importlib import resources
 from pathlib import Path
 
-from ralph import safe_files
 from ralph.report import summary, timeline
 from ralph.report.facts import AttemptHistory, Notice, PlanReport, TaskFacts
+from ralph.report.pictures import picture
 from ralph.text import one_line, plain
 from ralph.views import words
 
-MAX_PICTURE, MAX_PICTURES = 3_000_000, 30_000_000
+MAX_PICTURES = 30_000_000
 MAX_OUTPUT = 4_000
-PNG = b"\x89PNG\r\n\x1a\n"
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
 """What the page may load: nothing. A browser holds to this even if some text were not escaped."""
 
@@ -43,14 +42,8 @@ class _Pictures:
 
     def data(self, path: str) -> str:
         """Return a picture as a `data:` address; empty if there is none that can be shown."""
-        if not path or Path(path).is_absolute() or ".." in Path(path).parts:
-            return ""
-        try:
-            with safe_files.open_old(self._root / path) as file:
-                content = file.read(MAX_PICTURE + 1)
-        except (OSError, ValueError):  # also a name that cannot be one
-            return ""
-        if len(content) > min(MAX_PICTURE, self._left) or not content.startswith(PNG):
+        content = picture(self._root, path)
+        if not content or len(content) > self._left:
             return ""
         self._left -= len(content)
         return f"data:image/png;base64,{base64.b64encode(content).decode()}"

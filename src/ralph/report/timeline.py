@@ -42,7 +42,7 @@ def draw(run: RunFacts, attempts: tuple[AttemptHistory, ...]) -> str:
     begin = min(attempt.begin for attempt in attempts)
     length = max(max(attempt.end for attempt in attempts) - begin, 0.001)
     found = rows(attempts)
-    height = TOP + ROW * len(found)
+    height = TOP + ROW * len(found) + 4
     body = "".join(
         (
             *_axis(length, height),

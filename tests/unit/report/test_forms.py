@@ -14,6 +14,7 @@ from ralph.plan.model import GateResult, PageResult
 from ralph.report import as_json, markdown, page
 from ralph.report.attention import notices
 from ralph.report.facts import Change, ChangedTests, PlanReport, RunFacts, Span
+from ralph.report.pictures import PNG
 from tests.unit.report.build import COMMIT, attempt, of, passed_task, report
 
 HOSTILE = "<script>alert(1)</script>\x1b[31m\"&'|`](http://evil) @octocat #1 \u202e\n# Heading\n<img src=x onerror=y>"
@@ -96,9 +97,9 @@ def test_json_has_every_text_as_it_is() -> None:
 def test_a_screenshot_is_part_of_the_page_only_if_it_is_a_picture_of_the_project(tmp_path: Path) -> None:
     root = tmp_path / "project"
     root.mkdir()
-    (root / "shot.png").write_bytes(page.PNG + b"data")
+    (root / "shot.png").write_bytes(PNG + b"data")
     (root / "text.png").write_bytes(b"secret")
-    (tmp_path / "outside.png").write_bytes(page.PNG)
+    (tmp_path / "outside.png").write_bytes(PNG)
     (root / "link.png").symlink_to(tmp_path / "outside.png")
     for name, shown in (
         ("shot.png", True), ("text.png", False), ("link.png", False), ("../outside.png", False), ("gone.png", False),
