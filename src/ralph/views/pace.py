@@ -29,7 +29,7 @@ class _Running:
     step: str = ""
 
 
-class Pace:
+class RunPace:
     """Takes the events of runs in their order, and estimates what is left of the last one."""
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class Pace:
 
     def learn(self, logs: Path, but: str = "") -> None:
         """Take the last runs of a project, except the one with the id `but`."""
-        known = Pace()
+        known = RunPace()
         for folder in [run for run in runs(logs) if run.name != but][-RUNS:]:
             if (folder / FILE).stat().st_size <= LARGEST:
                 known.take_all(events(folder, *WANTED))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralph.journal import events as e
 from ralph.journal.events import Event
 from ralph.plan.usage import Usage
-from ralph.views.pace import Pace
+from ralph.views.pace import RunPace
 
 SILENT = 30.0
 """After how many seconds without a sign of life the line says so."""
@@ -15,7 +15,7 @@ class RunLine:
     """Takes a run's events with the time of each."""
 
     def __init__(self) -> None:
-        self.pace = Pace()
+        self.pace = RunPace()
         self.tasks = self.passed = 0
         self._begin()
 

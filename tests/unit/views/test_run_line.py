@@ -10,7 +10,7 @@ import pytest
 from ralph.journal import events as e
 from ralph.plan.usage import Usage
 from ralph.plan.work import Ending, Verdict, WorkKind
-from ralph.views.pace import Pace
+from ralph.views.pace import RunPace
 from ralph.views.run_line import RunLine, about, price
 from tests.unit.journal.test_writer import ATTEMPT
 
@@ -72,9 +72,9 @@ def ended(**given: Any) -> e.RunEnded:
     return e.RunEnded(**{**values, **given})
 
 
-def paced(jobs: int = 2) -> Pace:
+def paced(jobs: int = 2) -> RunPace:
     """Three tasks took 100, 60 and 200 seconds; the gates took the last ten of each."""
-    pace = Pace()
+    pace = RunPace()
     pace.take(started(jobs=jobs), 0)
     for number, took in enumerate((100, 60, 200)):
         work = f"T{number}"
