@@ -42,6 +42,7 @@ class RouteAccess(Enum):
     PUBLIC = "public"  # nothing: signing in, and files that are the same for everyone
     READ = "read"  # a good cookie
     ACTION = "action"  # a good cookie, a page of the dashboard itself, and no --read-only
+    ONCE = "once"  # a token that is used up by it, and no --read-only
 
 
 class WebRequest(Frozen):
@@ -82,16 +83,16 @@ class WebGuard:
             return refusal(421, "Not here", "This dashboard does not answer to that host name.")
         method, path = scope["method"], scope["raw_path"].decode(errors="replace").partition("?")[0]
         found = self._find("GET" if method == "HEAD" else method, path)
-        if found is None or found[0] is not RouteAccess.PUBLIC:
+        if found is None or found[0] not in (RouteAccess.PUBLIC, RouteAccess.ONCE):
             if not self._doorkeeper.knows(cookie_of(headers)):
                 return refusal(401, "Sign in", "Open the link that `ralph ui` printed. It works once, in one browser.")
             if found is None:
                 return refusal(404, "Not found", "There is no such page.")
         access, handler, parts = found
         form: Mapping[str, str] = {}
+        if access in (RouteAccess.ACTION, RouteAccess.ONCE) and self._read_only:
+            return refusal(403, "Read-only", "This dashboard was started with --read-only.")
         if access is RouteAccess.ACTION:
-            if self._read_only:
-                return refusal(403, "Read-only", "This dashboard was started with --read-only.")
             if not self._origins.knows_origin(headers.get("origin", ""), host):
                 return refusal(403, "Refused", "The request did not come from a page of this dashboard.")
             kind = headers.get("content-type", "").partition(";")[0].strip().lower()

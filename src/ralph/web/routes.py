@@ -9,6 +9,8 @@ from urllib.parse import unquote
 from starlette.responses import Response
 
 from ralph.frozen import Frozen
+from ralph.notify.tokens import ACTION_PATH
+from ralph.web.buttons import Buttons
 from ralph.web.entrance import Entrance
 from ralph.web.forms import Forms
 from ralph.web.guard import Handler, RouteAccess, WebRequest, refusal
@@ -27,7 +29,7 @@ class Route(Frozen):
     handler: Handler
 
 
-def table(entrance: Entrance, pages: Pages, forms: Forms, hub: Hub) -> tuple[Route, ...]:
+def table(entrance: Entrance, pages: Pages, forms: Forms, buttons: Buttons, hub: Hub) -> tuple[Route, ...]:
     """Return every route of a dashboard."""
 
     async def events(request: WebRequest) -> Response:
@@ -55,6 +57,7 @@ def table(entrance: Entrance, pages: Pages, forms: Forms, hub: Hub) -> tuple[Rou
         ("POST", f"{TASK}/do/{{action}}", action, forms.act),
         ("POST", "/p/{project}/{target}/do/{action}", action, forms.steer),
         ("POST", "/link", action, forms.new_link),
+        ("POST", f"{ACTION_PATH}{{token}}", RouteAccess.ONCE, buttons.press),
     )
     return tuple(
         Route(method=method, path=path, access=access, handler=handler) for method, path, access, handler in rows
@@ -69,12 +72,14 @@ class Router:
         self._routes = [(route, _pattern(route.path)) for route in routes]
 
     def find(self, method: str, path: str) -> tuple[RouteAccess, Handler, Mapping[str, str]] | None:
-        """Return what a raw path leads to; its parts are decoded only after they are told apart."""
-        if not path.startswith(f"{self._base}/"):
-            return None
-        inner = path.removeprefix(self._base)
+        """Return what a raw path leads to; its parts are decoded only after they are told apart.
+
+        What a token opens is outside of the dashboard's own path, which a notification must not name.
+        """
+        is_inside = path.startswith(f"{self._base}/")
+        inner = path.removeprefix(self._base) if is_inside else path
         for route, pattern in self._routes:
-            match = pattern.fullmatch(inner)
+            match = pattern.fullmatch(inner) if is_inside is not (route.access is RouteAccess.ONCE) else None
             if match and route.method == method:
                 return route.access, route.handler, {name: unquote(part) for name, part in match.groupdict().items()}
         return None

@@ -12,6 +12,7 @@ import uvicorn
 
 from ralph.frozen import Frozen
 from ralph.web.address import Address, Origins, listen
+from ralph.web.buttons import Buttons
 from ralph.web.entrance import Entrance
 from ralph.web.feed import Feed
 from ralph.web.forms import Forms
@@ -57,7 +58,7 @@ def build(
     hub = Hub(Feed(reader) for reader in readers)
     pages = Pages(readers, hub, base, read_only=read_only)
     entrance = Entrance(doorkeeper, base, is_secure=address.is_secure)
-    routes = table(entrance, pages, Forms(pages, doorkeeper, base), hub)
+    routes = table(entrance, pages, Forms(pages, doorkeeper, base), Buttons(readers), hub)
     app = WebGuard(Router(base, routes).find, doorkeeper, Origins(address, port), read_only=read_only)
     return Dashboard(app=app, hub=hub, routes=routes, base=base, doorkeeper=doorkeeper, readers=readers)
 

@@ -104,7 +104,9 @@ def test_every_route_is_classified_and_only_the_way_in_is_public(found: Dashboar
     }
     for route in found.routes:
         assert isinstance(route.access, RouteAccess)
-        assert (route.method == "POST") == (route.access is RouteAccess.ACTION), route.path
+        changes = route.access in (RouteAccess.ACTION, RouteAccess.ONCE)
+        assert (route.method == "POST") == changes, route.path
+    assert [one.path for one in found.routes if one.access is RouteAccess.ONCE] == ["/once/{token}"]
 
 
 def test_without_a_cookie_nothing_is_shown_not_even_what_exists(found: Dashboard) -> None:
