@@ -68,7 +68,7 @@ def test_the_living_line_names_every_gate_that_runs(project: Project) -> None:
     gates(project, *({"name": name, "command": wait, "parallel": True} for name in ("one", "two")))
     stories(project)
     with terminal(project, "run", "auth", "--no-baseline", env={"TERM": "xterm", "COLUMNS": "200"}) as shown:
-        assert re.search(r"gate (one|two) [^·]+$", shown.expect(" · gate "))
+        assert re.search(r"gate (one|two)[ ,][^·]+$", shown.expect(" · gate "))
         going.touch()
         shown.expect("✓ one")
         shown.all()

@@ -17,7 +17,6 @@ SECTIONS = {
         "init": "Set up a project: ralph.config.json and .ralph/.",
         "plan": "Make or change a plan: from a sentence, a file or specs, or for a feature.",
         "run": "Work through a plan until every task in it is verified.",
-        "demo": "Watch a complete run in seconds, with a scripted agent.",
     },
     "Inspect": {
         "watch": "Watch a run in a full screen, and steer it.",
@@ -36,7 +35,6 @@ SECTIONS = {
         "retry": "Retry blocked tasks, with a note if you like.",
     },
     "Maintain": {
-        "hold-out": "Keep checks where agents do not see them.",
         "doctor": "Check that Ralph has everything it needs.",
         "clean": "Remove what finished work leaves behind.",
     },
@@ -48,8 +46,10 @@ MORE = {
     "note": "Tell the next agent at a task something.",
     "edit": "Change what a task asks for.",
     "skip": "Leave a task out.",
+    "hold-out": "Keep checks where agents do not see them.",
     "trust": "Approve what this project's configuration starts on your machine.",
     "approve": "Approve what a held task changed about the checks (`ralph decide --approve`).",
+    "demo": "Watch a complete run in seconds, with a scripted agent.",
     "prd": "Make or change a feature's plan (`ralph plan NAME`).",
     "start": "Run the request; `start plan`, `start build`: plan and run the specs.",
     "session": "Plan, build and review a request with four roles.",

@@ -134,14 +134,13 @@ def past_attempts(logs: Path, target: str) -> dict[tuple[str, int], PastAttempt]
     return found
 
 
-def last_ending(logs: Path, target: str) -> tuple[str, str]:
-    """Return how and why the newest run of a target ended; empty if it is active, was killed, or never existed."""
+def last_end(logs: Path, target: str) -> RunEnded | None:
+    """Return how the newest run of a target ended; None if it is active, was killed, or never existed."""
     for run in reversed(runs(logs)):
         found = [entry for entry in events(run, "run_started", "run_ended") if entry.target == target]
         if any(isinstance(entry.event, RunStarted) for entry in found):
-            ended = next((entry.event for entry in found if isinstance(entry.event, RunEnded)), None)
-            return (ended.ending.value, ended.reason) if ended else ("", "")
-    return "", ""
+            return next((entry.event for entry in found if isinstance(entry.event, RunEnded)), None)
+    return None
 
 
 def _contradicts(known: PastAttempt | None, event: AttemptEnded) -> bool:

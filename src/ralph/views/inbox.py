@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Iterator
 
 from ralph.frozen import Frozen
-from ralph.journal.reader import last_ending
+from ralph.journal.events import RunEnded
+from ralph.journal.reader import last_end
 from ralph.plan.acceptance_tests import ACCEPTANCE
 from ralph.plan.decision import FITTING, TaskDecision
 from ralph.plan.model import Need, NeedKind, Plan, Task, TaskState
@@ -78,21 +79,21 @@ def of_run(workspace: Workspace, target: str, plan: Plan, command: str) -> tuple
         return (InboxItem(kind="paused", headline=said, why=said, target=target, answers=answers),)
     if not any(task.state is TaskState.PENDING for task in plan):
         return ()
-    ending, why = last_ending(workspace.logs, target)
-    known = ending in {one.value for one in Ending}
-    kind = (ENDINGS.get(Ending(ending)) or _environment(Ending(ending), plan)) if known else None
-    if not kind:
+    ended = last_end(workspace.logs, target)
+    kind = (ENDINGS.get(ended.ending) or _environment(ended, plan)) if ended else None
+    if not ended or not kind:
         return ()
+    why = ended.reason
     answer = f"{command} --budget …" if kind == "budget" else command
     headline = words.cut(f"the last run stopped: {words.first_line(why)}", MAX_WHY)
     return (InboxItem(kind=kind, headline=headline, why=why, target=target, answers=(answer,)),)
 
 
-def _environment(ending: Ending, plan: Plan) -> str | None:
-    """Return the kind of an ending for which the plan has no reason: a gate that cannot run failed several tasks."""
-    has_reason = plan.count(TaskState.BLOCKED) or plan.setup.failures or plan.review.failures
+def _environment(ended: RunEnded, plan: Plan) -> str | None:
+    """Return the kind of an ending for which the plan had no reason: a gate that cannot run failed several tasks."""
+    has_reason = ended.blocked or plan.count(TaskState.BLOCKED) or plan.setup.failures or plan.review.failures
     has_reason = has_reason or any(spec.failures for spec in plan.specs)
-    return "environment" if ending is Ending.BLOCKED and not has_reason else None
+    return "environment" if ended.ending is Ending.BLOCKED and not has_reason else None
 
 
 def of_agents(workspace: Workspace, command: str, clock: float | None = None) -> tuple[InboxItem, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ralph.errors import RalphError
 from ralph.frozen import Frozen
 from ralph.git import read as git_read
-from ralph.journal.reader import last_ending
+from ralph.journal.reader import last_end
 from ralph.plan.work import Ending
 from ralph.stores import atomic
 from ralph.validation import nearest
@@ -85,13 +85,13 @@ def is_finished(found: LocatedSession) -> bool:
 
 def why_blocked(workspace: Workspace, found: LocatedSession) -> str:
     """Why its last run could not continue; empty: it can, or a person has accepted the blocked task."""
-    ending, reason = last_ending(workspace.logs, found.id)
-    if ending not in (Ending.BLOCKED.value, Ending.STOPPED.value) or is_finished(found):
+    ended = last_end(workspace.logs, found.id)
+    if not ended or ended.ending not in (Ending.BLOCKED, Ending.STOPPED) or is_finished(found):
         return ""
     try:
-        return "" if found.session.mark(reason.partition(":")[0]) is Mark.DONE else reason
+        return "" if found.session.mark(ended.reason.partition(":")[0]) is Mark.DONE else ended.reason
     except RalphError:
-        return reason
+        return ended.reason
 
 
 def begin(workspace: Workspace, session_id: str, request: str) -> None:
